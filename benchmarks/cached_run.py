@@ -40,7 +40,7 @@ def timed_run(out: Path, arguments: list[str]) -> tuple[float, RunData]:
     return seconds, load(out)
 
 
-def predictable(run: RunData) -> dict[str, Record]:
+def predictable_records(run: RunData) -> dict[str, Record]:
     """Return the records by id, without records whose entry is unpredictable or flaky."""
     ids = {id_ for id_, known in run.expectations.items() if known.unpredictable or known.flaky}
     return {record.id: record for record in run.records if ids.isdisjoint(record.expectation_ids)}
@@ -52,7 +52,7 @@ def differences(one: RunData, other: RunData) -> list[str]:
     """
     names = ("coverage", "exit_code", "incidents", "stale", "fixed")
     found = [name for name in names if getattr(one, name) != getattr(other, name)]
-    records = [predictable(run) for run in (one, other)]
+    records = [predictable_records(run) for run in (one, other)]
     apart = {
         (record.op, record.element_type, record.backend)
         for run, kept in zip((one, other), records, strict=True)
@@ -72,8 +72,8 @@ def differences(one: RunData, other: RunData) -> list[str]:
 
 def in_detail(one: RunData, other: RunData) -> Iterator[str]:
     """Yield a line for each difference between the records and the errors of two runs."""
-    theirs = predictable(other)
-    for record in predictable(one).values():
+    theirs = predictable_records(other)
+    for record in predictable_records(one).values():
         there = theirs.get(record.id)
         if there is None:
             yield f"{record.id}: only in the first"

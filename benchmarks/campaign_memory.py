@@ -44,7 +44,7 @@ def look(parent: psutil.Process, begun: float) -> Sample | None:
     return ((time.monotonic() - begun) / 60, own, max(sizes)) if sizes else None
 
 
-def around(samples: list[Sample], minute: float, column: int) -> float:
+def median_around(samples: list[Sample], minute: float, column: int) -> float:
     """Return the median memory within half a window around a minute, in MiB."""
     near = [one[column] for one in samples if abs(one[0] - minute) <= WINDOW / 2]
     return statistics.median(near) / 2**20 if near else float("nan")
@@ -81,10 +81,12 @@ def main() -> int:
         return 1
     end = samples[-1][0]
     for minute in range(1, int(end) + 1):
-        sizes = [around(samples, minute, column) for column in (1, 2)]
+        sizes = [median_around(samples, minute, column) for column in (1, 2)]
         sys.stdout.write(f"{minute:3} min: parent {sizes[0]:.0f} MiB, worker {sizes[1]:.0f} MiB\n")
     late = end - WINDOW / 2
-    ratios = [around(samples, late, n) / around(samples, given.early, n) for n in (1, 2)]
+    ratios = [
+        median_around(samples, late, n) / median_around(samples, given.early, n) for n in (1, 2)
+    ]
     sys.stdout.write(f"{last[-1] if last else 'no summary'}\n")
     sys.stdout.write(
         f"after {late:.0f} min against {given.early:.0f} min: parent {ratios[0]:.2f}, "

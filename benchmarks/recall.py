@@ -40,7 +40,7 @@ def operations(text: str) -> frozenset[str]:
     return frozenset(one.name for one in working_operations(parse_module(text)))
 
 
-def smallest(bug: Bug) -> frozenset[str]:
+def smallest_ops(bug: Bug) -> frozenset[str]:
     """Return the mnemonics of a bug's program, minimised as findings are; runs in a worker."""
     program = parse_module(bug.program)
     trial, inputs = Trial("cpu", 0, 0, 1), parse_inputs(program, bug.inputs)
@@ -60,7 +60,7 @@ def forms(here: Sequence[Bug]) -> dict[str, set[frozenset[str]]]:
     found = {bug.id: {operations(bug.program)} for bug in here}
     some = [bug for bug in here if bug.verdict != Verdict.CRASHED.value]
     with LocalExecutor(1) as executor:
-        calls = (Call(bug.id, smallest, (bug,), 3 * Limits.MINIMISING) for bug in some)
+        calls = (Call(bug.id, smallest_ops, (bug,), 3 * Limits.MINIMISING) for bug in some)
         for ended in executor.results(calls):
             if ended is not None and isinstance(ended.value, frozenset):
                 found[ended.call.name].add(ended.value)

@@ -121,7 +121,7 @@ def _inputs(shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
     return [random.standard_normal(shape).astype(np.float32) for shape in shapes]
 
 
-def _best(text: str, inputs: list[np.ndarray], repeat: int) -> float:
+def _best_seconds(text: str, inputs: list[np.ndarray], repeat: int) -> float:
     program = parse_module(text)
     times = []
     for _ in range(repeat):
@@ -170,7 +170,7 @@ def interpreter(text: str, shapes: tuple[tuple[int, ...], ...], limit: float) ->
 
 def measure(name: str, limit: float, repeat: int) -> Timings:
     text, shapes = WORK[name]
-    ours = _best(text, _inputs(shapes), repeat)
+    ours = _best_seconds(text, _inputs(shapes), repeat)
     theirs = interpreter(text, shapes, limit)
     return Timings(name, ours, limit if theirs is None else theirs, theirs is None)
 
@@ -193,7 +193,7 @@ def main() -> None:
     for op, line in SMALL.items():
         of = "tensor<4x4xf32>"
         text = _main([of], of, f"%0 = {line}\nreturn %0 : {of}")
-        taken = 1e6 * _best(text, _inputs(((4, 4),)), 20 * arguments.repeat)
+        taken = 1e6 * _best_seconds(text, _inputs(((4, 4),)), 20 * arguments.repeat)
         print(f"  {op:34}{taken:10.1f}   {'met' if taken <= SMALL_GOAL else 'missed'}")
 
 

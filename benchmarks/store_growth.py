@@ -103,7 +103,7 @@ OPERATIONS: dict[str, Callable[[Path], None]] = {
 }
 
 
-def timed(work: Callable[[], None]) -> float:
+def processor_seconds(work: Callable[[], None]) -> float:
     begun = time.process_time()
     work()
     return time.process_time() - begun
@@ -111,9 +111,9 @@ def timed(work: Callable[[], None]) -> float:
 
 def measure_operations(path: Path, count: int) -> Iterator[tuple[str, float]]:
     """Yield the processor seconds of each operation on a store with this number of records."""
-    yield "writing", timed(lambda: fill(path, count))
+    yield "writing", processor_seconds(lambda: fill(path, count))
     for name, operation in OPERATIONS.items():
-        yield name, timed(lambda operation=operation: operation(path))
+        yield name, processor_seconds(lambda operation=operation: operation(path))
 
 
 def main() -> int:

@@ -107,14 +107,14 @@ class Walk:
     def during(self, function: Callable[..., _T]) -> Callable[..., _T]:
         """Return a function that is traced, together with all that it calls."""
 
-        def traced(*arguments: Any, **named: Any) -> _T:
+        def call_traced(*arguments: Any, **named: Any) -> _T:
             sys.setprofile(self.trace)
             try:
                 return function(*arguments, **named)
             finally:
                 sys.setprofile(None)
 
-        return traced
+        return call_traced
 
     def line(self) -> str:
         """Return the figures in a line."""
@@ -145,13 +145,13 @@ def _is_property(frame: FrameType) -> bool:
 def _end_trace_at(function: Callable[..., _T]) -> Callable[..., _T]:
     """Return a function that ends the trace."""
 
-    def ending(*arguments: Any, **named: Any) -> _T:
+    def call_and_end(*arguments: Any, **named: Any) -> _T:
         try:
             return function(*arguments, **named)
         finally:
             sys.setprofile(None)
 
-    return ending
+    return call_and_end
 
 
 def _run(folder: Path) -> None:

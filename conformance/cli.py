@@ -81,7 +81,7 @@ class _RefusedError(Exception):
 
 
 @app.callback()
-def everywhere(version: options.Version = False) -> None:
+def common_options(version: options.Version = False) -> None:
     """Test how a compiler or device computes StableHLO ops, against a reference."""
 
 

@@ -99,7 +99,7 @@ def replay_command(record: Record, db: str) -> str:
 def groups(run: RunData, db: str) -> tuple[CaseGroup, ...]:
     """Return the findings by class: new first, then worst first, then in the catalog's order."""
     shown = [record for record in run.records if record.verdict.fails or record.detail is not None]
-    anchors = text.unique("d-" + text.slug(record.id) for record in shown)
+    anchors = text.distinct_names("d-" + text.slug(record.id) for record in shown)
     classes: dict[tuple[str, str, Verdict, str, str, str], list[ShownCase]] = defaultdict(list)
     for anchor, record in zip(anchors, shown, strict=True):
         status = OPEN if not record.verdict.fails else KNOWN if record.known else NEW

@@ -95,7 +95,7 @@ def _html(
         choices=first_screen.filter_choices(seen),
         context=context,
         sweeps=None if context.sweeps is None else _sweep_tables(context.sweeps),
-        data=embedded(data_of(seen, groups, pretty) | context_data(context)),
+        data=embed_json(data_of(seen, groups, pretty) | context_data(context)),
     )
 
 
@@ -119,8 +119,9 @@ def template(name: str) -> jinja2.Template:
     )
     filters: dict[str, Any] = {
         "count": text.count, "ulp": text.ulp, "unit": squares.unit_of, "plural": text.plural,
-        "visible": text.printable, "clip_line": text.clip_line, "beside": additional_failure_line,
-        "slug": text.slug, "words": squares.words, "duration": text.duration,
+        "visible": text.escape_controls, "clip_line": text.clip_line,
+        "beside": additional_failure_line, "slug": text.slug,
+        "words": squares.words, "duration": text.duration,
         "web_link": text.web_link, "clip": text.in_parts, "fragment": text.fragment,
     }  # fmt: skip
     environment.filters.update(filters)
@@ -135,10 +136,10 @@ def template(name: str) -> jinja2.Template:
 def _without_controls(value: Any) -> Any:
     """Remove control characters; every {{ ... }} passes through this."""
     is_markup = hasattr(value, "__html__")
-    return text.printable(value) if isinstance(value, str) and not is_markup else value
+    return text.escape_controls(value) if isinstance(value, str) and not is_markup else value
 
 
-def embedded(value: Any) -> str:
+def embed_json(value: Any) -> str:
     """Return JSON that is safe inside a <script> element: without < and line separators."""
     plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for character in "<\u2028\u2029":

@@ -97,7 +97,7 @@ def _batch(batch: LostBatch, seen: View) -> TestCase:
 
 
 def _suite(seen: View, op: OpResults) -> TestSuite:
-    suite = TestSuite(text.printable(op.name))
+    suite = TestSuite(text.escape_controls(op.name))
     if seen.run.started:
         suite.timestamp = text.clip_line(seen.run.started)
     facts = {
@@ -111,7 +111,7 @@ def _suite(seen: View, op: OpResults) -> TestSuite:
 
 
 def _case(cell: Square, seen: View) -> TestCase:
-    name = text.printable(f"{cell.op}[{cell.element_type}]@{cell.backend}")
+    name = text.escape_controls(f"{cell.op}[{cell.element_type}]@{cell.backend}")
     case = TestCase(name, f"conformance.{text.slug(cell.backend)}.{text.slug(cell.op)}")
     if cell.key in seen.run.cell_seconds:  # 0 is no time of what nobody timed
         case.time = round(seen.run.cell_seconds[cell.key], 3)
@@ -142,10 +142,12 @@ def _failures(cell: Square, seen: View) -> list[Failure]:
     if seen.comparison is None:
         return [_failure(record, seen.db) for record in cell.records if record.is_new_failure]
     changes = seen.comparison.by_cell.get(cell.key, [])
-    return [_worse(change, seen.db) for change in changes if change.kind in REGRESSIONS]
+    return [
+        _regression_failure(change, seen.db) for change in changes if change.kind in REGRESSIONS
+    ]
 
 
-def _worse(change: Change, db: str) -> Failure:
+def _regression_failure(change: Change, db: str) -> Failure:
     """Return the failure of a case that is new or lost against the baseline."""
     before = f"{outcome_words(change.before)} in the baseline, " if change.before else ""
     said = text.clip_line(f"{change.kind.value}: {before}{outcome_words(change.after)}")
@@ -182,13 +184,13 @@ def _failure(record: Record, db: str) -> Failure:
             )
         lines += [text.clip_line(additional_failure_line(one)) for one in record.further_failures]
         lines.append(record.detail.program)
-    shown, left = text.clipped(text.printable("\n".join(lines)), TEXT_LIMIT)
+    shown, left = text.clip_lines(text.escape_controls("\n".join(lines)), TEXT_LIMIT)
     found.text = shown + (f"\n... {left} more characters" if left else "")
     return found
 
 
 def _output(cell: Square, failures: int, seen: View) -> str:
-    lines = [text.printable(cell.label)]
+    lines = [text.escape_controls(cell.label)]
     if left_out := _left_out_text(cell, seen):
         lines.append(left_out)
     if cached := seen.run.cached_cases.get(cell.key, 0):

@@ -60,7 +60,7 @@ def _markdown(seen: View, more: Sequence[str]) -> str:
         _verdicts(seen),
         _divergences("New divergences", seen, findings.NEW),
         _divergences("Known divergences", seen, findings.KNOWN),
-        _unspecified_cases(seen), _stale(seen),
+        _unspecified_cases(seen), _stale_text(seen),
         _accuracy(seen), _about_run(seen),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -210,14 +210,14 @@ def _totals(seen: View) -> str:
         *_coverage(seen),
         ("cases with new divergences", text.count(totals.new), text.count(totals.cases)),
         ("cases with known divergences", text.count(totals.known), text.count(totals.cases)),
-        *_unpredictable(seen),
+        *_unpredictable_rows(seen),
         *_describe_predicted(seen),
     ]
     judged = f"{text.plural(totals.cases, 'case')}, {text.plural(totals.values, 'value')} judged."
     return _table(("", "count", "of"), rows, 1) + "\n\n" + judged
 
 
-def _unpredictable(seen: View) -> list[tuple[str, str, str]]:
+def _unpredictable_rows(seen: View) -> list[tuple[str, str, str]]:
     """Return the number of known failures that no program predicts, if there are any."""
     totals = seen.totals
     if not totals.unpredictable:
@@ -277,7 +277,7 @@ def _join_some(names: Sequence[str], limit: int = 6) -> str:
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def _stale(seen: View) -> str:
+def _stale_text(seen: View) -> str:
     fixed = seen.run.fixed
     other = [id_ for id_ in seen.run.stale if id_ not in fixed]
     told = (

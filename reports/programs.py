@@ -20,7 +20,7 @@ def pretty_forms(programs: Iterable[str]) -> dict[str, str]:
     texts = list(dict.fromkeys(filter(None, programs)))
     if not texts:
         return {}
-    call = Call("pretty", _pretty, (texts,), SECONDS)
+    call = Call("pretty", _pretty_texts, (texts,), SECONDS)
     try:
         with LocalExecutor(1, preload=("conformance.stablehlo.pretty",)) as executor:
             answer = executor.one(call)
@@ -32,7 +32,7 @@ def pretty_forms(programs: Iterable[str]) -> dict[str, str]:
     return {text: form for text, form in zip(texts, shown, strict=True) if form != text}
 
 
-def _pretty(texts: list[str]) -> list[str]:
+def _pretty_texts(texts: list[str]) -> list[str]:
     """Return pretty forms, in a worker; see `conformance.stablehlo.pretty.print_pretty`."""
     from conformance.stablehlo.pretty import print_pretty
 

@@ -62,7 +62,7 @@ class Square(CellResults):
     @property
     def address(self) -> str:
         """The key as one string without control characters, for the page's address and script."""
-        return text.printable("/".join(self.key))
+        return text.escape_controls("/".join(self.key))
 
     @property
     def is_known(self) -> bool:

@@ -79,7 +79,7 @@ _KEPT = frozenset("\n\t")
 _PLAIN = re.compile(r"[\n\t -~]*")
 
 
-def printable(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Return text in which each control character is replaced by its code.
 
     These are the characters that XML forbids (C0 controls, lone surrogates, U+FFFE, U+FFFF) and
@@ -99,7 +99,7 @@ def _is_hidden(character: str) -> bool:
     )
 
 
-def clipped(text: str, limit: int) -> tuple[str, int]:
+def clip_lines(text: str, limit: int) -> tuple[str, int]:
     """Return the first `limit` characters, cut at a line's end if a line ends nearby, and the
     number of the others.
     """
@@ -112,7 +112,7 @@ def clipped(text: str, limit: int) -> tuple[str, int]:
 
 def clip_line(text: str, limit: int = 200) -> str:
     """Return the text on one line, ended by an ellipsis if it is longer than `limit`."""
-    flat = one_line(printable(text))
+    flat = one_line(escape_controls(text))
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
@@ -122,7 +122,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("_") or "x"
 
 
-def unique(names: Iterable[str]) -> list[str]:
+def distinct_names(names: Iterable[str]) -> list[str]:
     """Return the names, repeated names numbered, so that all differ."""
     seen: dict[str, int] = {}
     result: list[str] = []
@@ -149,7 +149,7 @@ def web_link(link: str) -> str:
 
 def shell_word(value: str) -> str:
     """Return a word of a command line, quoted if a shell would change it."""
-    plain = printable(value).replace("\n", "\\n").replace("\t", "\\t")
+    plain = escape_controls(value).replace("\n", "\\n").replace("\t", "\\t")
     if plain and re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", plain):
         return plain
     return "'" + plain.replace("'", "'\\''") + "'"
@@ -157,7 +157,7 @@ def shell_word(value: str) -> str:
 
 def fragment(**state: str) -> str:
     """Return the address within the page of a state: #matrix=cpu&is=new."""
-    return "#" + urlencode({name: printable(value) for name, value in state.items() if value})
+    return "#" + urlencode({name: escape_controls(value) for name, value in state.items() if value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +171,9 @@ class Clipped:
 
 def in_parts(given: str, limit: int) -> Clipped:
     """Return a text cut after `limit` characters, and again after EXPANDED_LIMIT more."""
-    plain = printable(given)
-    head, left = clipped(plain, limit)
-    rest, omitted = clipped(plain[len(plain) - left :] if left else "", EXPANDED_LIMIT)
+    plain = escape_controls(given)
+    head, left = clip_lines(plain, limit)
+    rest, omitted = clip_lines(plain[len(plain) - left :] if left else "", EXPANDED_LIMIT)
     return Clipped(head, rest, omitted)
 
 

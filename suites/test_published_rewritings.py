@@ -18,9 +18,9 @@ from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from conformance.transforms.inline import inline
 from suites.published_bugs import Bug, bugs
-from suites.published_modules import stored
+from suites.published_modules import stored_module
 
-SEEDED = [bug for bug in bugs() if stored(bug.id) is not None]
+SEEDED = [bug for bug in bugs() if stored_module(bug.id) is not None]
 """Bugs that no compiler here shows, with a module that the pass made."""
 
 COMPILERS = ("cpu-compile", "gpu-compile", "tpu-compile")
@@ -56,7 +56,7 @@ def test_affected_version_is_flagged_with_the_pass(bug: Bug, session: Session) -
 
 @pytest.mark.parametrize("bug", SEEDED, ids=lambda bug: bug.id)
 def test_a_module_that_the_pass_made_is_flagged(bug: Bug) -> None:
-    program, module = parse_module(bug.program), stored(bug.id)
+    program, module = parse_module(bug.program), stored_module(bug.id)
     assert module is not None
     inputs = parse_inputs(program, bug.inputs)
     results = read_back(module, program).evaluate(inputs)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.campaign_faults.rewritings import Rewriting, rewritten
+from benchmarks.campaign_faults.rewritings import Rewriting, rewrite_program
 from benchmarks.mutants.swapping import Codes, forget, put
 from benchmarks.mutants.trials import SECONDS
 from benchmarks.mutants.workers import MEMORY
@@ -56,7 +56,7 @@ def with_rewriting(rewriting: Rewriting) -> FaultyBackend:
 
     def run(program: Program, inputs: Sequence[Any]) -> list[Any]:
         try:
-            return list(evaluate(rewritten(inline(program).program, rewriting), inputs))
+            return list(evaluate(rewrite_program(inline(program).program, rewriting), inputs))
         except (EvaluationError, NotInlined) as error:
             raise Failed(str(error)) from error
 

@@ -56,7 +56,7 @@ class Rewriting:
     of: Rewrite
 
 
-def rewritten(program: Program, rewriting: Rewriting) -> Program:
+def rewrite_program(program: Program, rewriting: Rewriting) -> Program:
     """Return the program, of one function, with a rewriting applied throughout main."""
     seen = _Definitions(program, definition_index(program))
     *operations, last = program.main.body.operations
@@ -95,7 +95,7 @@ def _constant(one: Operation, number: float) -> Iterable[Operation]:
     return [Operation("constant", (), (result,), (("value", Dense.of(array, of)),))]
 
 
-def _inner(one: Operation) -> Value:
+def _new_value(one: Operation) -> Value:
     """Return a new intermediate value of an operation's result type."""
     return replace(one.results[0], name=f"{one.results[0].name}_inner")
 
@@ -155,7 +155,7 @@ def _regroup(name: str) -> Rewrite:
         if made is None or not _is_float(one.results[0]):
             return None
         x, y = made.operands
-        inner = _inner(one)
+        inner = _new_value(one)
         second = replace(one, operands=(y, one.operands[1]), results=(inner,))
         return [second, replace(one, operands=(x, inner))]
 
@@ -244,7 +244,7 @@ def _pad_of_pad(seen: _Definitions, one: Operation) -> Iterable[Operation] | Non
     made = seen.maker(one.operands[0], "pad") if one.name == "pad" else None
     if made is None:
         return None
-    inner = replace(_inner(one), type=one.operands[0].type)
+    inner = replace(_new_value(one), type=one.operands[0].type)
     return [
         replace(made, operands=(made.operands[0], one.operands[1]), results=(inner,)),
         replace(one, operands=(inner, one.operands[1])),
@@ -256,7 +256,7 @@ def _clamped_the_other_way(seen: _Definitions, one: Operation) -> Iterable[Opera
     made = seen.maker(one.operands[0], "maximum") if one.name == "minimum" else None
     if made is None:
         return None
-    inner = _inner(one)
+    inner = _new_value(one)
     first = replace(one, operands=(made.operands[0], one.operands[1]), results=(inner,))
     return [first, replace(made, operands=(inner, made.operands[1]), results=one.results)]
 
@@ -343,7 +343,7 @@ def _product_of_exponentials(seen: _Definitions, one: Operation) -> Iterable[Ope
     made = [seen.maker(value, "exponential") for value in one.operands]
     if None in made:
         return None
-    inner = _inner(one)
+    inner = _new_value(one)
     x, y = (m.operands[0] for m in made if m is not None)
     return [replace(one, operands=(x, y), results=(inner,)),
             Operation("exponential", (inner,), one.results)]  # fmt: skip
@@ -362,7 +362,7 @@ def _fused_product(seen: _Definitions, one: Operation) -> Iterable[Operation] | 
     made = seen.maker(one.operands[0], "multiply") if one.name == "add" else None
     if made is None:
         return None
-    inner = _inner(one)
+    inner = _new_value(one)
     return [replace(one, results=(inner,)), replace(one, operands=(inner, one.operands[0]))]
 
 

@@ -76,7 +76,7 @@ def log_compilations(folder: Path) -> None:
         finally:
             merged[0] = 1
 
-    def logged(self: Session, program: Program, text: str = "") -> Compiled:
+    def compile_and_log(self: Session, program: Program, text: str = "") -> Compiled:
         begun, is_refused = process_time(), False
         try:
             return compile_program(self, program, text)
@@ -88,7 +88,7 @@ def log_compilations(folder: Path) -> None:
             with (folder / str(os.getpid())).open("a") as file:
                 file.write(json.dumps(row) + "\n")
 
-    Session.compile, Session.run_batch = logged, logged_batch
+    Session.compile, Session.run_batch = compile_and_log, logged_batch
 
 
 if LOG in os.environ:  # so workers log, which are forked from a process that loads this module

@@ -80,7 +80,7 @@ class OfOneElement:
         return from_bits(np.stack([to_bits(part) for part in parts], axis=-1), of)
 
 
-def moved(old: Array) -> Array | None:
+def move_number(old: Array) -> Array | None:
     """Move a finite number by 64 ulp, away from zero where possible."""
     of = element_type_of(old)
     bits = int(to_bits(old)[0])
@@ -96,28 +96,28 @@ def moved(old: Array) -> Array | None:
     for other in (magnitude + STEPS, magnitude - STEPS):
         if 0 <= other < (sign or 1 << of.bits):
             new = from_bits(np.array([other | bits & sign]), of)
-            if _finite(old) and _finite(new):
+            if _is_finite(old) and _is_finite(new):
                 return new
     return None
 
 
-def negated(old: Array) -> Array | None:
+def negate_number(old: Array) -> Array | None:
     """Change the sign of a number, also of a zero if the type has both."""
     of = element_type_of(old)
     if of.is_signed:
         number = -int(old[0])
         return np.array([number], of.storage) if number <= of.max_integer else None
-    if not of.is_float or not of.float_format.signed or np.isnan(_wide(old)[0]):
+    if not of.is_float or not of.float_format.signed or np.isnan(_to_float64(old)[0]):
         return None
     if old[0] == 0 and not of.float_format.has_negative_zero:
         return None
     return from_bits(to_bits(old) ^ to_bits(old).dtype.type(1 << (of.bits - 1)), of)
 
 
-def zeroed(old: Array) -> Array | None:
+def zero_number(old: Array) -> Array | None:
     """Return zero for a number other than zero, if the type has a zero."""
     of = element_type_of(old)
-    if (of.is_float and not of.float_format.has_zero) or _wide(old)[0] == 0:
+    if (of.is_float and not of.float_format.has_zero) or _to_float64(old)[0] == 0:
         return None
     return np.zeros(1, of.storage)
 
@@ -125,7 +125,7 @@ def zeroed(old: Array) -> Array | None:
 def made_nan(old: Array) -> Array | None:
     """Return NaN for a number, if the type has NaN."""
     of = element_type_of(old)
-    if not of.is_float or not of.float_format.has_nan or np.isnan(_wide(old)[0]):
+    if not of.is_float or not of.float_format.has_nan or np.isnan(_to_float64(old)[0]):
         return None
     return np.array([np.nan], np.float64).astype(of.storage)
 
@@ -133,23 +133,23 @@ def made_nan(old: Array) -> Array | None:
 def made_infinite(old: Array) -> Array | None:
     """Return infinity of its sign for a finite number, if the type has infinity."""
     of = element_type_of(old)
-    if not of.is_float or not of.float_format.has_infinity or not _finite(old):
+    if not of.is_float or not of.float_format.has_infinity or not _is_finite(old):
         return None
-    return np.copysign(np.inf, _wide(old)).astype(of.storage)
+    return np.copysign(np.inf, _to_float64(old)).astype(of.storage)
 
 
-def doubled(old: Array) -> Array | None:
+def double_number(old: Array) -> Array | None:
     """Return twice a number, as an element that is added twice, if the type has that number."""
     of = element_type_of(old)
-    if of.is_boolean or not _finite(old):
+    if of.is_boolean or not _is_finite(old):
         return None
     if of.is_integer:
         number = 2 * int(old[0])
         within = of.min_integer <= number <= of.max_integer
         return np.array([number], of.storage) if within else None
     with np.errstate(over="ignore"):
-        new = (2 * _wide(old)).astype(of.storage)
-    return new if _wide(new)[0] == 2 * _wide(old)[0] else None
+        new = (2 * _to_float64(old)).astype(of.storage)
+    return new if _to_float64(new)[0] == 2 * _to_float64(old)[0] else None
 
 
 def last_bit_flipped(old: Array) -> Array | None:
@@ -160,21 +160,21 @@ def last_bit_flipped(old: Array) -> Array | None:
     return from_bits(to_bits(old) ^ to_bits(old).dtype.type(1), of)
 
 
-def _wide(old: Array) -> Array:
+def _to_float64(old: Array) -> Array:
     return old.astype(np.float64)
 
 
-def _finite(number: Array) -> bool:
-    return bool(np.isfinite(_wide(number)[0]))
+def _is_finite(number: Array) -> bool:
+    return bool(np.isfinite(_to_float64(number)[0]))
 
 
-def rolled(actual: Array, _expected: Array, _random: Random) -> Array | None:
+def roll_elements(actual: Array, _expected: Array, _random: Random) -> Array | None:
     """Return the array with its elements shifted by one position, as a wrong offset does."""
     result = np.roll(actual.reshape(-1), 1).reshape(actual.shape)
     return _require_change(result, actual)
 
 
-def narrowed(actual: Array, _expected: Array, _random: Random) -> Array | None:
+def narrow_numbers(actual: Array, _expected: Array, _random: Random) -> Array | None:
     """Return numbers with the first half of their digits, as a narrower type holds them."""
     of = element_type_of(actual)
     if of.is_boolean:
@@ -191,7 +191,7 @@ def narrowed(actual: Array, _expected: Array, _random: Random) -> Array | None:
     return _require_change(from_bits(np.where(where, kept, bits), of), actual)
 
 
-def unfinished(actual: Array, _expected: Array, _random: Random) -> Array | None:
+def zero_tail(actual: Array, _expected: Array, _random: Random) -> Array | None:
     """Return the array with zeros in the last eighth of its memory, which is not written."""
     result = actual.reshape(-1).copy()
     result[-max(1, result.size // 8) :] = np.zeros((), actual.dtype)
@@ -202,7 +202,7 @@ def _require_change(result: Array, actual: Array) -> Array | None:
     return None if _same_bits(result, actual) else result
 
 
-def swapped(actual: Array, expected: Array, random: Random) -> Array | None:
+def swap_neighbours(actual: Array, expected: Array, random: Random) -> Array | None:
     """Exchange one element with its neighbour in a slice along some dimension."""
     long = [axis for axis, size in enumerate(actual.shape) if size > 1]
     for position in _order(actual, expected, random) if long else ():
@@ -238,17 +238,17 @@ def shifted_tile(actual: Array, expected: Array, random: Random) -> Array | None
 
 
 CHANGES: dict[str, Change] = {
-    "64-ulp": OfOneElement(moved),
-    "sign": OfOneElement(negated),
-    "zero": OfOneElement(zeroed),
+    "64-ulp": OfOneElement(move_number),
+    "sign": OfOneElement(negate_number),
+    "zero": OfOneElement(zero_number),
     "nan": OfOneElement(made_nan),
     "infinity": OfOneElement(made_infinite),
-    "doubled": OfOneElement(doubled),
-    "rolled": rolled,
-    "swapped": swapped,
+    "doubled": OfOneElement(double_number),
+    "rolled": roll_elements,
+    "swapped": swap_neighbours,
     "last-bit": OfOneElement(last_bit_flipped),
     "tile": shifted_tile,
-    "narrowed": narrowed,
-    "unfinished": unfinished,
+    "narrowed": narrow_numbers,
+    "unfinished": zero_tail,
 }
 """Corruptions of results, by name."""

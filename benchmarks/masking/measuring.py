@@ -301,7 +301,7 @@ class _Judging:
         for change in settings.changes:
             if change not in CHANGES:
                 continue
-            corruption = corrupted(change, outcome, self.prepared, settings.seed)
+            corruption = corrupt_results(change, outcome, self.prepared, settings.seed)
             if corruption is None:
                 continue
             try:
@@ -347,7 +347,7 @@ class _Judging:
         return conclude(self.prepared, ran, batcher)[0]
 
 
-def corrupted(change: str, results: Results, prepared: Item, seed: int) -> Corruption | None:
+def corrupt_results(change: str, results: Results, prepared: Item, seed: int) -> Corruption | None:
     """Return a corruption drawn by seed and case; None if no result can be corrupted."""
     text = f"{seed} {prepared.program.digest} {prepared.index} {change}"
     random = np.random.default_rng(list(hashlib.sha256(text.encode()).digest()))

@@ -137,14 +137,14 @@ def _entry_row(count: int, hidden: Sequence[CorruptionOutcome]) -> list[str]:
         str(sum(one.entry == one.before for one in hidden)),
         str(len(cells)),
         hidden[0].entry,
-        _most(one.change for one in hidden),
-        _most(one.kind for one in hidden),
-        _most(one.op for one in hidden),
+        _most_frequent(one.change for one in hidden),
+        _most_frequent(one.kind for one in hidden),
+        _most_frequent(one.op for one in hidden),
         f"{hidden[0].id} {hidden[0].change}",
     ]
 
 
-def _most(names: Iterable[str], shown: int = 3) -> str:
+def _most_frequent(names: Iterable[str], shown: int = 3) -> str:
     counts = Counter(names)
     some = ", ".join(f"{name} {count}" for name, count in counts.most_common(shown))
     return f"{some}, ..." if len(counts) > shown else some

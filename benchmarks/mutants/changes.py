@@ -272,7 +272,7 @@ def _boolean(node: ast.BoolOp) -> Iterator[Replaced]:
     yield "and/or", ast.BoolOp(ast.And() if isinstance(node.op, ast.Or) else ast.Or(), node.values)
 
 
-def _unary(node: ast.UnaryOp) -> Iterator[Replaced]:
+def _unary_changes(node: ast.UnaryOp) -> Iterator[Replaced]:
     yield "sign or negation dropped", node.operand
 
 
@@ -363,7 +363,7 @@ def _shift_expression(node: ast.expr, step: int) -> ast.expr:
 
 
 _OF: dict[type[ast.expr], Callable[[Any], Iterator[Replaced]]] = {
-    ast.Compare: _compare, ast.BinOp: _binary, ast.BoolOp: _boolean, ast.UnaryOp: _unary,
+    ast.Compare: _compare, ast.BinOp: _binary, ast.BoolOp: _boolean, ast.UnaryOp: _unary_changes,
     ast.Constant: _constant, ast.IfExp: _condition, ast.Call: _call, ast.Name: _name,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Dict: _dictionary,
     ast.Tuple: _sequence, ast.List: _sequence,

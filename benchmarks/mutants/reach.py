@@ -74,14 +74,14 @@ class Tracer:
 
     def _wrap_function(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def telling(*operands: Any, **attributes: Any) -> Any:
+        def call_and_note(*operands: Any, **attributes: Any) -> Any:
             before = _running.set(name)
             try:
                 return function(*operands, **attributes)
             finally:
                 _running.reset(before)
 
-        return telling
+        return call_and_note
 
     def follow(self, compute: Callable[[], T]) -> tuple[T, Reach]:
         """Return the result of a computation, and the source lines that it executes."""

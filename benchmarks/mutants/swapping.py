@@ -147,7 +147,7 @@ class LoadedFunctions:
         Raises:
             Impossible: if it changes nothing that runs, or its functions cannot be found.
         """
-        before = _original(mutant.source.path)
+        before = _original_code(mutant.source.path)
         with mutant.change.made():
             after = _compile_functions(mutant.source)
         wrong: Codes = []
@@ -195,7 +195,7 @@ def _key(code: CodeType) -> Key:
 
 
 @functools.cache
-def _original(path: Path) -> dict[Key, list[CodeType]]:
+def _original_code(path: Path) -> dict[Key, list[CodeType]]:
     (source,) = (source for source in sources() if source.path == path)
     return _compile_functions(source)
 

@@ -61,13 +61,13 @@ class Trial:
     def told(self) -> str:
         """Return the case, and its subject with types and attributes, as text."""
         subject = self.program.subject
-        attributes = ", ".join(f"{name}={_short(value)}" for name, value in subject.attributes)
+        attributes = ", ".join(f"{name}={_shorten(value)}" for name, value in subject.attributes)
         types = ", ".join(str(operand.type) for operand in subject.operands)
         given = ", ".join(str(result.type) for result in subject.results)
         return f"{self.cell.element_type} #{self.index}: ({types}) -> ({given}) {{{attributes}}}"
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = str(value)
     return text if len(text) < 60 else f"{text[:57]}..."
 
@@ -186,7 +186,7 @@ def run_trials(living: LoadedFunctions, mutant: Mutant, trials: Sequence[Trial])
 def _first_different(pending: Iterator[Trial], lines: Lines) -> tuple[Trial, Answer] | None:
     for trial in pending:
         answer = _answer(trial, lines)
-        if answer is not None and _differs(trial, answer):
+        if answer is not None and _is_detected(trial, answer):
             return trial, answer
     return None
 
@@ -212,7 +212,7 @@ def _answer(trial: Trial, lines: Lines) -> Answer | None:
     return None
 
 
-def _differs(trial: Trial, answer: Answer) -> bool:
+def _is_detected(trial: Trial, answer: Answer) -> bool:
     if trial.expected is None:
         return not answer.refusal.startswith(REFUSED)
     if answer.results is None or len(answer.results) != len(trial.expected):

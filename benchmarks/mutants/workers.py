@@ -42,7 +42,7 @@ def measure_all(ops: Sequence[str], settings: Settings, jobs: int) -> list[OpRes
             print(f"\r{number} of {len(ops)} ops", end="", file=sys.stderr, flush=True)
         pending = {
             pool.submit(caught_by_other, op, foreign, settings): op
-            for op, foreign in _foreign(results, settings).items()
+            for op, foreign in _foreign_mutants(results, settings).items()
         }
         caught: set[str] = set()
         for number, done in enumerate(as_completed(pending), 1):
@@ -52,7 +52,7 @@ def measure_all(ops: Sequence[str], settings: Settings, jobs: int) -> list[OpRes
     return [_with_others(results[op], caught, settings) for op in ops]
 
 
-def _foreign(results: dict[str, OpResult], settings: Settings) -> dict[str, list[str]]:
+def _foreign_mutants(results: dict[str, OpResult], settings: Settings) -> dict[str, list[str]]:
     """Return for each op the undetected mutants of other ops in functions that it reaches, too."""
     foreign: dict[str, list[str]] = defaultdict(list)
     for result in results.values():
@@ -64,10 +64,10 @@ def _foreign(results: dict[str, OpResult], settings: Settings) -> dict[str, list
 
 
 def _with_others(result: OpResult, caught: set[str], settings: Settings) -> OpResult:
-    def told(one: MeasuredMutant) -> MeasuredMutant:
+    def note_other_ops(one: MeasuredMutant) -> MeasuredMutant:
         own = settings.profiles[-1] in one.caught or one.fate is not Fate.WRONG
         if own or one.mutant not in caught:
             return one
         return replace(one, caught=(*one.caught, OTHERS))
 
-    return replace(result, mutants=tuple(map(told, result.mutants)))
+    return replace(result, mutants=tuple(map(note_other_ops, result.mutants)))

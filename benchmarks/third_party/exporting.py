@@ -25,12 +25,12 @@ def export(one: Recipe, folder: Path) -> None:
         warnings.simplefilter("ignore")
         function, arguments = one.make()
         lowered = jax.jit(function, keep_unused=True).lower(*arguments)
-        leaves = [_plain(leaf) for leaf in jax.tree.leaves(arguments)]
+        leaves = [_to_numpy(leaf) for leaf in jax.tree.leaves(arguments)]
     (folder / f"{one.name}.mlir").write_text(lowered.as_text())
     np.savez_compressed(folder / f"{one.name}.npz", *leaves)
 
 
-def _plain(leaf: object) -> np.ndarray:
+def _to_numpy(leaf: object) -> np.ndarray:
     """Return a numpy array as main takes it; random keys become their bits."""
     is_key = isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
     return np.asarray(jax.random.key_data(leaf) if is_key else jax.numpy.asarray(leaf))

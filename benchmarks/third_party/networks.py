@@ -9,7 +9,7 @@ import numpy as np
 from .recipe import Made, recipe
 
 
-def normal(seed: int, *shape: int, scale: float = 1.0) -> jax.Array:
+def normal_data(seed: int, *shape: int, scale: float = 1.0) -> jax.Array:
     """Return standardised data."""
     return jnp.asarray(scale * np.random.default_rng(seed).standard_normal(shape), jnp.float32)
 
@@ -38,7 +38,7 @@ def flax_mlp_dropout_step() -> Made:
             return nn.Dense(10)(x)
 
     model, tx = Mlp(), optax.adam(1e-3)
-    x, y = normal(0, 16, 48), classes(1, 10, 16)
+    x, y = normal_data(0, 16, 48), classes(1, 10, 16)
     params = model.init({"params": jax.random.PRNGKey(0), "dropout": jax.random.PRNGKey(1)}, x)
 
     def step(params, state, x, y, key, number):
@@ -67,7 +67,7 @@ def flax_cnn_batchnorm_step() -> Made:
             return nn.Dense(10)(nn.avg_pool(x, (4, 4)).reshape(x.shape[0], -1))
 
     model, tx = Cnn(), optax.sgd(0.1, momentum=0.9, nesterov=True)
-    x, y = normal(0, 4, 16, 16, 3), classes(1, 10, 4)
+    x, y = normal_data(0, 4, 16, 16, 3), classes(1, 10, 4)
     variables = model.init(jax.random.PRNGKey(0), x)
 
     def step(params, stats, state, x, y):
@@ -125,7 +125,7 @@ def flax_attention_masked() -> Made:
     import flax.linen as nn
 
     model = nn.MultiHeadDotProductAttention(2, qkv_features=16)
-    x = normal(0, 2, 10, 16)
+    x = normal_data(0, 2, 10, 16)
     lengths = jnp.asarray([10, 6], jnp.int32)
     params = model.init(jax.random.PRNGKey(0), x)
 
@@ -150,7 +150,7 @@ def flax_vae_step() -> Made:
             return nn.Dense(36)(nn.relu(nn.Dense(32)(z))), mean, logvar
 
     model, tx = Vae(), optax.adam(1e-3)
-    x = jax.nn.sigmoid(normal(0, 8, 36))
+    x = jax.nn.sigmoid(normal_data(0, 8, 36))
     params = model.init(jax.random.PRNGKey(0), x, jax.random.PRNGKey(1))
 
     def step(params, state, x, key):
@@ -172,7 +172,7 @@ def flax_lstm_scan_grad() -> Made:
     import flax.linen as nn
 
     model = nn.RNN(nn.OptimizedLSTMCell(16))
-    x, y = normal(0, 3, 9, 8), normal(1, 3, 9, 16)
+    x, y = normal_data(0, 3, 9, 8), normal_data(1, 3, 9, 16)
     params = model.init(jax.random.PRNGKey(0), x)
     return jax.value_and_grad(lambda p, x, y: jnp.mean((model.apply(p, x) - y) ** 2)), (
         params,
@@ -200,7 +200,7 @@ def flax_nnx_groupnorm_bf16() -> Made:
     def run(state, x):
         return nnx.merge(graph, state)(x)
 
-    return run, (state, normal(0, 2, 8, 8, 4).astype(jnp.bfloat16))
+    return run, (state, normal_data(0, 2, 8, 8, 4).astype(jnp.bfloat16))
 
 
 @recipe("flax")
@@ -213,7 +213,7 @@ def flax_spectral_norm() -> Made:
             x = nn.SpectralNorm(nn.Dense(24))(x, update_stats=True)
             return nn.WeightNorm(nn.Dense(8))(nn.leaky_relu(x))
 
-    model, x = Net(), normal(0, 6, 12)
+    model, x = Net(), normal_data(0, 6, 12)
     variables = model.init(jax.random.PRNGKey(0), x)
     return lambda v, x: model.apply(v, x, mutable=["batch_stats"]), (variables, x)
 
@@ -227,7 +227,7 @@ def haiku_mlp_dropout_grad() -> Made:
         return cross_entropy(hk.Linear(6)(x), y)
 
     model = hk.transform(forward)
-    x, y = normal(0, 10, 20), classes(1, 6, 10)
+    x, y = normal_data(0, 10, 20), classes(1, 6, 10)
     params = model.init(jax.random.PRNGKey(0), x, y)
     return jax.value_and_grad(model.apply), (params, jax.random.PRNGKey(1), x, y)
 
@@ -240,7 +240,7 @@ def haiku_gru_unroll() -> Made:
         core = hk.GRU(16)
         return hk.dynamic_unroll(core, x, core.initial_state(x.shape[1]))
 
-    model, x = hk.without_apply_rng(hk.transform(forward)), normal(0, 7, 3, 10)
+    model, x = hk.without_apply_rng(hk.transform(forward)), normal_data(0, 7, 3, 10)
     return model.apply, (model.init(jax.random.PRNGKey(0), x), x)
 
 
@@ -255,7 +255,7 @@ def haiku_conv_batchnorm() -> Made:
         return hk.Linear(5)(hk.Flatten()(hk.MaxPool((2, 2, 1), (2, 2, 1), "SAME")(x)))
 
     model = hk.without_apply_rng(hk.transform_with_state(lambda x: forward(x, True)))
-    x = normal(0, 3, 12, 12, 3)
+    x = normal_data(0, 3, 12, 12, 3)
     params, state = model.init(jax.random.PRNGKey(0), x)
     return model.apply, (params, state, x)
 
@@ -268,7 +268,7 @@ def haiku_vector_quantizer() -> Made:
         return hk.nets.VectorQuantizerEMA(8, 16, 0.25, 0.99)(x, is_training=True)
 
     model = hk.without_apply_rng(hk.transform_with_state(forward))
-    x = normal(0, 12, 8)
+    x = normal_data(0, 12, 8)
     params, state = model.init(jax.random.PRNGKey(0), x)
     return model.apply, (params, state, x)
 
@@ -282,7 +282,7 @@ def haiku_attention_layernorm() -> Made:
         y = hk.MultiHeadAttention(2, 8, w_init=hk.initializers.VarianceScaling(1.0))(x, x, x, mask)
         return hk.dropout(hk.next_rng_key(), 0.2, x + hk.Linear(12)(y))
 
-    model, x = hk.transform(forward), normal(0, 2, 8, 12)
+    model, x = hk.transform(forward), normal_data(0, 2, 8, 12)
     mask = jnp.tril(jnp.ones((2, 1, 8, 8), bool))
     return model.apply, (model.init(jax.random.PRNGKey(0), x, mask), jax.random.PRNGKey(1), x, mask)
 
@@ -297,7 +297,7 @@ def equinox_mlp_grad() -> Made:
     def loss(params, x, y):
         return jnp.mean((jax.vmap(eqx.combine(params, static))(x) - y) ** 2)
 
-    return jax.value_and_grad(loss), (params, normal(0, 16, 8), normal(1, 16, 3))
+    return jax.value_and_grad(loss), (params, normal_data(0, 16, 8), normal_data(1, 16, 3))
 
 
 @recipe("equinox")
@@ -313,7 +313,7 @@ def equinox_conv_groupnorm_pool() -> Made:
         first, norm, second, act = eqx.combine(params, static)
         return eqx.nn.AdaptiveAvgPool2d(4)(act(second(norm(first(x)))))
 
-    return run, (params, normal(0, 3, 10, 10))
+    return run, (params, normal_data(0, 3, 10, 10))
 
 
 @recipe("equinox")
@@ -327,7 +327,7 @@ def equinox_gru_scan_grad() -> Made:
         cell = eqx.combine(params, static)
         return jnp.sum(jax.lax.scan(lambda h, x: (cell(x, h), None), jnp.zeros(12), xs)[0] ** 2)
 
-    return jax.grad(loss), (params, normal(0, 11, 6))
+    return jax.grad(loss), (params, normal_data(0, 11, 6))
 
 
 @recipe("equinox")
@@ -342,12 +342,12 @@ def equinox_rope_attention() -> Made:
         model, rope, norm = eqx.combine(params, static)
         x = jax.vmap(norm)(x)
 
-        def turned(q, k, v):
+        def rotate(q, k, v):
             return jax.vmap(rope, 1, 1)(q), jax.vmap(rope, 1, 1)(k), v
 
-        return model(x, x, x, process_heads=turned, mask=jnp.tril(jnp.ones((9, 9), bool)))
+        return model(x, x, x, process_heads=rotate, mask=jnp.tril(jnp.ones((9, 9), bool)))
 
-    return run, (params, normal(0, 9, 16))
+    return run, (params, normal_data(0, 9, 16))
 
 
 @recipe("keras")
@@ -374,7 +374,7 @@ def keras_cnn_forward() -> Made:
     def run(trainable, other, x):
         return model.stateless_call(trainable, other, x, training=True)
 
-    return run, (trainable, other, normal(0, 4, 14, 14, 1))
+    return run, (trainable, other, normal_data(0, 4, 14, 14, 1))
 
 
 @recipe("keras")
@@ -428,15 +428,15 @@ def penzai_feed_forward() -> Made:
         ]
         return pz.bind_variables(model, bound)(pz.nx.wrap(x).tag("b", "x")).unwrap("b", "x")
 
-    return run, (values, normal(0, 5, 8))
+    return run, (values, normal_data(0, 5, 8))
 
 
 @recipe("jraph")
 def jraph_graph_network() -> Made:
     import jraph
 
-    w = {"e": normal(0, 13, 5, scale=0.3), "n": normal(1, 14, 4, scale=0.3)}
-    edges, nodes = normal(2, 9, 4), normal(3, 6, 4)
+    w = {"e": normal_data(0, 13, 5, scale=0.3), "n": normal_data(1, 14, 4, scale=0.3)}
+    edges, nodes = normal_data(2, 9, 4), normal_data(3, 6, 4)
     senders, receivers = classes(4, 6, 9), classes(5, 6, 9)
 
     def run(w, nodes, edges, senders, receivers):
@@ -458,7 +458,7 @@ def jraph_graph_network() -> Made:
 def jraph_graph_attention() -> Made:
     import jraph
 
-    w, a = normal(0, 5, 8), normal(1, 16)
+    w, a = normal_data(0, 5, 8), normal_data(1, 16)
     senders, receivers = classes(4, 7, 15), classes(5, 7, 15)
 
     def run(w, a, nodes, senders, receivers):
@@ -472,4 +472,4 @@ def jraph_graph_attention() -> Made:
         )
         return gat(graph).nodes
 
-    return run, (w, a, normal(2, 7, 5), senders, receivers)
+    return run, (w, a, normal_data(2, 7, 5), senders, receivers)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from .networks import classes, normal
+from .networks import classes, normal_data
 from .recipe import Made, recipe
 
 
 def _weights():
-    return {"w": normal(0, 12, 8, scale=0.3), "b": normal(1, 8, scale=0.1)}
+    return {"w": normal_data(0, 12, 8, scale=0.3), "b": normal_data(1, 8, scale=0.1)}
 
 
 def _loss(params, x, y):
@@ -19,7 +19,7 @@ def _loss(params, x, y):
 
 def _step(tx) -> Made:
     params = _weights()
-    x, y = normal(2, 20, 12), normal(3, 20, 8)
+    x, y = normal_data(2, 20, 12), normal_data(3, 20, 8)
 
     def step(params, state, x, y):
         value, grads = jax.value_and_grad(_loss)(params, x, y)
@@ -74,8 +74,8 @@ def optax_lbfgs_linesearch() -> Made:
     import optax
 
     tx = optax.lbfgs(memory_size=3)
-    params = normal(0, 6)
-    a, b = normal(1, 6, 6), normal(2, 6)
+    params = normal_data(0, 6)
+    a, b = normal_data(1, 6, 6), normal_data(2, 6)
 
     def value(p, a, b):
         return jnp.sum((a @ p - b) ** 2) + 0.1 * jnp.sum(p**4)
@@ -93,7 +93,7 @@ def optax_lbfgs_linesearch() -> Made:
 def optax_ctc_loss_grad() -> Made:
     import optax
 
-    logits, labels = normal(0, 2, 12, 6), 1 + classes(1, 5, 2, 4)
+    logits, labels = normal_data(0, 2, 12, 6), 1 + classes(1, 5, 2, 4)
     padding = jnp.asarray([[0.0] * 12, [0.0] * 9 + [1.0] * 3])
     label_padding = jnp.asarray([[0.0] * 4, [0.0, 0.0, 0.0, 1.0]])
 
@@ -119,7 +119,7 @@ def optax_losses_grad() -> Made:
             optax.ntxent(a, labels),
         )
 
-    arguments = (normal(0, 9, 7), classes(1, 7, 9), normal(2, 9, 7), normal(3, 9, 7))
+    arguments = (normal_data(0, 9, 7), classes(1, 7, 9), normal_data(2, 9, 7), normal_data(3, 9, 7))
     return jax.jacrev(loss, (0, 2)), arguments
 
 
@@ -135,7 +135,7 @@ def optax_projections() -> Made:
             optax.projections.projection_hypercube(x),
         )
 
-    return run, (normal(0, 15),)
+    return run, (normal_data(0, 15),)
 
 
 @recipe("evosax")

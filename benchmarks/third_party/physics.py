@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from .networks import normal
+from .networks import normal_data
 from .recipe import Made, recipe
 
 PENDULUM = """
@@ -45,7 +45,7 @@ def e3nn_spherical_harmonics_grad() -> Made:
     def run(x):
         return e3nn.spherical_harmonics("0e + 1o + 2e + 3o", x, normalize=True).array
 
-    return lambda x: (run(x), jax.grad(lambda x: jnp.sum(run(x) ** 3))(x)), (normal(0, 5, 3),)
+    return lambda x: (run(x), jax.grad(lambda x: jnp.sum(run(x) ** 3))(x)), (normal_data(0, 5, 3),)
 
 
 @recipe("e3nn-jax")
@@ -56,7 +56,7 @@ def e3nn_tensor_product() -> Made:
         a, b = e3nn.IrrepsArray("2x0e + 1o", a), e3nn.IrrepsArray("1o + 1x2e", b)
         return e3nn.tensor_product(a, b).array
 
-    return run, (normal(0, 4, 5), normal(1, 4, 8))
+    return run, (normal_data(0, 4, 5), normal_data(1, 4, 8))
 
 
 @recipe("e3nn-jax")
@@ -67,7 +67,7 @@ def e3nn_gate_norm() -> Made:
         x = e3nn.IrrepsArray("4x0e + 2x0o + 2x1o", x)
         return e3nn.gate(x).array, e3nn.norm(x).array
 
-    return run, (normal(0, 3, 12),)
+    return run, (normal_data(0, 3, 12),)
 
 
 @recipe("e3nn-jax")
@@ -107,7 +107,7 @@ def mjx_contact_step() -> Made:
         out = mjx.step(model, data.replace(qpos=qpos, qvel=qvel))
         return out.qpos, out.qvel
 
-    return step, (jnp.asarray([0.0, 0.0, 0.09, 1.0, 0.0, 0.0, 0.0]), normal(0, 6, scale=0.1))
+    return step, (jnp.asarray([0.0, 0.0, 0.09, 1.0, 0.0, 0.0, 0.0]), normal_data(0, 6, scale=0.1))
 
 
 @recipe("brax")
@@ -136,10 +136,18 @@ def brax_gae_math() -> Made:
         return gae, jax.vmap(math.rotate)(v, q), jax.vmap(math.quat_mul)(q, q)
 
     zeros = jnp.zeros((6, 2))
-    q = normal(3, 4, 4)
+    q = normal_data(3, 4, 4)
     q = q / jnp.linalg.norm(q, axis=-1, keepdims=True)
     ends = zeros.at[3, 1].set(1.0)
-    arguments = (zeros, ends, normal(0, 6, 2), normal(1, 6, 2), normal(2, 2), q, normal(4, 4, 3))
+    arguments = (
+        zeros,
+        ends,
+        normal_data(0, 6, 2),
+        normal_data(1, 6, 2),
+        normal_data(2, 2),
+        q,
+        normal_data(4, 4, 3),
+    )
     return run, arguments
 
 
@@ -206,7 +214,7 @@ def s2fft_forward_inverse() -> Made:
         flm = s2fft.forward_jax(f, 4)
         return flm, s2fft.inverse_jax(flm, 4)
 
-    return run, (normal(0, 4, 7).astype(jnp.float64),)
+    return run, (normal_data(0, 4, 7).astype(jnp.float64),)
 
 
 @recipe("jaxlie")
@@ -217,4 +225,4 @@ def jaxlie_exp_log_se3() -> Made:
         t = jaxlie.SE3.exp(v)
         return t.log(), t.as_matrix(), t @ p, jaxlie.SO3.exp(v[3:]).inverse().as_quaternion_xyzw()
 
-    return run, (normal(0, 6), normal(1, 3))
+    return run, (normal_data(0, 6), normal_data(1, 3))

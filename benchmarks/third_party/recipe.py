@@ -31,8 +31,8 @@ RECIPES: list[Recipe] = []
 def recipe(*packages: str, x64: bool = False) -> Callable[[Callable[[], Made]], Recipe]:
     """Return a decorator that registers a function as a recipe under the function's name."""
 
-    def made(function: Callable[[], Made]) -> Recipe:
+    def register(function: Callable[[], Made]) -> Recipe:
         RECIPES.append(Recipe(function.__name__, packages, function, x64))
         return RECIPES[-1]
 
-    return made
+    return register

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from .networks import classes, normal
+from .networks import classes, normal_data
 from .recipe import Made, recipe
 
 
@@ -17,7 +17,12 @@ def rlax_vtrace_grad() -> Made:
         out = rlax.vtrace_td_error_and_advantage(values[:-1], values[1:], rewards, discounts, rhos)
         return jnp.sum(out.errors**2) - jnp.sum(out.pg_advantage)
 
-    arguments = (normal(0, 9), normal(1, 8), jnp.full(8, 0.99), jnp.exp(0.2 * normal(2, 8)))
+    arguments = (
+        normal_data(0, 9),
+        normal_data(1, 8),
+        jnp.full(8, 0.99),
+        jnp.exp(0.2 * normal_data(2, 8)),
+    )
     return jax.value_and_grad(loss), arguments
 
 
@@ -35,11 +40,11 @@ def rlax_categorical_q_learning() -> Made:
         )
 
     arguments = (
-        normal(0, 4, 3, 11),
+        normal_data(0, 4, 3, 11),
         classes(1, 3, 4),
-        normal(2, 4),
+        normal_data(2, 4),
         jnp.full(4, 0.9),
-        normal(3, 4, 3, 11),
+        normal_data(3, 4, 3, 11),
     )
     return jax.value_and_grad(loss), arguments
 
@@ -55,8 +60,8 @@ def rlax_quantile_retrace() -> Made:
         return jnp.mean(td) + jnp.sum(rlax.lambda_returns(rewards, rewards * 0.9, returns, 0.8))
 
     arguments = (
-        normal(0, 4, 8, 3), jnp.linspace(0.05, 0.95, 8), classes(1, 3, 4),
-        normal(2, 4), normal(3, 4, 8, 3), normal(4, 4),
+        normal_data(0, 4, 8, 3), jnp.linspace(0.05, 0.95, 8), classes(1, 3, 4),
+        normal_data(2, 4), normal_data(3, 4, 8, 3), normal_data(4, 4),
     )  # fmt: skip
     return jax.value_and_grad(loss), arguments
 
@@ -72,7 +77,12 @@ def rlax_ppo_mpo_policies() -> Made:
             + rlax.policy_gradient_loss(logits, actions, advantages, jnp.ones(6))
         )
 
-    arguments = (jnp.exp(0.3 * normal(0, 6)), normal(1, 6), normal(2, 6, 4), classes(3, 4, 6))
+    arguments = (
+        jnp.exp(0.3 * normal_data(0, 6)),
+        normal_data(1, 6),
+        normal_data(2, 6, 4),
+        classes(3, 4, 6),
+    )
     return jax.grad(loss, (0, 2)), arguments
 
 
@@ -92,7 +102,7 @@ def gymnax_pendulum_rollout() -> Made:
 
         return jax.lax.scan(step, (key, state), actions)[1]
 
-    return rollout, (jax.random.PRNGKey(1), state, normal(0, 5, 1))
+    return rollout, (jax.random.PRNGKey(1), state, normal_data(0, 5, 1))
 
 
 @recipe("gymnax")

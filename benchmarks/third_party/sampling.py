@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from .networks import normal
+from .networks import normal_data
 from .recipe import Made, recipe
 
 
@@ -20,7 +20,7 @@ def _regression(x, y=None):
 
 
 def _data():
-    return normal(0, 15, 3), (normal(1, 15) > 0).astype(jnp.int32)
+    return normal_data(0, 15, 3), (normal_data(1, 15) > 0).astype(jnp.int32)
 
 
 @recipe("numpyro")
@@ -32,7 +32,7 @@ def numpyro_potential_grad() -> Made:
     def energy(params, x, y):
         return potential_energy(_regression, (x, y), {}, params)
 
-    params = {"scale": jnp.float32(0.3), "w": normal(2, 3), "b": jnp.float32(-0.2)}
+    params = {"scale": jnp.float32(0.3), "w": normal_data(2, 3), "b": jnp.float32(-0.2)}
     return jax.value_and_grad(energy), (params, x, y)
 
 
@@ -74,7 +74,7 @@ def numpyro_samplers() -> Made:
             dist.Multinomial(6, jax.nn.softmax(a)).sample(keys[4]),
         )
 
-    return run, (jax.random.PRNGKey(3), normal(0, 4))
+    return run, (jax.random.PRNGKey(3), normal_data(0, 4))
 
 
 @recipe("tfp-nightly")
@@ -90,8 +90,13 @@ def tfp_mixture_bijector_grad() -> Made:
         flow = tfd.TransformedDistribution(mixture, tfb.Chain([tfb.Exp(), tfb.Scale(0.5)]))
         return jnp.sum(flow.log_prob(x))
 
-    x = jnp.exp(0.3 * normal(0, 9))
-    return jax.value_and_grad(density, (0, 1, 2, 3)), (x, normal(1, 3), normal(2, 3), normal(3, 3))
+    x = jnp.exp(0.3 * normal_data(0, 9))
+    return jax.value_and_grad(density, (0, 1, 2, 3)), (
+        x,
+        normal_data(1, 3),
+        normal_data(2, 3),
+        normal_data(3, 3),
+    )
 
 
 @recipe("tfp-nightly", x64=True)
@@ -154,7 +159,7 @@ def tfp_hmc_step() -> Made:
         kernel = tfp.mcmc.HamiltonianMonteCarlo(target, 0.2, 3)
         return kernel.one_step(x, kernel.bootstrap_results(x), seed=key)[0]
 
-    return step, (normal(0, 4), jax.random.PRNGKey(5))
+    return step, (normal_data(0, 4), jax.random.PRNGKey(5))
 
 
 @recipe("distrax")
@@ -168,7 +173,7 @@ def distrax_spline_flow() -> Made:
         )
         return flow.log_prob(x)
 
-    return jax.value_and_grad(density), (normal(0, 4), normal(1, 4, 16))
+    return jax.value_and_grad(density), (normal_data(0, 4), normal_data(1, 4, 16))
 
 
 @recipe("distrax")
@@ -181,7 +186,7 @@ def distrax_categorical_kl() -> Made:
         sample, log_prob = p.sample_and_log_prob(seed=key, sample_shape=(5,))
         return p.kl_divergence(q), p.entropy(), sample, log_prob, gumbel.sample(seed=key)
 
-    return run, (normal(0, 3, 5), normal(1, 3, 5), jax.random.PRNGKey(0))
+    return run, (normal_data(0, 3, 5), normal_data(1, 3, 5), jax.random.PRNGKey(0))
 
 
 @recipe("distrax")
@@ -196,7 +201,12 @@ def distrax_hmm_viterbi() -> Made:
         )
         return hmm.forward(observed), hmm.viterbi(observed)
 
-    return run, (normal(0, 3), normal(1, 3, 3), jnp.asarray([-1.0, 0.0, 2.0]), normal(2, 8))
+    return run, (
+        normal_data(0, 3),
+        normal_data(1, 3, 3),
+        jnp.asarray([-1.0, 0.0, 2.0]),
+        normal_data(2, 8),
+    )
 
 
 @recipe("blackjax")
@@ -207,7 +217,7 @@ def blackjax_nuts_step() -> Made:
         return -0.5 * jnp.sum(x**2 * jnp.asarray([1.0, 4.0, 0.3]))
 
     kernel = blackjax.nuts(density, 0.4, jnp.ones(3), max_num_doublings=3)
-    state = kernel.init(normal(0, 3))
+    state = kernel.init(normal_data(0, 3))
     return lambda key, state: kernel.step(key, state)[0], (jax.random.PRNGKey(0), state)
 
 
@@ -227,7 +237,7 @@ def blackjax_mala_smc() -> Made:
         states = jax.vmap(kernel.init)(x[chosen])
         return jax.vmap(kernel.step)(jax.random.split(b, 6), states)[0]
 
-    return run, (jax.random.PRNGKey(1), normal(0, 6, 3), normal(1, 6))
+    return run, (jax.random.PRNGKey(1), normal_data(0, 6, 3), normal_data(1, 6))
 
 
 @recipe("tinygp", x64=True)
@@ -268,7 +278,7 @@ def flowjax_masked_autoregressive() -> Made:
     def loss(params, x):
         return -jnp.mean(eqx.combine(params, static).log_prob(x))
 
-    return jax.value_and_grad(loss), (params, normal(0, 6, 3))
+    return jax.value_and_grad(loss), (params, normal_data(0, 6, 3))
 
 
 @recipe("dynamax")
@@ -277,4 +287,4 @@ def dynamax_kalman_smoother() -> Made:
 
     model = LinearGaussianSSM(2, 2)
     params, _ = model.initialize(jax.random.PRNGKey(0))
-    return lambda p, y: model.smoother(p, y).smoothed_means, (params, normal(0, 6, 2))
+    return lambda p, y: model.smoother(p, y).smoothed_means, (params, normal_data(0, 6, 2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from .networks import normal
+from .networks import normal_data
 from .recipe import Made, recipe
 
 
@@ -112,7 +112,7 @@ def optimistix_levenberg_marquardt() -> Made:
         return optx.least_squares(residual, solver, y0, max_steps=32, throw=False).value
 
     t = jnp.linspace(0.0, 3.0, 12)
-    data = 2.0 * jnp.exp(-1.3 * t) + 0.5 + 0.01 * normal(0, 12)
+    data = 2.0 * jnp.exp(-1.3 * t) + 0.5 + 0.01 * normal_data(0, 12)
     return solve, (jnp.asarray([1.0, 1.0, 0.0]), t, data)
 
 
@@ -140,7 +140,7 @@ def optimistix_newton_implicit_grad() -> Made:
         solver = optx.Newton(1e-8, 1e-8)
         return jnp.sum(optx.root_find(function, solver, jnp.zeros(3), a, max_steps=16).value)
 
-    return jax.grad(root), (normal(0, 3, 3).astype(jnp.float64),)
+    return jax.grad(root), (normal_data(0, 3, 3).astype(jnp.float64),)
 
 
 @recipe("lineax", x64=True)
@@ -151,7 +151,7 @@ def lineax_cg() -> Made:
         operator = lx.MatrixLinearOperator(a @ a.T + 6 * jnp.eye(6), lx.positive_semidefinite_tag)
         return lx.linear_solve(operator, b, lx.CG(1e-8, 1e-8), throw=False).value
 
-    return solve, (normal(0, 6, 6).astype(jnp.float64), normal(1, 6).astype(jnp.float64))
+    return solve, (normal_data(0, 6, 6).astype(jnp.float64), normal_data(1, 6).astype(jnp.float64))
 
 
 @recipe("lineax", x64=True)
@@ -162,7 +162,7 @@ def lineax_gmres() -> Made:
         operator = lx.MatrixLinearOperator(a + 4 * jnp.eye(5))
         return lx.linear_solve(operator, b, lx.GMRES(1e-7, 1e-7), throw=False).value
 
-    return solve, (normal(0, 5, 5).astype(jnp.float64), normal(1, 5).astype(jnp.float64))
+    return solve, (normal_data(0, 5, 5).astype(jnp.float64), normal_data(1, 5).astype(jnp.float64))
 
 
 @recipe("lineax")
@@ -175,7 +175,13 @@ def lineax_qr_svd_tridiagonal() -> Made:
         three = lx.linear_solve(lx.TridiagonalLinearOperator(d, low, up), b, lx.Tridiagonal()).value
         return least, other, three
 
-    return solve, (normal(0, 7, 4), normal(1, 7), 5 + normal(2, 7), normal(3, 6), normal(4, 6))
+    return solve, (
+        normal_data(0, 7, 4),
+        normal_data(1, 7),
+        5 + normal_data(2, 7),
+        normal_data(3, 6),
+        normal_data(4, 6),
+    )
 
 
 @recipe("jaxopt")
@@ -190,7 +196,7 @@ def jaxopt_projected_gradient() -> Made:
         )
         return solver.run(w, x=x, y=y, hyperparams_proj=1.0).params
 
-    return solve, (jnp.full(5, 0.2), normal(0, 12, 5), normal(1, 12))
+    return solve, (jnp.full(5, 0.2), normal_data(0, 12, 5), normal_data(1, 12))
 
 
 @recipe("jaxopt")
@@ -203,7 +209,7 @@ def jaxopt_lasso_proximal() -> Made:
         )
         return solver.run(w, 0.1, (x, y)).params
 
-    return solve, (jnp.zeros(5), normal(0, 12, 5), normal(1, 12))
+    return solve, (jnp.zeros(5), normal_data(0, 12, 5), normal_data(1, 12))
 
 
 @recipe("jaxopt", x64=True)
@@ -229,7 +235,7 @@ def ott_sinkhorn_grad() -> Made:
         problem = linear_problem.LinearProblem(pointcloud.PointCloud(x, y, epsilon=0.5))
         return sinkhorn.Sinkhorn(max_iterations=30, inner_iterations=5)(problem).reg_ot_cost
 
-    return jax.value_and_grad(cost), (normal(0, 7, 2), normal(1, 6, 2) + 0.5)
+    return jax.value_and_grad(cost), (normal_data(0, 7, 2), normal_data(1, 6, 2) + 0.5)
 
 
 @recipe("ott-jax")
@@ -239,7 +245,7 @@ def ott_soft_sort() -> Made:
     def run(x):
         return soft_sort.sort(x, epsilon=0.1), soft_sort.ranks(x, epsilon=0.1)
 
-    return run, (normal(0, 6),)
+    return run, (normal_data(0, 6),)
 
 
 @recipe("interpax", x64=True)
@@ -264,11 +270,11 @@ def quax_lora() -> Made:
     import quax
     from quax.examples.lora import LoraArray
 
-    lora = LoraArray(normal(0, 6, 5), rank=2, key=jax.random.PRNGKey(0))
+    lora = LoraArray(normal_data(0, 6, 5), rank=2, key=jax.random.PRNGKey(0))
     params, static = eqx.partition(lora, eqx.is_array)
 
     def loss(params, x):
         lora = eqx.combine(params, static)
         return jnp.sum(quax.quaxify(jnp.dot)(lora, x) ** 2)
 
-    return jax.value_and_grad(loss), (params, normal(3, 5))
+    return jax.value_and_grad(loss), (params, normal_data(3, 5))

@@ -43,13 +43,13 @@ class PluginBackend(PjrtBackend):
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
         return (
             *super()._versions(),
-            *_spoken(self._client),
+            *_stated_versions(self._client),
             *file_version(self._library),
             ("library", f"{self._library.name} sha256 {digest}"),
         )
 
 
-def _spoken(client: Any) -> tuple[tuple[str, str], ...]:
+def _stated_versions(client: Any) -> tuple[tuple[str, str], ...]:
     """Return the versions of PJRT's interface and of StableHLO that a plugin states."""
     interface = [getattr(client, f"pjrt_c_api_{part}_version", "?") for part in ("major", "minor")]
     dialect = getattr(client, "stablehlo_current_version", ())

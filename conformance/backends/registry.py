@@ -133,7 +133,7 @@ def open_backend(choice: Choice) -> Backend:
 # --- The families --------------------------------------------------------------------------------
 
 
-def _plain(family: str, argument: str) -> Choice:
+def _choice_of(family: str, argument: str) -> Choice:
     """Return the choice of a family's backend without an argument."""
     return Choice(family, argument, f"{family}:{argument}" if argument else family)
 
@@ -148,7 +148,7 @@ def _choose_cpu(family: str, argument: str) -> Choice:
     maximum = argument.upper()
     if argument and maximum not in MAXIMA:
         raise UsageError(describe_unknown("instruction set", argument, MAXIMA))
-    return _plain(family, maximum)
+    return _choice_of(family, maximum)
 
 
 def _argument_chooser(what: str, known: Sequence[str]) -> Callable[[str, str], Choice]:
@@ -158,7 +158,7 @@ def _argument_chooser(what: str, known: Sequence[str]) -> Callable[[str, str], C
         found = next((name for name in known if name.lower() == argument.lower()), "")
         if argument and not found:
             raise UsageError(describe_unknown(what, argument, known))
-        return _plain(family, found)
+        return _choice_of(family, found)
 
     return choose
 
@@ -200,7 +200,7 @@ def _choose_fault(family: str, argument: str) -> Choice:
         fault_of(argument or "right")
     except KeyError as error:
         raise UsageError(str(error.args[0])) from None
-    return _plain(family, argument)
+    return _choice_of(family, argument)
 
 
 def _open_reference(choice: Choice) -> Backend:
@@ -269,8 +269,8 @@ BACKENDS: dict[str, Family] = {
         configures=True,
     ),
     # of the processes that share a GPU each takes memory for itself
-    "gpu": Family("XLA on an NVIDIA GPU", _plain, _open_pjrt, _XLA, workers=4, device="GPU"),
-    "tpu": Family("XLA on a TPU", _plain, _open_pjrt, _XLA, workers=1, device="TPU"),
+    "gpu": Family("XLA on an NVIDIA GPU", _choice_of, _open_pjrt, _XLA, workers=4, device="GPU"),
+    "tpu": Family("XLA on a TPU", _choice_of, _open_pjrt, _XLA, workers=1, device="TPU"),
     "plugin": Family(
         "any compiler with PJRT's C interface",
         _choose_plugin,
@@ -282,7 +282,7 @@ BACKENDS: dict[str, Family] = {
     ),
     "cpu-compile": Family(
         "the optimised modules of XLA's compiler for this machine's CPU",
-        _plain,
+        _choice_of,
         _open_cpu_compile,
         _COMPILED,
         only_compiles=True,
@@ -308,7 +308,7 @@ BACKENDS: dict[str, Family] = {
     ),
     "interpreter": Family(
         "StableHLO's own interpreter, in jaxlib",
-        _plain,
+        _choice_of,
         _open_interpreter,
         ("conformance.backends.interpreter.backend", "conformance.stablehlo.parse"),
         quantized=True,

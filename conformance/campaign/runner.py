@@ -110,7 +110,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         store.set_meta(
             {
                 "spellings": {choice.name: choice.spelling for choice in chosen},
-                "expectation_file": _absolute(options.expectations),
+                "expectation_file": _absolute_paths(options.expectations),
             }
         )
         _assign(store, expectations)
@@ -124,7 +124,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         return _close(store, options, expectations, opened, watcher, digests)
 
 
-def _absolute(given: Given) -> list[str] | None:
+def _absolute_paths(given: Given) -> list[str] | None:
     """Return expectations with absolute paths of files, so that `load` finds them from any
     folder.
     """

@@ -24,7 +24,7 @@ from conformance.pipeline.items import CellItem
 from conformance.pipeline.records import (
     ONLY_IN_BATCH,
     CaseResult,
-    printable,
+    escape_unprintable,
     refusal_record,
     without_results,
 )
@@ -203,7 +203,7 @@ def _lost_batch(module: RefusedBatch[CellItem]) -> LostBatch:
     verdict, kind = Verdict.UNSUPPORTED, ""
     if not isinstance(module.error, Unsupported):
         verdict, kind = failure_of(module.error)
-    message = printable(str(module.error))
+    message = escape_unprintable(str(module.error))
     return LostBatch(
         module.items[0].cell.backend, cases, verdict, kind, message, module.failed, module.runs
     )

@@ -41,7 +41,7 @@ def replay(expectation: Expectation, name: str) -> ReplayedCounterexample:
     try:
         inputs = parse_inputs(unit.flat.program, given.inputs)
     except ValueError as error:
-        raise _unreadable(expectation, error) from None
+        raise _unreadable_error(expectation, error) from None
     attempts = ATTEMPTS if expectation.unpredictable or expectation.flaky else 1
     for _ in range(attempts - 1):
         if (seen := _try_program(expectation, unit, inputs, name)).reproduces:
@@ -95,7 +95,7 @@ def _unit_of(expectation: Expectation) -> Unit | NotChecked:
     try:
         (unit,) = units_of(given.program)
     except ValueError as error:
-        raise _unreadable(expectation, error) from None
+        raise _unreadable_error(expectation, error) from None
     return unit
 
 
@@ -138,12 +138,12 @@ def _refused_program(expectation: Expectation, refused: NotChecked) -> ReplayedC
     """
     verdict, kind = Verdict.REJECTED, "refused as invalid"
     if not (refused.invalid and expectation.verdicts == (verdict.value,)):
-        raise _unreadable(expectation, refused.reason)
+        raise _unreadable_error(expectation, refused.reason)
     reproduces = expectation.names(verdict, kind, refused.reason)
     return ReplayedCounterexample(
         verdict, kind, refused.reason, id=expectation.id, reproduces=reproduces
     )
 
 
-def _unreadable(expectation: Expectation, reason: object) -> UsageError:
+def _unreadable_error(expectation: Expectation, reason: object) -> UsageError:
     return UsageError(f"the counterexample of expectation {expectation.id!r}: {reason}")

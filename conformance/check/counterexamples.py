@@ -96,7 +96,7 @@ def _call(batch: tuple[Expectation, ...], backend: str) -> BatchCall:
 def _batch_outcomes(ended: CallEnd) -> tuple[ReplayedCounterexample, ...]:
     """Return the outcomes of a batch of counterexamples; raise the exception of its call."""
 
-    def lost(value: WorkerCrash | WorkerTimeout) -> tuple[ReplayedCounterexample, ...]:
+    def crash_outcomes(value: WorkerCrash | WorkerTimeout) -> tuple[ReplayedCounterexample, ...]:
         (expectation,), said = (
             ended.call.name,
             crash_verdict(value),
@@ -105,4 +105,4 @@ def _batch_outcomes(ended: CallEnd) -> tuple[ReplayedCounterexample, ...]:
             ReplayedCounterexample(*said, id=expectation.id, reproduces=expectation.names(*said)),
         )
 
-    return answers_of(ended, lost)
+    return answers_of(ended, crash_outcomes)

@@ -257,12 +257,12 @@ def _judge_inputs(
     folder = saving.Folder(settings.save, path, saved, inputs, settings.backend, origin)
     folder.begin()
 
-    def settled(one: Outcome, expected: Sequence[Array], actual: Sequence[Array]) -> None:
+    def save_settled(one: Outcome, expected: Sequence[Array], actual: Sequence[Array]) -> None:
         folder.end(one, expected, actual)
         keep_settled(_with_origin(origin, one, f"saved in {folder.path}"))
 
     try:
-        outcome = work.judge_inputs(inputs, settled)
+        outcome = work.judge_inputs(inputs, save_settled)
     except BaseException:
         folder.remove()
         raise
@@ -307,13 +307,13 @@ def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tu
     """Return the sets of inputs of a program, and notes about them."""
     program = unit.flat.program
 
-    def evaluated(inputs: tuple[Array, ...]) -> Sequence[Array]:
+    def evaluate_in_time(inputs: tuple[Array, ...]) -> Sequence[Array]:
         with limit_wall_time(settings.limits.evaluation):
             return evaluate(program, inputs, infeeds=unit.infeeds)
 
     if settings.inputs is None or not program.main.arguments:
         try:
-            return draw_inputs(program, settings.seed, evaluated), ()
+            return draw_inputs(program, settings.seed, evaluate_in_time), ()
         except (InputsError, EvaluationError) as error:
             raise NotJudged(str(error), "no inputs") from None
     try:

@@ -80,13 +80,13 @@ def _call(batch: Batch) -> BatchCall:
 def _verdicts(ended: CallEnd) -> tuple[CheckedFile, ...]:
     """Return the verdicts on the files of a batch; raise the exception of its call."""
 
-    def lost(value: WorkerCrash | WorkerTimeout) -> tuple[CheckedFile, ...]:
+    def crash_outcomes(value: WorkerCrash | WorkerTimeout) -> tuple[CheckedFile, ...]:
         if _is_settled(value):
             return (_note_missing_explanation(value.kept, value),)
         (file,) = ended.call.name.files  # the file ends the process that reads it, too
         return (CheckedFile(*crash_verdict(value), file=file),)
 
-    return answers_of(ended, lost)
+    return answers_of(ended, crash_outcomes)
 
 
 def _is_settled(lost: WorkerCrash | WorkerTimeout) -> bool:

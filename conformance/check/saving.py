@@ -96,7 +96,7 @@ class Folder:
         above = len(source) - len(source.lstrip("\n"))
         part = [f"line{above + 1}"] if above else []  # a file may hold several of one name
         names = (Path(self.file).stem, digest, *part, self.program.unit.name, self.origin)
-        return self.parent / "-".join(map(_safe, names))
+        return self.parent / "-".join(map(_safe_name, names))
 
     def begin(self) -> None:
         """Write the program and the inputs.
@@ -184,16 +184,16 @@ def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, _plain(array), allow_pickle=False)
+                np.lib.format.write_array(member, _portable_array(array), allow_pickle=False)
 
 
-def _plain(array: Array) -> Array:
+def _portable_array(array: Array) -> Array:
     if element_type_of(array).storage.isbuiltin == 1:
         return np.asarray(array)
     return to_bits(array)
 
 
-def _safe(part: str) -> str:
+def _safe_name(part: str) -> str:
     return _UNSAFE.sub("_", part)[:_LONGEST].strip("._") or "_"
 
 

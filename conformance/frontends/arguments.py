@@ -38,7 +38,7 @@ def load(path: Path) -> dict[str, Array]:
     except OSError as error:
         raise InputsError(f"{path}: {error.strerror or _NO_ARCHIVE}") from error
     except Exception as error:  # numpy, zipfile and zlib each have errors of their own
-        raise InputsError(f"{path}: {_unreadable(error)}") from error
+        raise InputsError(f"{path}: {_read_error(error)}") from error
     for name, array in found.items():
         if not isinstance(array, np.ndarray):
             raise InputsError(f"{path}: {name} is not an array")
@@ -65,7 +65,7 @@ _E5M2 = "'<f1'"
 _NO_ARCHIVE = "no .npz archive of arrays that numpy can read"
 
 
-def _unreadable(error: Exception) -> str:
+def _read_error(error: Exception) -> str:
     """Return the reason why numpy could not read a file, for people."""
     if "Object arrays" in str(error):
         return "it holds Python objects, not arrays of numbers"
@@ -179,7 +179,7 @@ def _fitting_arrays(
     types: Sequence[TensorType],
 ) -> list[str]:
     """Return the arrays that fit the parameters in order, if there is a single such choice."""
-    fits = [[_fits(arrays[key], of) for of in types] for key in keys]
+    fits = [[_can_take(arrays[key], of) for of in types] for key in keys]
     first = _fit_types(fits, range(len(keys)))
     last = _fit_types([row[::-1] for row in fits[::-1]], range(len(keys))[::-1])
     if first is None or last is None:
@@ -208,7 +208,7 @@ def _fit_types(fits: Sequence[Sequence[bool]], places: Sequence[int]) -> list[in
     return taken if len(taken) == len(fits[0]) else None
 
 
-def _fits(array: Array, tensor_type: TensorType) -> bool:
+def _can_take(array: Array, tensor_type: TensorType) -> bool:
     try:
         _convert_array(array, tensor_type, "")
     except InputsError:

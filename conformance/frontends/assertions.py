@@ -267,10 +267,10 @@ def _without_probes(text: str) -> str:
         probed.setdefault(probe, result)
         return f'{result} = "stablehlo.optimization_barrier"({operand}) : ({of}) -> {of}'
 
-    def asserted(match: re.Match[str]) -> str:
+    def write_assertion(match: re.Match[str]) -> str:
         expected, probe, iteration, of = match.groups()
         if probe not in probed or iteration is not None:
             return match[0]
         return call("expect_eq", probed[probe], expected, of, "")
 
-    return _SERIALIZED.sub(asserted, _PROBED.sub(barrier, text))
+    return _SERIALIZED.sub(write_assertion, _PROBED.sub(barrier, text))

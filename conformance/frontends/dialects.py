@@ -62,7 +62,7 @@ def _from_bytecode(data: bytes) -> str:
             else:
                 module = ir.Module.parse(data)
         except (ir.MLIRError, ValueError, RuntimeError) as error:
-            newer = _newer(data)
+            newer = _version_error(data)
             if newer:
                 raise Unreadable(newer) from None
             reason = str(error).strip().partition("\n")[0]
@@ -70,7 +70,7 @@ def _from_bytecode(data: bytes) -> str:
         return print_module(module)
 
 
-def _newer(data: bytes) -> str:
+def _version_error(data: bytes) -> str:
     """Return why a portable artifact of a later version cannot be read; "" for other data."""
     written = re.search(rb"StableHLO_v(\d+)\.(\d+)\.(\d+)", data[:64])
     known = stablehlo.get_current_version()
@@ -126,12 +126,12 @@ def _rename(module: ir.Module, names: Mapping[str, str]) -> None:
     """Rename operations of a module, also nested operations."""
     found: list[ir.Operation] = []
 
-    def seen(operation: ir.Operation) -> ir.WalkResult:
+    def find_operation(operation: ir.Operation) -> ir.WalkResult:
         if operation.name in names:
             found.append(operation)
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(seen)
+    module.operation.walk(find_operation)
     for one in found:
         named = [one.attributes[number] for number in range(len(one.attributes))]
         attributes = {attribute.name: attribute.attr for attribute in named}

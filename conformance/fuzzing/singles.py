@@ -32,7 +32,7 @@ def is_single(number: int) -> bool:
     return number // PER_TRIAL % 2 == 1
 
 
-def single(trial: Trial, number: int) -> Case:
+def single_op_case(trial: Trial, number: int) -> Case:
     """Return the case of a single op with that number in a campaign; `is_single` must hold for it.
     A campaign takes all cases of the plan's first round, trial by trial in a shuffled order, then
     the next cases of each cell, and so on.

@@ -68,12 +68,12 @@ def _sets(file: Path, trial: Trial, unit: Unit, inputs: Path | None) -> list[tup
     if inputs is not None and program.main.arguments:
         return [read_inputs(unit, inputs).arrays]
 
-    def evaluated(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
+    def evaluate_in_time(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         with limit_wall_time(trial.seconds):
             return tuple(evaluate(program, arrays))
 
     try:
-        return draw_inputs(program, trial.seed, evaluated)
+        return draw_inputs(program, trial.seed, evaluate_in_time)
     except (EvaluationError, TooSlow) as error:
         raise UsageError(f"{file}: no inputs can be drawn: {error}") from None
 

@@ -166,10 +166,10 @@ def _write_table(table: _Table) -> str:
 
 def _line(one: _Statement) -> str:
     behind = f"  {one.behind}" if one.behind else ""
-    return _plain(one) + behind
+    return _plain_statement(one) + behind
 
 
-def _plain(one: _Statement) -> str:
+def _plain_statement(one: _Statement) -> str:
     kept = f"{one.key} = {one.value}"
     value = tomllib.loads(kept)
     is_long = one.value.startswith(_LONG)

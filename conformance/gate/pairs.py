@@ -35,7 +35,7 @@ _DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
 _COMPARE = "compare"
 
 
-def outermost(given: Mapping[str, Any]) -> str:
+def outermost_operation(given: Mapping[str, Any]) -> str:
     """Return the outermost operation of an entry's pattern; "" if it has none.
 
     Raises:

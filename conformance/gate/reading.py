@@ -165,7 +165,7 @@ def _entry(
     if isinstance(values.get("op"), str):
         values["op"] = (values["op"],)
     try:
-        if "op" not in values and (op := pairs.outermost(given)):
+        if "op" not in values and (op := pairs.outermost_operation(given)):
             values["op"] = (op,)
         found = computes.with_prediction(msgspec.convert(values, Expectation), given)
         _check_meaning(found)

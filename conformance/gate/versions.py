@@ -78,10 +78,10 @@ def _digests(text: str) -> list[str]:
 def holds_for_jaxlib(entry: Expectation, jaxlib: str) -> bool:
     """Return whether an entry applies to a version of jaxlib."""
     wanted = conditions(entry.versions).jaxlib
-    return not wanted or _contains(wanted, jaxlib)
+    return not wanted or _is_in_range(wanted, jaxlib)
 
 
-def _contains(specifier: str, version: str) -> bool:
+def _is_in_range(specifier: str, version: str) -> bool:
     return bool(version) and SpecifierSet(specifier).contains(version, prereleases=True)
 
 
@@ -175,7 +175,7 @@ def _is_true(entry: Expectation, backend: str, own: OwnVersions) -> bool:
             "give it by --backend-version, such as --backend-version 2.1"
         )
     digests = [_DIGEST.fullmatch(one) for one in _digests(wanted.library)]
-    return (not wanted.plugin or _contains(wanted.plugin, own.number)) and (
+    return (not wanted.plugin or _is_in_range(wanted.plugin, own.number)) and (
         not digests or any(_is_digest(found[1], own.library) for found in digests if found)
     )
 

@@ -67,7 +67,7 @@ def groups_of(site: Site, strategy: Strategy) -> list[list[int]]:
     return [group.replica_ids for group in listed]
 
 
-def _global(site: Site) -> Strategy:
+def _global_strategy(site: Site) -> Strategy:
     """Return the group strategy of all_gather, all_reduce and reduce_scatter."""
     return strategy_by_global_ids(_channel(site), site.instruction.use_global_device_ids)
 
@@ -106,7 +106,7 @@ def _all_reduce(site: Site) -> Tree:
     values = site.values
     return _tree(site, site.building.add(
         "all_reduce", values, [tensor_type_of(value) for value in values], (_combiner(site),),
-        replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
+        replica_groups=_matrix(groups_of(site, _global_strategy(site))), channel_id=_channel(site),
         use_global_device_ids=site.instruction.use_global_device_ids,
     ))  # fmt: skip
 
@@ -123,7 +123,7 @@ def _all_gather(site: Site) -> Tree:
 def _gather_values(site: Site, types: tuple[TensorType, ...]) -> tuple[Value, ...]:
     return site.building.add(
         "all_gather", site.values, types, all_gather_dim=site.instruction.dimensions[0],
-        replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
+        replica_groups=_matrix(groups_of(site, _global_strategy(site))), channel_id=_channel(site),
         use_global_device_ids=site.instruction.use_global_device_ids,
     )  # fmt: skip
 
@@ -197,7 +197,8 @@ def _reduce_scatter(site: Site) -> Tree:
         site.building.one(
             "reduce_scatter", (value,), of, (_combiner(site),),
             scatter_dimension=site.instruction.dimensions[0],
-            replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
+            replica_groups=_matrix(groups_of(site, _global_strategy(site))),
+            channel_id=_channel(site),
             use_global_device_ids=site.instruction.use_global_device_ids,
         )
         for value, of in zip(site.values, site.types, strict=True)

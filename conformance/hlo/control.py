@@ -69,7 +69,7 @@ def _copy_start(site: Site) -> Tree:
     return (site.operands[0], site.operands[0], ())
 
 
-def _first(site: Site) -> Tree:
+def _first_operand(site: Site) -> Tree:
     return _part(site, 0)
 
 
@@ -110,7 +110,7 @@ HANDLERS: dict[str, Handler] = {
     "call": _call,
     "conditional": _conditional,
     "copy": _copy,
-    "copy-done": _first,
+    "copy-done": _first_operand,
     "copy-start": _copy_start,
     "domain": _operand_tree,
     "fusion": _call,

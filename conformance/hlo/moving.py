@@ -166,7 +166,7 @@ def _bitcast(site: Site) -> Tree:
     if own.is_complex != wanted.is_complex:
         return _reinterpret_width(building, value, source, target)
     if own == wanted or held == given:  # how narrow types are packed is left to code generation
-        return relaid(building, reinterpret(building, value, wanted), source, target)
+        return reinterpret_layout(building, reinterpret(building, value, wanted), source, target)
     return _reinterpret_width(building, value, source, target)
 
 
@@ -312,7 +312,7 @@ def _join_units(building: Building, units: Value, width: int, element: ElementTy
     return building.one("bitcast_convert", (pairs,), TensorType((count,), element))
 
 
-def relaid(building: Building, value: Value, source: Shape, target: Shape) -> Value:
+def reinterpret_layout(building: Building, value: Value, source: Shape, target: Shape) -> Value:
     """Return the memory of `value`, in one shape's layout, reinterpreted in another shape's layout.
 
     A reshape where elements stay in order, else a transposition of memory's dimensions, else each

@@ -91,8 +91,8 @@ def placement_of(proto: bytes, program: Program) -> Placement | None:
     if module.results is None:
         return None
     count = program.shared_among
-    types = [_static(value.type) for value in program.main.arguments]
-    returned = tuple(map(_static, program.main.result_types))
+    types = [_static_type(value.type) for value in program.main.arguments]
+    returned = tuple(map(_static_type, program.main.result_types))
     given = module.parameters or [Sharding() for _ in types]
     if module.results.kind == _TUPLE:
         made = module.results.tuple_shardings
@@ -108,7 +108,7 @@ def placement_of(proto: bytes, program: Program) -> Placement | None:
     )
 
 
-def _static(of: object) -> TensorType:
+def _static_type(of: object) -> TensorType:
     if not isinstance(of, TensorType) or not of.is_static:
         raise Unreadable("sharding", f"of {of}, which is not an array of static shape")
     return of

@@ -84,7 +84,7 @@ def data(number: int) -> Any:
 
 def message(number: int, of: Callable[[], type[Any]]) -> Any:
     """Declare a message, None if absent; `of` returns its type and is called during decoding."""
-    return _declare_field(number, lambda payload: _inner(of(), payload), None)
+    return _declare_field(number, lambda payload: _nested_message(of(), payload), None)
 
 
 def integers(number: int) -> Any:
@@ -94,7 +94,7 @@ def integers(number: int) -> Any:
 
 def messages(number: int, of: Callable[[], type[Any]]) -> Any:
     """Declare repeated messages."""
-    return _declare_repeated_field(number, lambda payload: _inner(of(), payload))
+    return _declare_repeated_field(number, lambda payload: _nested_message(of(), payload))
 
 
 @cache
@@ -142,7 +142,7 @@ def decode(of: type[M], payload: bytes) -> M:
     return of(**found)
 
 
-def _inner(of: type[Any], payload: bytes) -> Any:
+def _nested_message(of: type[Any], payload: bytes) -> Any:
     """Return a message that is nested in another message."""
     return _decode_small(of, payload) if len(payload) <= _SMALL else decode(of, payload)
 

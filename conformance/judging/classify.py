@@ -35,7 +35,7 @@ from conformance.verdict import Verdict
 from reference.ir.types import Array
 from reference.numerics.elementary import functions
 from reference.numerics.rounding import ulp_size
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 
 BY_FORMULA = "other reading"
 """The kind of a permitted element that another formula gives: its distance is not counted as an
@@ -165,14 +165,16 @@ def _is_missed_overflow(d: DifferingElements) -> Array:
     if d.operand_elements is not None and lost.any():
         name, largest = d.operation.name, np.asarray(d.type.float_format.max_finite, np.longdouble)
         exact = (
-            np.abs(functions.wide(name, *d.operand_elements)) if name in functions.REAL else np.inf
+            np.abs(functions.wide_values(name, *d.operand_elements))
+            if name in functions.REAL
+            else np.inf
         )
         lost &= exact > largest + (d.budget or 0) * ulp_size(largest, d.type)
     return lost
 
 
 def _find_unspecified(d: DifferingElements) -> Answer:
-    for label, mask in unspecified(d.operation, d.operands, d.expected, d.number):
+    for label, mask in unspecified_elements(d.operation, d.operands, d.expected, d.number):
         yield Verdict.UNSPECIFIED, label, mask.reshape(-1)[d.where]
 
 

@@ -73,7 +73,7 @@ def _is_first(array: Array) -> Array:
     return (np.arange(array.size) == 0).reshape(array.shape)
 
 
-def _exact(operation: Operation, operands: Operands, result: Array) -> Array | None:
+def _exact_results(operation: Operation, operands: Operands, result: Array) -> Array | None:
     """Return the exact real results as float64 (long double for integers), where that type
     represents them.
     """
@@ -103,7 +103,7 @@ def _are_neighbours(wanted: Array, got: Array) -> Array:
 
 def _ties(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
     """Return 0 where a tie is rounded the wrong way, else infinity."""
-    exact = _exact(operation, operands, expected[0])
+    exact = _exact_results(operation, operands, expected[0])
     if exact is None:
         return predict_nothing(expected)
     want, got = to_float64(expected[0]), to_float64(actual[0])
@@ -112,9 +112,11 @@ def _ties(operation: Operation, operands: Operands, expected: Results, actual: R
     return predict_where(tie & is_close)
 
 
-def _twice(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
+def _predict_double_rounding(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
     """Return 0 where the exact result was first rounded to a wider type, else infinity."""
-    exact = _exact(operation, operands, expected[0])
+    exact = _exact_results(operation, operands, expected[0])
     if exact is None:
         return predict_nothing(expected)
     of, found = element_type_of(expected[0]), np.zeros(expected[0].shape, np.bool_)
@@ -146,4 +148,4 @@ def _predict_reciprocal_product(
 
 _RECIPROCAL = value_hypothesis("reciprocal", _predict_reciprocal_product)
 _TIES = value_hypothesis("tie rounding", _ties)
-_ROUNDED_TWICE = value_hypothesis("double rounding", _twice)
+_ROUNDED_TWICE = value_hypothesis("double rounding", _predict_double_rounding)

@@ -57,7 +57,7 @@ class Candidate:
         return sum(int(mask.sum()) for mask in found)
 
 
-def candidates(
+def candidate_programs(
     hypotheses: Sequence[Hypothesis],
     program: Program,
     inputs: Sequence[Array],

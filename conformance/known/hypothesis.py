@@ -172,7 +172,9 @@ def hypothesis_in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]
         if one.label == label and one.otherwise
     }
 
-    def instead(operation: Operation, operands: Operands, results: Results) -> Results | None:
+    def predict_results(
+        operation: Operation, operands: Operands, results: Results
+    ) -> Results | None:
         otherwise = by_op.get(operation.name)
         return otherwise and otherwise(operation, operands, results)
 
@@ -180,7 +182,7 @@ def hypothesis_in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]
         del expected
         if not any(one.name in by_op for one in nested_operations(operation)):
             return None
-        return apply(operation, operands, otherwise=instead)
+        return apply(operation, operands, otherwise=predict_results)
 
     return exact_hypothesis(label, whole)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from conformance.known.candidates import Candidate, candidates
+from conformance.known.candidates import Candidate, candidate_programs
 from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
@@ -106,7 +106,7 @@ def candidates_for(
     program: Program, inputs: Sequence[Array], actual: Sequence[Array], platform: str
 ) -> Iterator[Candidate]:
     """Yield the candidates for a program on `platform`."""
-    return candidates(PROGRAMS, program, inputs, actual, platform)
+    return candidate_programs(PROGRAMS, program, inputs, actual, platform)
 
 
 def operations_of_class(label: str, program: Program) -> list[Operation]:

@@ -126,13 +126,13 @@ def module_text(text: str, operation: Operation) -> str:
     arguments = ", ".join(f"%{name}: {of}" for name, of in zip(names, types, strict=True))
     results = [spell(value.type) for value in operation.results]
     body = _fill_placeholders(_COMMENT.sub("", text), operation, names)
-    returned = next((line for line in _outermost(body) if _RETURNS.match(line)), None)
+    returned = next((line for line in _outermost_lines(body) if _RETURNS.match(line)), None)
     if returned is not None and _count(returned) == len(results) + 1:
         results.append(f"tensor<{_type(operation.results[0], 'S', 'x')}i1>")
     if returned is None:
         if len(operation.results) != 1:
             raise TemplateError(f"{operation.name} has several results: end with a 'return'")
-        body = f"{body.rstrip()}\nreturn {_last(body)} : {results[0]}"
+        body = f"{body.rstrip()}\nreturn {_last_result(body)} : {results[0]}"
     return f"func.func @main({arguments}) -> ({', '.join(results)}) {{\n{body}\n}}"
 
 
@@ -141,7 +141,7 @@ def _count(returned: str) -> int:
     return len(returned.partition(":")[0].split(","))
 
 
-def _outermost(body: str) -> list[str]:
+def _outermost_lines(body: str) -> list[str]:
     """Return the lines that begin outside of all regions, attributes and types."""
     lines: list[str] = []
     depth = 0
@@ -153,9 +153,9 @@ def _outermost(body: str) -> list[str]:
     return lines
 
 
-def _last(body: str) -> str:
+def _last_result(body: str) -> str:
     """Return the name of the result of the body's last operation."""
-    names = [found[1] for line in _outermost(body) if (found := _ASSIGNED.match(line))]
+    names = [found[1] for line in _outermost_lines(body) if (found := _ASSIGNED.match(line))]
     if not names:
         raise TemplateError(
             "no operation computes a value; write for example '%0 = stablehlo.abs %x : $T'"
@@ -171,7 +171,7 @@ def _fill_placeholders(text: str, operation: Operation, names: Sequence[str]) ->
 
     def replacement(found: re.Match[str]) -> str:
         if found["itself"]:
-            return _itself(operation, found["given"], names)
+            return _own_operation(operation, found["given"], names)
         if found["result"]:
             value = operation.results[0] if operation.results else None
             return _type(value, found["result"], found["of_result"])
@@ -200,7 +200,7 @@ def _type(value: Value | None, part: str, following: str) -> str:
     return scalar.removeprefix("tensor<").removesuffix(">") + following
 
 
-def _itself(operation: Operation, given: str, own: Sequence[str]) -> str:
+def _own_operation(operation: Operation, given: str, own: Sequence[str]) -> str:
     names = [one.strip() for one in given.split(",")] if given.strip() else []
     if names == ["..."]:
         names = [f"%{name}" for name in own]

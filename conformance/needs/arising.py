@@ -14,7 +14,7 @@ from conformance.needs.need import (
     NONZERO,
     POSITIVE,
     Need,
-    both,
+    conjunction,
     scale_need,
 )
 from conformance.needs.ranges import Range
@@ -123,7 +123,7 @@ def of_divide(operation: Operation, need: Need, known: KnownValues) -> Needed:
     dividend, divisor = operation.operands
     low, high = known.ranges[divisor.name]
     signed = isfinite(need.low) or isfinite(need.high)
-    yield divisor, both(NONZERO, POSITIVE if signed and low < 0 < high else ANY)
+    yield divisor, conjunction(NONZERO, POSITIVE if signed and low < 0 < high else ANY)
     if passes_arithmetic(need):
         yield dividend, need
     elif low > 0 or (signed and low < 0 < high) or low == 0:

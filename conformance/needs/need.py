@@ -63,7 +63,7 @@ def at_most(high: float, *, is_open: bool = False) -> Need:
     return Need(high=high, is_open=is_open and isfinite(high))
 
 
-def both(one: Need, other: Need) -> Need:
+def conjunction(one: Need, other: Need) -> Need:
     """Return the conjunction of two needs; if they contradict, prefer the bounded or greater."""
     if ANY in (one, other):
         return other if one == ANY else one

@@ -185,7 +185,7 @@ def of_power(_: Operation, given: list[Range], __: KnownValues) -> Range:
     return Range(0.0, inf) if base.low >= 0 else EVERYTHING
 
 
-def between(low: float, high: float) -> RangeRule:
+def range_between(low: float, high: float) -> RangeRule:
     """Return the rule of ops whose results lie between these numbers."""
     return lambda _, __, ___: Range(low, high)
 

@@ -107,7 +107,7 @@ def _detail(program: Program, inputs: Inputs, judgement: Judgement | None) -> De
 
 def refusal_record(item: CellItem, error: BackendError) -> Record:
     """Return the record of a case that the backend answers with an error."""
-    message = printable(str(error))
+    message = escape_unprintable(str(error))
     if isinstance(error, Unsupported):
         return Record(*item.key, Verdict.UNSUPPORTED, kind_of_unsupported(error), message)
     return without_results(item, *failure_of(error), message)
@@ -139,7 +139,7 @@ def not_deterministic(
             f"again: wrong in {often}"
         )
     else:
-        message = printable(f"in {often}: {words}")
+        message = escape_unprintable(f"in {often}: {words}")
     values = sum(array.size for results in item.expected for array in results)
     return Record(
         *item.key,
@@ -153,6 +153,6 @@ def not_deterministic(
     )
 
 
-def printable(message: str) -> str:
+def escape_unprintable(message: str) -> str:
     """Return the message with lone surrogates and NULs escaped, which every encoder takes."""
     return message.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()

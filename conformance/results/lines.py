@@ -36,7 +36,7 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
         *(f"incident: {incident}" for incident in run.incidents),
     ]
     lines += [*_describe_cases_not_run(run), *_unsteady_lines(run), *_stale_lines(run)]
-    return lines if is_compared else [*lines, *_new(run, replay)]
+    return lines if is_compared else [*lines, *_new_lines(run, replay)]
 
 
 _MOST_CELLS = 4
@@ -130,7 +130,7 @@ def _coverage(dialect: str, reached: CoverageReport) -> str:
     return f"reached of {dialect}: {values} of dimensions of variation{apart}, {pairs}"
 
 
-def _new(run: RunData, replay: str) -> list[str]:
+def _new_lines(run: RunData, replay: str) -> list[str]:
     new = [record for record in run.records if record.is_new_failure]
     lines = [
         f"new: {record.id}: {record.verdict.value}: {record.message or record.kind}"

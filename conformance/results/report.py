@@ -73,8 +73,8 @@ def cell_of(cell: CellResults, *, from_cache: int, left_out: int, seconds: float
         pairs=cell.pairs,
         values=cell.values,
         unsupported=cell.verdicts[Verdict.UNSUPPORTED],
-        worst_ulp=_largest(record.worst_ulp for record in cell.records),
-        budget_ulp=_largest(record.budget_ulp for record in cell.records),
+        worst_ulp=_largest_error(record.worst_ulp for record in cell.records),
+        budget_ulp=_largest_error(record.budget_ulp for record in cell.records),
         known=cell.known,
         new_failures=cell.new,
         from_cache=from_cache,
@@ -83,7 +83,7 @@ def cell_of(cell: CellResults, *, from_cache: int, left_out: int, seconds: float
     )
 
 
-def _largest(errors: Iterable[float | None]) -> float | None:
+def _largest_error(errors: Iterable[float | None]) -> float | None:
     # an error that is not finite has no place in JSON, nor among distances
     return max((e for e in errors if e is not None and math.isfinite(e)), default=None)
 

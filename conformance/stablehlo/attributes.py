@@ -161,7 +161,7 @@ def with_signless_codes(codes: Dense) -> Dense:
     return Dense(TensorType(codes.type.shape, storage), codes.data)
 
 
-def _integer(width: int) -> Callable[[int], str]:
+def _integer_writer(width: int) -> Callable[[int], str]:
     return lambda value: f"{int(value)} : i{width}"
 
 
@@ -177,12 +177,12 @@ def _boolean(value: bool) -> str:
 
 
 def _array(element: str, write: Callable[[Any], str]) -> Callable[[Sequence[Any]], str]:
-    def written(values: Sequence[Any]) -> str:
+    def write_array(values: Sequence[Any]) -> str:
         return (
             f"array<{element}: {', '.join(map(write, values))}>" if values else f"array<{element}>"
         )
 
-    return written
+    return write_array
 
 
 def _list(write: Callable[[Any], str]) -> Callable[[Sequence[Any]], str]:
@@ -205,7 +205,7 @@ def _entry(value: Any) -> str:
         return value.mlir
     if isinstance(value, str):
         return quote(value)
-    return _boolean(value) if isinstance(value, bool) else _integer(64)(value)
+    return _boolean(value) if isinstance(value, bool) else _integer_writer(64)(value)
 
 
 def _configuration(entries: str | Sequence[tuple[str, Any, str]]) -> str:
@@ -245,8 +245,8 @@ def _indices(value: int | tuple[int, ...]) -> int | list[int]:
     return value if isinstance(value, int) else list(value)
 
 
-I64 = AttributeKind("i64", _integer(64))
-I32 = AttributeKind("i32", _integer(32))
+I64 = AttributeKind("i64", _integer_writer(64))
+I32 = AttributeKind("i32", _integer_writer(32))
 F32 = AttributeKind("float", _f32)
 BOOL = AttributeKind("bool", _boolean)
 UNIT = AttributeKind("unit", lambda _: "unit")

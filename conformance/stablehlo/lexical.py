@@ -24,14 +24,14 @@ def blank_strings(text: str) -> str:
     Names of operations in generic form, which are strings, stay.
     """
 
-    def blank(match: re.Match[str]) -> str:
+    def blank_match(match: re.Match[str]) -> str:
         if match["comment"] is not None:
             return " " * len(match[0])
         if match["op"] is not None and _OP_NAME.fullmatch(match["string"]):
             return match[0]
         return '"' + " " * (len(match[0]) - 2) + '"'
 
-    return _TOKEN.sub(blank, text)
+    return _TOKEN.sub(blank_match, text)
 
 
 def comments(text: str) -> list[str]:
@@ -46,13 +46,13 @@ def set_aside(text: str) -> tuple[str, list[str]]:
     """
     numbers: dict[str, int] = {}
 
-    def numbered(match: re.Match[str]) -> str:
+    def number_match(match: re.Match[str]) -> str:
         if match["op"] is not None and _OP_NAME.fullmatch(match["string"]):
             return match[0]
         number = numbers.setdefault(match[0], len(numbers))
         return f"//\0{number}" if match["comment"] is not None else f'"\0{number}"'
 
-    return _TOKEN.sub(numbered, text), list(numbers)
+    return _TOKEN.sub(number_match, text), list(numbers)
 
 
 def put_back(text: str, aside: list[str]) -> str:

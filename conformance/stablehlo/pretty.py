@@ -26,10 +26,10 @@ def print_pretty(texts: Sequence[str]) -> list[str]:
     with reading_context() as context:
         if any("!quant." in text for text in texts):
             load_quantization(context)
-        return [_pretty(text) for text in texts]
+        return [_pretty_text(text) for text in texts]
 
 
-def _pretty(text: str) -> str:
+def _pretty_text(text: str) -> str:
     try:
         module = ir.Module.parse(text)
         _keep_names(module, text)
@@ -85,14 +85,14 @@ def _printed_names(text: str) -> Iterator[str]:
         arguments = _ARGUMENTS.match(line)
         if arguments:
             for name in re.findall(r"%[\w#$.-]+(?=:)", arguments["arguments"]):
-                yield _plain(name)
+                yield _plain_name(name)
             continue
         results = _RESULTS.match(line)
         if results:
             first, *others = results["results"].split(", ")
-            yield _plain(first.rstrip("0123456789") if others else first)
+            yield _plain_name(first.rstrip("0123456789") if others else first)
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     known = _NAME.fullmatch(name)
     return known[1] if known else ""

@@ -148,10 +148,10 @@ def flatten_struct(struct: Struct, attribute: Any) -> Iterator[tuple[str, Attrib
     dialect = import_module(f"jaxlib.mlir.dialects.{struct.dialect}")
     view = getattr(dialect, struct.view)(attribute)
     for name, field_name in struct.fields.items():
-        yield name, _plain(getattr(view, field_name))
+        yield name, _plain_value(getattr(view, field_name))
 
 
-def _plain(value: Any) -> Attribute:
+def _plain_value(value: Any) -> Attribute:
     if isinstance(value, bool | int):
         return value
     if isinstance(value, list):

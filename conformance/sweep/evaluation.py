@@ -31,7 +31,7 @@ from reference.ir.types import (
     from_bits,
     to_bits,
 )
-from reference.numerics.elementary.functions import Real, evaluate_real, wide
+from reference.numerics.elementary.functions import Real, evaluate_real, wide_values
 from reference.numerics.rounding import HAS_EXTENDED, to_float64
 
 _CHUNK = 1 << 15
@@ -83,18 +83,18 @@ def differences_of(
     if real is not None and function.operand == "f32" and function.arity == 1:
         return _elementary_f32(real, operands[0], actual, is_ordered=is_ordered)
     if _has_table(function):
-        where = _uncertain(function, operands, actual)
+        where = _uncertain_positions(function, operands, actual)
         expected = function.evaluate(tuple(operand[where] for operand in operands))
-        differs = different(expected, actual[where])
+        differs = differing_elements(expected, actual[where])
         where, expected = where[differs], expected[differs]
     else:
         expected = function.evaluate(operands)
-        where = np.flatnonzero(different(expected, actual))
+        where = np.flatnonzero(differing_elements(expected, actual))
         expected = expected[where]
     return Differences(where, expected, _exact_values(function, operands, where))
 
 
-def different(expected: Array, actual: Array) -> Array:
+def differing_elements(expected: Array, actual: Array) -> Array:
     """Return a mask of the elements whose bits differ."""
     mask = to_bits(actual) != to_bits(expected)
     return np.asarray(mask.any(axis=-1) if mask.ndim > 1 else mask)
@@ -109,16 +109,16 @@ def _exact_values(function: Function, operands: tuple[Array, ...], where: Array)
         is_wide = of.bits < 64 or (HAS_EXTENDED and function.real.extended)
         if not is_wide:
             return None
-        return lambda index: wide(function.op, *(o[where[index]] for o in operands))
+        return lambda index: wide_values(function.op, *(o[where[index]] for o in operands))
     unrounded = record.unrounded
     if unrounded is None or of.bits == 64:
         return None
 
-    def exact(index: Array) -> Array:
+    def exact_values(index: Array) -> Array:
         with np.errstate(all="ignore"):
             return np.asarray(unrounded(*(to_float64(o[where[index]]) for o in operands)))
 
-    return exact
+    return exact_values
 
 
 def _has_table(function: Function) -> bool:
@@ -136,7 +136,7 @@ def _has_table(function: Function) -> bool:
     return function.real is not None or (record.unrounded is not None and not record.attributes)
 
 
-def _uncertain(function: Function, operands: tuple[Array, ...], actual: Array) -> Array:
+def _uncertain_positions(function: Function, operands: tuple[Array, ...], actual: Array) -> Array:
     """Return the positions of results that are not certain to be right, by a table."""
     real = function.real
     apply = function.record.unrounded if real is None else real.fast
@@ -195,12 +195,12 @@ def _elementary_f32(real: Real, x: Array, actual: Array, *, is_ordered: bool) ->
             found.append(_differences_in(real, x[chunk], actual[chunk], chunk.start))
     where, expected, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
 
-    def exact(index: Array) -> Array:
+    def exact_values(index: Array) -> Array:
         if real.doubtful is not None:
-            return wide(real.name, x[where[index]])
+            return wide_values(real.name, x[where[index]])
         return values[index]
 
-    return Differences(where, expected, exact)
+    return Differences(where, expected, exact_values)
 
 
 def _constant(real: Real, x: Array) -> tuple[np.float32, np.float64] | None:

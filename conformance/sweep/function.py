@@ -120,7 +120,7 @@ def is_sweepable(record: Op) -> bool:
 
 
 @cache
-def sweepable() -> tuple[str, ...]:
+def sweepable_ops() -> tuple[str, ...]:
     """Return the names of all ops that a sweep takes."""
     return tuple(name for name, record in OPS.items() if is_sweepable(record))
 
@@ -139,7 +139,7 @@ def functions_of(
     Raises:
         UsageError: when a pattern matches nothing.
     """
-    chosen = _matching_names("op", ops, sweepable(), OPS)
+    chosen = _matching_names("op", ops, sweepable_ops(), OPS)
     types = _matching_names("element type", element_types, ELEMENT_TYPES, ELEMENT_TYPES)
     targets = _matching_names("element type", to, ELEMENT_TYPES, ELEMENT_TYPES) if to else []
     return [

@@ -94,8 +94,8 @@ def _all_right(
     has_ulp = _has_ulp(of, budget)
     histogram = (total, *(0 for _ in HISTOGRAM_EDGES)) if has_ulp else ()
     return SweepOutcome(
-        values=total, right=total, budget=budget, histogram=histogram, classes=_passing(total),
-        edges=edges,
+        values=total, right=total, budget=budget, histogram=histogram,
+        classes=_passing_classes(total), edges=edges,
     )  # fmt: skip
 
 
@@ -203,14 +203,14 @@ class _ResultJudge:
         """Return how many results have each verdict and class, those that pass among them."""
         total = len(self.actual)
         if self.found is None:
-            return _passing(total)
+            return _passing_classes(total)
         differing, findings = self.found
         others: list[ClassCount] = []
         for code, (verdict, kind) in enumerate(findings.table):
             positions = np.flatnonzero(findings.codes == code)
             if verdict is not Verdict.PASS and positions.size:
                 others.append(_count(verdict, kind, positions, differing, total))
-        return (*_passing(total - sum(one.count for one in others)), *others)
+        return (*_passing_classes(total - sum(one.count for one in others)), *others)
 
     def _real_errors(self) -> Array:
         """Return the errors of the counted results, in ulp of the exact value where it is known."""
@@ -277,7 +277,7 @@ def axis_shift(of: ElementType) -> Any:
     )
 
 
-def _passing(count: int) -> tuple[ClassCount, ...]:
+def _passing_classes(count: int) -> tuple[ClassCount, ...]:
     return (ClassCount(verdict=Verdict.PASS, kind="", count=count),) if count else ()
 
 

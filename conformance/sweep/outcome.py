@@ -74,7 +74,7 @@ def add_outcomes(
         values=left.values + right.values,
         right=left.right + right.right,
         budget=right.budget if left.budget is None else left.budget,
-        worst=_worse(left.worst, right.worst),
+        worst=_worse_element(left.worst, right.worst),
         histogram=_sum(left.histogram, right.histogram),
         classes=_merge_classes((*left.classes, *right.classes)),
         inversions=left.inversions + right.inversions + joint,
@@ -101,7 +101,7 @@ def _is_inverted(direction: int, before: str, after: str) -> bool:
     return first > second if direction > 0 else direction < 0 and first < second
 
 
-def _worse(left: Element | None, right: Element | None) -> Element | None:
+def _worse_element(left: Element | None, right: Element | None) -> Element | None:
     """Return the element with the larger error, the first if both have the same."""
     if left is None or right is None:
         return left or right

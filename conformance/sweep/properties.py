@@ -88,17 +88,17 @@ def is_like(positive: Array, negative: Array, parity: int) -> Array:
 
 def falls(results: Array) -> int:
     """Count the results that are less than the result before."""
-    values = _comparable(results)
+    values = _to_comparable(results)
     return int(np.count_nonzero(values[1:] < values[:-1]))
 
 
 def rises(results: Array) -> int:
     """Count the results that are greater than the result before."""
-    values = _comparable(results)
+    values = _to_comparable(results)
     return int(np.count_nonzero(values[1:] > values[:-1]))
 
 
-def _comparable(results: Array) -> Array:
+def _to_comparable(results: Array) -> Array:
     of = element_type_of(results)
     if of.is_float:
         return results if of.bits >= 32 else to_float64(results)

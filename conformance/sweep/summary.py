@@ -148,7 +148,8 @@ def _lines(function: SweptFunction, shard: str) -> Iterator[str]:
     if function.state in ("unsupported", "untested") or _is_lost(function):
         said = next((one.message for one in function.classes if one.message), "")
         mark = "; new" if any(map(is_new, function.classes)) else ""
-        yield f"{function.name}: {function.state}{': ' if said else ''}{_first(said)}{mark}"
+        beginning = f"{function.name}: {function.state}"
+        yield f"{beginning}{': ' if said else ''}{_first_sentence(said)}{mark}"
         return
     kind = "all" if function.arguments == "all" else "a sample of"
     of = "" if function.values == function.planned else f" of {function.planned:,}"
@@ -198,11 +199,11 @@ def _class_line(found: ResultClass) -> str:
         example = f", at {given} {found.example.expected.decimal} is expected and "
         example += f"{found.example.actual.decimal} computed"
     elif found.message:
-        example = f": {_first(found.message)}"
+        example = f": {_first_sentence(found.message)}"
     return f"{found.verdict.value}{kind}: {found.count:,}{example}{mark}"
 
 
-def _first(message: str) -> str:
+def _first_sentence(message: str) -> str:
     return re.split(r"\n|(?<=[.:]) (?=[A-Z])", message)[0][:200]
 
 

@@ -405,7 +405,7 @@ class Explainer:
         judgement = self._judge_by_rule(wrong.operation, taken, actual)
         if judgement is None or not judgement.verdict.fails:
             return None
-        is_alike = is_same(actual, wrong.results) or _covers(judgement, wrong.judgement)
+        is_alike = is_same(actual, wrong.results) or _has_all_failures(judgement, wrong.judgement)
         return judgement if is_alike else None
 
     def match(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:
@@ -466,7 +466,7 @@ class Explainer:
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
 
 
-def _covers(isolated: Judgement, whole: Judgement) -> bool:
+def _has_all_failures(isolated: Judgement, whole: Judgement) -> bool:
     """Return whether the operation's failures in isolation include its failures in the program,
     except flushing.
     """

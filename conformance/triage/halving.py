@@ -79,7 +79,7 @@ class Bisection:
 
     def _half(self, stretch: Stretch) -> Stretch | None:
         """Return the half that fails in isolation; None if neither does."""
-        program, middle = stretch.program, _middle(stretch.program)
+        program, middle = stretch.program, _middle_index(stretch.program)
         numbers = range(middle, len(program.main.body.operations) - 1)
         before = prefix(program, middle)
         following = extract(program, numbers, program.main.body.operations[-1].operands)
@@ -167,7 +167,7 @@ def _is_long(program: Program) -> bool:
     return len(operations) > SHORT or sum(map(element_count, shown)) > MOST_ELEMENTS
 
 
-def _middle(program: Program) -> int:
+def _middle_index(program: Program) -> int:
     """Return the index of the middle operation, not counting constants."""
     operations = program.main.body.operations[:-1]
     working = [number for number, one in enumerate(operations) if not is_constant(one)]

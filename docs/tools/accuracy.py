@@ -121,7 +121,7 @@ def add(folder: Path, version: str = "") -> Path:
     for function in sweep.functions:
         key = function.op, function.element_type
         if _is_large(function) and function.state not in ("unsupported", "untested"):
-            found = _large(function, sweep)
+            found = _large_function(function, sweep)
             former = large.get(function.name)
             if former is None or former.values <= found.values:
                 large[function.name] = found
@@ -159,7 +159,7 @@ def _is_large(function: SweptFunction) -> bool:
     return is_shown and function.arguments == "all" and bits * arity == _BITS
 
 
-def _large(function: SweptFunction, sweep: Sweep) -> Large:
+def _large_function(function: SweptFunction, sweep: Sweep) -> Large:
     return Large(
         name=function.name,
         values=function.values,

@@ -111,7 +111,7 @@ def example_of(name: str) -> Example:
     """
     own: dict[str, Any] = _table()["example"]
     if name in own:
-        return _own(own[name])
+        return _own_example(own[name])
     entries = _expectations_showing(BACKENDS, name) or _expectations_showing(OTHERS, name)
     if not entries:
         raise KeyError(f"{name!r} has no counterexample: give it an example in {MEANINGS.name}")
@@ -139,7 +139,7 @@ def _expectations_showing(
     ]
 
 
-def _own(example: dict[str, str]) -> Example:
+def _own_example(example: dict[str, str]) -> Example:
     """Return an example of classes.toml, with its outcome computed now."""
     if "words" in example:
         return Example("", "", words=example["words"])

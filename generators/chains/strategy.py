@@ -12,7 +12,7 @@ from generators.chains.fitting import fit_shape
 from generators.chains.guide import Guide
 from generators.chains.links import link, linked_ops
 from generators.chains.patterns import algebra, control, folds, gradients, movement, windows
-from generators.chains.patterns.pattern import Pattern, numbers
+from generators.chains.patterns.pattern import Pattern, is_number
 from generators.chains.quantized import quantized_link
 from reference.ir.program import TensorType, Value
 from reference.ir.types import ALL, ELEMENT_TYPES, ElementType
@@ -114,7 +114,7 @@ def _add_typed_value(chain: Chain, value: Value, ops: Ops) -> None:
         fitting = [one for one in ALL if linked_ops(one, ops)]
     of = choose(chain.pick, fitting or ALL)
     taken = element(value).is_boolean or of.is_float
-    if taken and numbers(TensorType((), of)) and not element(value).is_complex:
+    if taken and is_number(TensorType((), of)) and not element(value).is_complex:
         chain.data.append(chain.convert(value, of))
     else:
         shaped = chain.reshape(value, tensor(value).static_shape)  # a step, so that steps end

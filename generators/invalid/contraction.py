@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from generators.invalid.misses import Miss, Misses, program, tensor
-from generators.invalid.quantized.products import Axes, Element, Ids, mistyped, quantized
+from generators.invalid.quantized.products import (
+    Axes,
+    Element,
+    Ids,
+    mistyped_operands,
+    quantized_type,
+)
 from reference.ir.program import Attribute, Program, TensorType
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.contraction import ALGORITHM
@@ -95,14 +101,14 @@ def _element_types() -> Iterator[Miss]:
 
 def _quantized_near_misses() -> Iterator[Miss]:
     """Yield near misses of I1, C14 to C20: quantized tensors."""
-    for id_, *elements in mistyped(_IDS, _AXES):
+    for id_, *elements in mistyped_operands(_IDS, _AXES):
         yield id_, _dot(_types(*elements))
-    of = quantized()
+    of = quantized_type()
     for point in (1, -128):
-        yield "C15", _dot(_types(of, quantized(point=point), of))
-        yield "C15", _dot(_types(_F32, quantized(point=point), _F32))
-    yield "C16", _dot(_types(of, quantized(axis=(1, 4)), of))
-    yield "C16", _dot(_types(_F32, quantized(axis=(1, 4)), _F32))
+        yield "C15", _dot(_types(of, quantized_type(point=point), of))
+        yield "C15", _dot(_types(_F32, quantized_type(point=point), _F32))
+    yield "C16", _dot(_types(of, quantized_type(axis=(1, 4)), of))
+    yield "C16", _dot(_types(_F32, quantized_type(axis=(1, 4)), _F32))
 
 
 def _precision() -> Iterator[Miss]:

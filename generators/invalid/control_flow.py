@@ -40,7 +40,7 @@ def end_block(block: BlockWriter, results: Sequence[Value], *others: Function) -
     return block.writer.case(block, results, *others).program
 
 
-def others(tensor_type: TensorType) -> tuple[TensorType, ...]:
+def similar_types(tensor_type: TensorType) -> tuple[TensorType, ...]:
     """Return types that are easily confused with this type: another element type, size, rank."""
     name = "f32" if tensor_type.element.name != "f32" else "f64"
     return (
@@ -79,7 +79,7 @@ def _branches(op: str, ids: tuple[str, str, str], index: TensorType) -> Iterator
             regions[turn] = _region(block, (value,), argument)
             chooser = block.writer.parameter(index)
             yield taking, end_block(block, block.add(op, (chooser,), of, regions=tuple(regions)))
-        for other in others(of):
+        for other in similar_types(of):
             block, value = begin_block(of)
             wrong, chooser = _add_value(block, other), block.writer.parameter(index)
             regions = [_region(block, (value,)), _region(block, (wrong,))]
@@ -178,7 +178,7 @@ def _loops(tensor_type: TensorType) -> Iterator[tuple[str, Turn]]:
     yield "C2", loop(carried=())
     yield "C2", loop(body=(tensor_type, tensor_type))
     yield "C3", loop(results=(tensor_type, tensor_type))
-    for other in others(tensor_type):
+    for other in similar_types(tensor_type):
         yield "C1", loop(condition=(other,))
         yield "C2", loop(body=(other,))
         yield "C2", loop(carried=(other,))
@@ -188,7 +188,7 @@ def _loops(tensor_type: TensorType) -> Iterator[tuple[str, Turn]]:
 def _barrier(op: str) -> Iterator[Miss]:
     """Yield near misses of C1: results of other types, too few, too many."""
     for of in _types():
-        for results in (*((other,) for other in others(of)), (of, of)):
+        for results in (*((other,) for other in similar_types(of)), (of, of)):
             block, value = begin_block(of)
             yield "C1", end_block(block, block.add(op, (value,), *results))
         block, value = begin_block(of)
@@ -198,7 +198,12 @@ def _barrier(op: str) -> Iterator[Miss]:
 def _tuple(op: str) -> Iterator[Miss]:
     """Yield near misses of C1: a tuple of other types, of fewer and of more."""
     for of in _types():
-        for types in (*((of, other) for other in others(of)), (of,), (of, of, of), (of, TOKEN)):
+        for types in (
+            *((of, other) for other in similar_types(of)),
+            (of,),
+            (of, of, of),
+            (of, TOKEN),
+        ):
             block, value = begin_block(of)
             block.add(op, (value, value), TupleType(types))
             yield "C1", end_block(block, (value,))
@@ -213,7 +218,7 @@ def _element(op: str) -> Iterator[Miss]:
             block, value = begin_block(of)
             (whole,) = block.add("tuple", (value, value), TupleType((of, of)))
             yield "C1", end_block(block, block.add(op, (whole,), of, given={"index": index}))
-        for other in others(of):
+        for other in similar_types(of):
             block, value = begin_block(of)
             (whole,) = block.add("tuple", (value, value), TupleType((of, of)))
             yield "C2", end_block(block, block.add(op, (whole,), other, given={"index": 1}))
@@ -257,7 +262,7 @@ def _composite(op: str) -> Iterator[Miss]:
             yield "C2", program(function=function)
         yield "C3", program((of, of))
         yield "C4", program(results=(of, of))
-        for other in others(of):
+        for other in similar_types(of):
             yield "C3", program((other,))
             yield "C4", program(results=(other,))
 

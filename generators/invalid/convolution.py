@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from generators.invalid.misses import Miss, Misses, program, tensor
-from generators.invalid.quantized.products import Axes, Element, Ids, mistyped, quantized
+from generators.invalid.quantized.products import (
+    Axes,
+    Element,
+    Ids,
+    mistyped_operands,
+    quantized_type,
+)
 from reference.ir.program import Attribute, Dense, Program, TensorType
 from reference.ir.types import ELEMENT_TYPES
 
@@ -141,14 +147,14 @@ def _element_types(make: Make) -> Iterator[Miss]:
         yield "C27", make(_types(of, of, other))
         yield "C27", make(_types(of, other, of))
         yield "C27", make(_types(other, of, of))
-    for id_, *elements in mistyped(_IDS, _AXES):
+    for id_, *elements in mistyped_operands(_IDS, _AXES):
         yield id_, make(_types(*elements))
-    plain = quantized()
-    by_input, by_output = quantized(axis=(2, 4)), quantized(axis=_AXES.rhs)
+    plain = quantized_type()
+    by_input, by_output = quantized_type(axis=(2, 4)), quantized_type(axis=_AXES.rhs)
     yield "C29", make(_types(plain, by_input, plain))
     yield "C29", make(_types(_F32, by_input, _F32))
-    yield "C30", make(_types(plain, by_output, quantized(axis=(1, 4))))
-    yield "C30", make(_types(plain, by_output, quantized(axis=(0, 2))))
+    yield "C30", make(_types(plain, by_output, quantized_type(axis=(1, 4))))
+    yield "C30", make(_types(plain, by_output, quantized_type(axis=(0, 2))))
 
 
 def _convolution_misses(op: str) -> Iterator[Miss]:

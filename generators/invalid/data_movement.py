@@ -15,7 +15,7 @@ _F32, _F64, _SI8, _SI32, _SI64 = (
 _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "i1", "bf16", "complex<f32>"))
 
 
-def quantized(*shape: int, axis: int | None = None, storage: ElementType = _SI8) -> TensorType:
+def quantized_type(*shape: int, axis: int | None = None, storage: ElementType = _SI8) -> TensorType:
     """Return a quantized tensor type, with scales 0.5, 1.0, 1.5, ... along `axis`, if given."""
     count = 1 if axis is None else shape[axis]
     return TensorType(shape, steps(count, axis=axis, storage=storage))
@@ -54,11 +54,11 @@ def broadcasts(make: Make) -> Iterator[Miss]:
 
 
 def _quantized_broadcasts(make: Make) -> Iterator[Miss]:
-    per_tensor = {"operand": quantized(2, 3)}
+    per_tensor = {"operand": quantized_type(2, 3)}
     for element in (steps(1, first=0.25), steps(3, axis=2), _F32, steps(1, storage=_SI32)):
         result = TensorType((4, 2, 3), element)
         yield "C1", make(per_tensor, (result,), broadcast_dimensions=(1, 2))
-    per_axis = {"operand": quantized(2, 3, axis=1)}
+    per_axis = {"operand": quantized_type(2, 3, axis=1)}
     result = TensorType((4, 2, 3), steps(1))
     yield "C1", make(per_axis, (result,), broadcast_dimensions=(1, 2))
     result = TensorType((4, 2, 3), steps(3, axis=2, storage=_SI32))
@@ -66,7 +66,7 @@ def _quantized_broadcasts(make: Make) -> Iterator[Miss]:
     for axis in (0, 1):
         result = TensorType((4, 2, 3), steps((4, 2)[axis], axis=axis))
         yield "C6", make(per_axis, (result,), broadcast_dimensions=(1, 2))
-    one = {"operand": quantized(2, 1, axis=1)}
+    one = {"operand": quantized_type(2, 1, axis=1)}
     result = TensorType((2, 3), steps(3, axis=1))  # some scales differ from the operand's
     yield "C6", make(one, (result,), broadcast_dimensions=(0, 1))
 
@@ -79,7 +79,7 @@ def _concatenate(op: str) -> Iterator[Miss]:
     """Yield near misses of C1, C2 (input types), C3 (no inputs), C4 (dimension), C5, C6
     (result)."""
     make = partial(program, op)
-    axis = quantized(2, 3, axis=1)
+    axis = quantized_type(2, 3, axis=1)
     result = TensorType((4, 3), axis.element_type)
     yield "I1", make({"inputs0": axis, "inputs1": axis}, (result,), dimension=0)
     for of in _TYPES:
@@ -98,7 +98,7 @@ def _concatenate(op: str) -> Iterator[Miss]:
         yield "C5", make(pair, (tensor(other, 4, 3),), dimension=0)
         for shape in ((2, 3), (4, 4), (5, 3), (4, 3, 1), (12,)):
             yield "C6", make(pair, (tensor(of, *shape),), dimension=0)
-    codes = quantized(2, 3)
+    codes = quantized_type(2, 3)
     other = TensorType((2, 3), steps(1, first=0.25))
     result = TensorType((4, 3), codes.element_type)
     yield "C1", make({"inputs0": codes, "inputs1": other}, (result,), dimension=0)
@@ -113,7 +113,7 @@ def _starts(tensor_type: TensorType, count: int) -> dict[str, TensorType]:
 def _dynamic_slice(op: str) -> Iterator[Miss]:
     """Yield near misses of I2, C2, C3 (indices), C4 (sizes), C1, C5 (type of the result)."""
     make, index = partial(program, op), tensor(_SI64)
-    axis = quantized(4, 3, axis=1)
+    axis = quantized_type(4, 3, axis=1)
     result = TensorType((2, 3), axis.element_type)
     yield "I1", make({"operand": axis, **_starts(index, 2)}, (result,), slice_sizes=(2, 3))
     for of in _TYPES:
@@ -155,8 +155,8 @@ def _dynamic_update_slice(op: str) -> Iterator[Miss]:
         yield "C5", make({**good, "start_indices0": tensor(_SI32)}, (full,))
         for shape in ((5, 3), (2, 4)):
             yield "C6", make({**good, "update": tensor(of, *shape)}, (full,))
-    full = quantized(4, 3)
-    good = {"operand": full, "update": quantized(2, 3), **_starts(index, 2)}
+    full = quantized_type(4, 3)
+    good = {"operand": full, "update": quantized_type(2, 3), **_starts(index, 2)}
     yield "C1", make(good, (TensorType((4, 3), steps(1, first=0.25)),))
     bad = TensorType((2, 3), steps(1, first=0.25))
     yield "C2", make({**good, "update": bad}, (full,))
@@ -200,8 +200,8 @@ def _pad(op: str) -> Iterator[Miss]:
         for shape in ((5, 8), (4, 9), (5,), (5, 9, 1), (9, 5), (2, 3)):
             yield "C4", make(value, tensor(of, *shape), *good)
         yield "C4", make(value, tensor(of, 0, 3), (-3, 0), (0, 0), (0, 0))  # to -1 elements
-    make = partial(_pad_program, op, quantized(2, 3))
-    result, other = quantized(5, 9), steps(1, first=0.25)
+    make = partial(_pad_program, op, quantized_type(2, 3))
+    result, other = quantized_type(5, 9), steps(1, first=0.25)
     yield "C1", make(TensorType((), other), result, *good)
     yield "C1", make(TensorType((), steps(1)), TensorType((5, 9), other), *good)
 
@@ -213,12 +213,12 @@ def reshapes(make: Make) -> Iterator[Miss]:
         yield "C1", make(good, (tensor(other, 4, 3, 2),))
         for shape in ((4, 3, 3), (1, 1, 1), (2, 3, 0), (24, 2, 1)):
             yield "C2", make(good, (tensor(of, *shape),))
-    before = {"operand": quantized(2, 3, 4, axis=1)}
+    before = {"operand": quantized_type(2, 3, 4, axis=1)}
     for element in (steps(1), steps(3, axis=1, first=0.25), steps(3, axis=1, storage=_SI32), _F32):
         yield "C1", make(before, (TensorType((2, 3, 4), element),))
     yield (
         "C1",
-        make({"operand": quantized(2, 3, 4)}, (TensorType((4, 3, 2), steps(1, first=0.25)),)),
+        make({"operand": quantized_type(2, 3, 4)}, (TensorType((4, 3, 2), steps(1, first=0.25)),)),
     )
     for shape, axis in (((4, 3, 2), 1), ((1, 3, 8), 1), ((3, 2, 4), 0), ((2, 4, 3), 2)):
         yield "C3", make(before, (TensorType(shape, steps(3, axis=axis)),))
@@ -234,7 +234,7 @@ def _reshape(op: str) -> Iterator[Miss]:
 def _reverse(op: str) -> Iterator[Miss]:
     """Yield near misses of C1 (result), C2 (a dimension twice), C3 (no such dimension)."""
     make = partial(program, op)
-    axis = quantized(2, 3, axis=1)
+    axis = quantized_type(2, 3, axis=1)
     yield "I1", make({"operand": axis}, (axis,), dimensions=(0,))
     for of in _TYPES:
         full = tensor(of, 2, 3)
@@ -247,7 +247,7 @@ def _reverse(op: str) -> Iterator[Miss]:
             yield "C3", make(good, (full,), dimensions=dimensions)
         yield "C3", make({"operand": tensor(of)}, (tensor(of),), dimensions=(0,))
     bad = TensorType((2, 3), steps(1, first=0.25))
-    yield "C1", make({"operand": quantized(2, 3)}, (bad,), dimensions=(0,))
+    yield "C1", make({"operand": quantized_type(2, 3)}, (bad,), dimensions=(0,))
 
 
 def _slice_program(
@@ -266,7 +266,7 @@ def _slice_program(
 
 def _slice(op: str) -> Iterator[Miss]:
     """Yield near misses of C2, C3, C4 (indices), C1, C5 (type of the result)."""
-    axis = quantized(4, 5, axis=1)
+    axis = quantized_type(4, 5, axis=1)
     yield "I1", _slice_program(op, axis, axis, (0, 0), (4, 5), (1, 1))
     for of in _TYPES:
         make = partial(_slice_program, op, tensor(of, 4, 5))
@@ -289,7 +289,7 @@ def _slice(op: str) -> Iterator[Miss]:
         for shape in ((2, 2), (3, 3), (2, 5), (2,), (2, 3, 1)):
             yield "C5", make(tensor(of, *shape), *good)
     bad = TensorType((2, 3), steps(1, first=0.25))
-    yield "C1", _slice_program(op, quantized(4, 5), bad, (1, 0), (3, 5), (1, 2))
+    yield "C1", _slice_program(op, quantized_type(4, 5), bad, (1, 0), (3, 5), (1, 2))
 
 
 def _transpose(op: str) -> Iterator[Miss]:
@@ -304,12 +304,12 @@ def _transpose(op: str) -> Iterator[Miss]:
             yield "C2", make(good, (result,), permutation=order)
         for shape in ((2, 3, 4), (4, 3, 2), (4, 2), (4, 2, 3, 1), (3, 4, 2)):
             yield "C3", make(good, (tensor(of, *shape),), permutation=(2, 0, 1))
-    before = {"operand": quantized(2, 3, 4, axis=1)}
+    before = {"operand": quantized_type(2, 3, 4, axis=1)}
     for element in (steps(1), steps(3, axis=2, first=0.25), steps(3, axis=2, storage=_SI32)):
         yield "C1", make(before, (TensorType((4, 2, 3), element),), permutation=(2, 0, 1))
     result = TensorType((4, 3, 3), steps(3, axis=1))  # the wrong one of two dimensions of one size
-    yield "C4", make({"operand": quantized(3, 3, 4, axis=1)}, (result,), permutation=(2, 0, 1))
-    same = quantized(3, 3, axis=0)
+    yield "C4", make({"operand": quantized_type(3, 3, 4, axis=1)}, (result,), permutation=(2, 0, 1))
+    same = quantized_type(3, 3, axis=0)
     yield "C4", make({"operand": same}, (same,), permutation=(1, 0))
 
 

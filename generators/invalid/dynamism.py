@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from generators.invalid.data_movement import broadcasts, quantized, reshapes, steps
+from generators.invalid.data_movement import broadcasts, quantized_type, reshapes, steps
 from generators.invalid.misses import Miss, Misses, program, tensor
 from reference.ir.program import Attribute, Dense, Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, ElementType
@@ -100,14 +100,16 @@ def _dynamic_pad(op: str) -> Iterator[Miss]:
         yield "C1", make({**given, **good}, (tensor(other, 5, 9),))
         for shape in ((5,), (5, 9, 1), ()):
             yield "C4", make({**given, **good}, (tensor(of, *shape),))
-        yield "C3", _negative(op, operand, tensor(of, 1, 1), (-1, -2))
-        yield "C3", _negative(op, operand, tensor(of, 2, 1), (0, -1))
-    codes, other = quantized(2, 3), steps(1, first=0.25)
+        yield "C3", _negative_padding(op, operand, tensor(of, 1, 1), (-1, -2))
+        yield "C3", _negative_padding(op, operand, tensor(of, 2, 1), (0, -1))
+    codes, other = quantized_type(2, 3), steps(1, first=0.25)
     given = {"operand": codes, "padding_value": TensorType((), other), **good}
-    yield "C1", make(given, (quantized(5, 9),))
+    yield "C1", make(given, (quantized_type(5, 9),))
 
 
-def _negative(op: str, operand: TensorType, result: TensorType, interior: Sequence[int]) -> Program:
+def _negative_padding(
+    op: str, operand: TensorType, result: TensorType, interior: Sequence[int]
+) -> Program:
     """Return a dynamic_pad with constant amounts, all interior."""
     counts = tensor(_SI64, 2)
     none = Dense.of(np.zeros(2, np.int64), counts)

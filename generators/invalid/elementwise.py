@@ -75,7 +75,7 @@ def _similar_types(element_type: ElementType) -> tuple[ElementType, ...]:
     return (*alike[-1:], *wide[:1])
 
 
-def _itself(element_type: ElementType) -> ElementType:
+def _same_type(element_type: ElementType) -> ElementType:
     return element_type
 
 
@@ -93,9 +93,9 @@ not.
 """
 
 
-def _unary(op: str, **given: Attribute) -> Iterator[Miss]:
+def _unary_misses(op: str, **given: Attribute) -> Iterator[Miss]:
     """Yield near misses of I1 (element type), C1 (type of the result)."""
-    (operand,), result_of = OPS[op].operands, _RESULT_OF.get(op, _itself)
+    (operand,), result_of = OPS[op].operands, _RESULT_OF.get(op, _same_type)
     for of in _refused_types(op):
         yield "I1", _program(op, {operand: _tensor(of)}, _tensor(result_of(of)), **given)
     for of in _admitted_types(op):
@@ -110,7 +110,7 @@ def _unary(op: str, **given: Attribute) -> Iterator[Miss]:
 def _part(op: str) -> Iterator[Miss]:
     """Yield near misses of `abs`, `real`, `imag`: C2 (element type of the result), and the unary
     ops'."""
-    yield from _unary(op)
+    yield from _unary_misses(op)
     for of in _admitted_types(op):
         wrong = {of, *_similar_types(of.part)} - {of.part}
         for result in sorted(wrong, key=lambda row: row.name):
@@ -119,7 +119,7 @@ def _part(op: str) -> Iterator[Miss]:
 
 def _reduce_precision(op: str) -> Iterator[Miss]:
     """Yield near misses of C2, C3 (numbers of bits), and the unary ops'."""
-    yield from _unary(op, exponent_bits=4, mantissa_bits=3)
+    yield from _unary_misses(op, exponent_bits=4, mantissa_bits=3)
     operand = {"operand": _tensor(_F32)}
     for bits in (0, -1):
         yield "C2", _program(op, operand, _tensor(_F32), exponent_bits=bits, mantissa_bits=3)
@@ -300,7 +300,7 @@ _SPECIFIC: dict[str, Callable[[str], Iterator[Miss]]] = {
 
 
 def _misses_of(op: str) -> Misses:
-    plain = _SPECIFIC.get(op, _binary if op in BINARY else _unary)
+    plain = _SPECIFIC.get(op, _binary if op in BINARY else _unary_misses)
     return lambda op: chain(plain(op), quantized_elementwise.misses(op))
 
 

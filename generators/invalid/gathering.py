@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from generators.invalid.data_movement import quantized
+from generators.invalid.data_movement import quantized_type
 from generators.invalid.misses import Miss, Misses, tensor
 from generators.regions.bodies import BodyBuilder
 from reference.ir.program import Attribute, Dense, Program, Region, TensorType, Value, single_op
@@ -81,7 +81,7 @@ def _gather(op: str) -> Iterator[Miss]:
             make, partial(_slice_program, op, operand, indices, result, _TWICE)
         )
         yield from _gather_sizes(op, operand, indices, result)
-    axis = quantized(2, 3, 4, 2, axis=3)
+    axis = quantized_type(2, 3, 4, 2, axis=3)
     result = quantized_like(axis, (3, 2, 5, 2, 2))
     yield "I1", _slice_program(op, axis, tensor(_SI64, 3, 2, 5, 2), result, _PAIRED)
 
@@ -207,7 +207,7 @@ def _dynamic_gather(op: str) -> Iterator[Miss]:
         values = (Value("operand", operand), Value("start_indices", indices))
         two = Dense.of(np.array([2, 2, 2]), sizes)
         yield "C8", single_op(op, (*values, two), (result,), dict(_DYNAMIC))
-    axis = quantized(3, 4, 2, axis=2)
+    axis = quantized_type(3, 4, 2, axis=2)
     result = quantized_like(axis, (2, 3, 2, 2))
     yield "I1", _dynamic_gather_program(op, (axis, tensor(_SI32, 2, 3, 2), sizes), result)
 

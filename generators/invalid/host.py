@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from generators.families.host import SELF
-from generators.invalid.control_flow import TOKEN, begin_block, end_block, others
+from generators.invalid.control_flow import TOKEN, begin_block, end_block, similar_types
 from generators.invalid.misses import Miss, Misses
 from generators.programs.writing import BlockWriter
 from reference.ir.program import (
@@ -169,7 +169,7 @@ def _add_half(block: BlockWriter, argument: Value) -> Sequence[Value]:
     return (_slice(block, argument, 2),)
 
 
-def _twice(block: BlockWriter, argument: Value) -> Sequence[Value]:
+def _slice_twice(block: BlockWriter, argument: Value) -> Sequence[Value]:
     return (_slice(block, _slice(block, argument, 3), 2),)
 
 
@@ -186,7 +186,7 @@ def _async_start(op: str) -> Iterator[Miss]:
     for of in _types():
         half, longer = (TensorType((size,), of.element_type) for size in (2, 5))
         programs = [
-            ("C1", _start_async(op, of, _twice, (half,))),
+            ("C1", _start_async(op, of, _slice_twice, (half,))),
             ("C1", _start_async(op, of, lambda _, argument: (argument,), (of,))),
             ("C2", _start_async(op, of, _add_reverse, (of,))),
             ("C2", _start_async(op, of, _add_barrier, (of,))),
@@ -194,7 +194,7 @@ def _async_start(op: str) -> Iterator[Miss]:
             ("C3", _start_async(op, of, _add_half, (half,), count=0)),
             ("C3", _start_async(op, of, _add_half, (half,), taken=longer)),
             ("C4", _start_async(op, of, _add_half, (half, half))),
-            *(("C4", _start_async(op, of, _add_half, (other,))) for other in others(half)),
+            *(("C4", _start_async(op, of, _add_half, (other,))) for other in similar_types(half)),
         ]
         for id_, (block, value, _) in programs:
             yield id_, end_block(block, (value,))
@@ -206,7 +206,7 @@ def _async_done(op: str) -> Iterator[Miss]:
         block, value = begin_block(of)
         yield "I1", end_block(block, block.add(op, (value,), of))
         half = TensorType((2,), of.element_type)
-        for results in (*((other,) for other in others(half)), (half, half)):
+        for results in (*((other,) for other in similar_types(half)), (half, half)):
             block, value, future = _start_async("async_start", of, _add_half, (half,))
             yield "C1", end_block(block, block.add(op, (future,), *results))
 

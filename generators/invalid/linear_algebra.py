@@ -17,21 +17,21 @@ I1, I2 or both, and C1 or both."""
 
 
 def _cholesky(op: str) -> Iterator[Miss]:
-    def made(a: TensorType, result: TensorType | None = None) -> Program:
+    def write_program(a: TensorType, result: TensorType | None = None) -> Program:
         return program(op, {"a": a}, (result or a,), lower=True)
 
     for name in ("i1", "si32", "ui8"):
-        yield "I1", made(tensor(TYPES[name], 3, 3))
-    yield "I1", made(TensorType((3, 3), _PER_AXIS))
+        yield "I1", write_program(tensor(TYPES[name], 3, 3))
+    yield "I1", write_program(TensorType((3, 3), _PER_AXIS))
     good = tensor(_F32, 2, 3, 3)
     for shape in ((2, 3, 4), (3, 3), (2, 2, 3, 3), (1, 3, 3), (0, 3, 3)):
-        yield "C1", made(good, tensor(_F32, *shape))
+        yield "C1", write_program(good, tensor(_F32, *shape))
     for of in (_F64, _C64, TYPES["f16"]):
-        yield "C1", made(good, tensor(of, 2, 3, 3))
+        yield "C1", write_program(good, tensor(of, 2, 3, 3))
     for shape in ((3,), ()):
-        yield "C2", made(tensor(_F32, *shape))
+        yield "C2", write_program(tensor(_F32, *shape))
     for shape in ((3, 4), (4, 3), (3, 1), (1, 3), (0, 3), (3, 3, 2)):
-        yield "C3", made(tensor(_F32, *shape))
+        yield "C3", write_program(tensor(_F32, *shape))
 
 
 def _solve(

@@ -58,29 +58,29 @@ def _rng(_: str) -> Iterator[Miss]:
 def _rng_bit_generator(op: str) -> Iterator[Miss]:
     state, output = tensor(_UI64, 2), tensor(TYPES["ui32"], 4)
 
-    def made(
+    def write_program(
         before: TensorType = state, after: TensorType | None = None, name: str = "THREE_FRY"
     ) -> Program:
         results = (after or before, output)
         return program(op, {"initial_state": before}, results, (), rng_algorithm=name)
 
     for name in ("MERSENNE", "THREEFRY", "PCG"):
-        yield "I1", made(name=name)
+        yield "I1", write_program(name=name)
     for of in (_SI64, TYPES["ui32"], _F64):
-        yield "I2", made(tensor(of, 2))
+        yield "I2", write_program(tensor(of, 2))
     for shape in ((2, 1), (1, 2)):
-        yield "I2", made(tensor(_UI64, *shape))
+        yield "I2", write_program(tensor(_UI64, *shape))
     for after in (
         tensor(_UI64, 3),
         tensor(_SI64, 2),
         tensor(_UI64, 1, 2),
         tensor(TYPES["ui32"], 2),
     ):
-        yield "C1", made(after=after)
+        yield "C1", write_program(after=after)
     for size in (0, 1, 3, 4):
-        yield "C2", made(tensor(_UI64, size))
+        yield "C2", write_program(tensor(_UI64, size))
     for size in (0, 1, 4):
-        yield "C2", made(tensor(_UI64, size), name="PHILOX")
+        yield "C2", write_program(tensor(_UI64, size), name="PHILOX")
 
 
 NEAR_MISSES: dict[str, Misses] = {"rng": _rng, "rng_bit_generator": _rng_bit_generator}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from generators.invalid.data_movement import quantized
+from generators.invalid.data_movement import quantized_type
 from generators.invalid.misses import Miss, Misses, program, tensor
 from generators.regions.bodies import BodyBuilder
 from reference.ir.program import Program, Region, TensorType, Value
@@ -20,7 +20,7 @@ def _ascending_comparator(*of: ElementType) -> Region:
     return block.returns(block.compare(block.arguments[0], block.arguments[1], "LT"))
 
 
-def _sorted(
+def _sort_program(
     inputs: tuple[TensorType, ...],
     results: tuple[TensorType, ...],
     comparator: Region,
@@ -39,25 +39,25 @@ def _sort(_: str) -> Iterator[Miss]:
         comparator = _ascending_comparator(of, _SI32)
         for shape in ((4, 4), (3, 4), (4,), (4, 3, 1), (1, 3)):
             bad = TensorType(shape, of)
-            yield "C2", _sorted(both, (bad, index), comparator)
+            yield "C2", _sort_program(both, (bad, index), comparator)
         other = _F64 if of is not _F64 else _F32
-        yield "C2", _sorted(both, (good, tensor(other, 4, 3)), comparator)
-        yield "C2", _sorted(both, (index, good), comparator)
+        yield "C2", _sort_program(both, (good, tensor(other, 4, 3)), comparator)
+        yield "C2", _sort_program(both, (index, good), comparator)
         for shape in ((4, 4), (3, 4), (4,), (1, 3)):
             bad = TensorType(shape, _SI32)
-            yield "C3", _sorted((good, bad), (good, bad), comparator)
+            yield "C3", _sort_program((good, bad), (good, bad), comparator)
         for dimension in (2, -3, 5):
-            yield "C4", _sorted(both, both, comparator, dimension)
+            yield "C4", _sort_program(both, both, comparator, dimension)
         scalar = tensor(of)
-        yield "C4", _sorted((scalar,), (scalar,), _ascending_comparator(of))
+        yield "C4", _sort_program((scalar,), (scalar,), _ascending_comparator(of))
         for region in _non_comparators(of, other):
-            yield "C5", _sorted(both, both, region)
+            yield "C5", _sort_program(both, both, region)
     always = BodyBuilder(()).returns()
-    yield "C1", _sorted((), (), always)
-    axis = quantized(4, 3, axis=1)
+    yield "C1", _sort_program((), (), always)
+    axis = quantized_type(4, 3, axis=1)
     block = BodyBuilder(tuple(Value(f"a{n}", TensorType((), axis.element_type)) for n in range(2)))
     region = block.returns(block.constant(0, _I1))
-    yield "I1", _sorted((axis,), (axis,), region)
+    yield "I1", _sort_program((axis,), (axis,), region)
 
 
 def _non_comparators(element_type: ElementType, other: ElementType) -> Iterator[Region]:

@@ -157,7 +157,9 @@ class BlockWriter:
         if kind == 2:
             return self._add_and_keep("select", (self._predicate(), one, self.pick_value()))
         if kind == 3 and not (of.element.is_float or of.element.is_complex):
-            return self._add_and_keep(choose(pick, _exact(of.element)), (one, self.pick_value()))
+            return self._add_and_keep(
+                choose(pick, _exact_ops(of.element)), (one, self.pick_value())
+            )
         return one
 
     def steps(self, most: int = 3) -> None:
@@ -176,7 +178,7 @@ class BlockWriter:
         return self.number(self.writer.pick(2), scalar("i1"))
 
 
-def _exact(element_type: ElementType) -> tuple[str, ...]:
+def _exact_ops(element_type: ElementType) -> tuple[str, ...]:
     return (
         ("xor", "and", "or") if element_type.is_boolean else ("add", "subtract", "xor", "multiply")
     )

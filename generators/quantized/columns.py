@@ -76,7 +76,7 @@ def quantized_case(op: str, column: QuantizedColumn, pick: Pick) -> Case:
         if made is not None:
             return made
     for fixed in range(_SIMPLE):  # one of them has a dimension to quantize
-        simple = _constantly(fixed)
+        simple = _constant_pick(fixed)
         made = _attempt(op, column, simple, pick)
         if made is not None:
             pick.asked, pick.nothing = simple.asked, simple.nothing
@@ -91,7 +91,7 @@ def _attempt(op: str, column: QuantizedColumn, structure: Pick, pick: Pick) -> C
     return _quantize_case(op, column, BUILDERS[op](_F32, structure), pick)
 
 
-def _constantly(choice: int) -> Pick:
+def _constant_pick(choice: int) -> Pick:
     return Pick(lambda count: min(choice, count - 1))
 
 

@@ -152,11 +152,11 @@ def sharding_step(wired: SlottedOperation, blocks: list[Block]) -> Step:
             shards = [shard(v, s, mesh, devices[device]) for v, s in zip(values, ins, strict=True)]
             own = [*frame]
 
-            def started(member: Member) -> tuple[Any, ...]:
+            def start_member(member: Member) -> tuple[Any, ...]:
                 queues = run.queues.process_queues(member.id)
                 return blocks[0].run(replace(run, member=member, queues=queues), own, *shards)
 
-            return started
+            return start_member
 
         ran = Grid((1, len(devices))).run([start(device) for device in range(len(devices))])
         return [

@@ -242,12 +242,12 @@ class Grid:
         if strange:
             raise EvaluationError(f"there is no process {strange[0]} in a grid of {self.shape}")
 
-        def missing() -> Sequence[ProcessId]:
+        def missing_processes() -> Sequence[ProcessId]:
             here = self._posted.get(rendezvous, {})
             return [one for one in wanted if one not in here]
 
-        if missing():
-            self.wait(process, operation, missing)
+        if missing_processes():
+            self.wait(process, operation, missing_processes)
         here = self._posted[rendezvous]
         return [here[one] for one in wanted]
 

@@ -55,7 +55,7 @@ class _LeafFolds:
         return self.fold(np.add, function, 0)
 
 
-def _finite(x: Array) -> Array:
+def _finite_or_zero(x: Array) -> Array:
     return np.where(np.isfinite(x), x, 0)
 
 
@@ -74,8 +74,8 @@ def sum_may_overflow(values: Array, init: Array, leaves: Leaves) -> Array:
     """
     of = element_type_of(values)
     found = _LeafFolds(values, init, leaves)
-    up = found.sum(lambda x: np.maximum(_finite(x), 0))
-    down = found.sum(lambda x: np.maximum(-_finite(x), 0))
+    up = found.sum(lambda x: np.maximum(_finite_or_zero(x), 0))
+    down = found.sum(lambda x: np.maximum(-_finite_or_zero(x), 0))
     growth, limit = _growth(leaves, unit_roundoff(of)), of.float_format.max_finite
     over, under = up * growth > limit, down * growth > limit
     if not of.float_format.has_infinity:
@@ -97,10 +97,10 @@ def sum_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Ar
     """
     of = element_type_of(values)
     found = _LeafFolds(values, init, leaves)
-    magnitudes = found.sum(lambda x: np.abs(_finite(x)))
+    magnitudes = found.sum(lambda x: np.abs(_finite_or_zero(x)))
     steps = leaves.counts - 1 + (found.init != 0)
     u = unit_roundoff(of)
-    own = np.abs(_finite(to_float64(expected)))
+    own = np.abs(_finite_or_zero(to_float64(expected)))
     bound = u * (np.maximum(steps, 0) * magnitudes + own)
     lowest = found.fold(np.minimum, _lowest_bit, NO_EXPONENT)
     exact = magnitudes <= np.ldexp(1.0, np.minimum(lowest + of.float_format.precision, 2000))
@@ -119,7 +119,7 @@ def sum_flush_loss(values: Array, init: Array, leaves: Leaves) -> Array:
     found = _LeafFolds(values, init, leaves)
     tiny = of.float_format.smallest_normal
     subnormal = found.sum(lambda x: np.where(np.abs(x) < tiny, np.abs(x), 0))
-    magnitudes = found.sum(lambda x: np.abs(_finite(x)))
+    magnitudes = found.sum(lambda x: np.abs(_finite_or_zero(x)))
     lost = np.minimum(subnormal + leaves.counts * tiny, magnitudes)
     lowest = found.fold(np.minimum, _lowest_bit, NO_EXPONENT)
     return np.where(lowest < np.log2(tiny), lost, 0.0).astype(np.float64)
@@ -127,7 +127,7 @@ def sum_flush_loss(values: Array, init: Array, leaves: Leaves) -> Array:
 
 def _lowest_bit(x: Array) -> Array:
     """Return the exponent of the last bit that is set; `NO_EXPONENT` for zero."""
-    fraction, exponent = np.frexp(_finite(x))
+    fraction, exponent = np.frexp(_finite_or_zero(x))
     digits = np.ldexp(fraction, 53).astype(np.int64)  # all values here have at most 53 bits
     last = np.frexp((digits & -digits).astype(np.float64))[1] - 1
     return np.where(digits == 0, NO_EXPONENT, exponent - 53 + last).astype(np.int64)
@@ -185,7 +185,7 @@ def _odd_part(x: Array) -> Array:
     """Return the magnitude without its factors of two; 1 for zero."""
     lowest = _lowest_bit(x)
     return np.where(
-        lowest == NO_EXPONENT, 1, np.ldexp(np.abs(_finite(x)), np.where(x == 0, 0, -lowest))
+        lowest == NO_EXPONENT, 1, np.ldexp(np.abs(_finite_or_zero(x)), np.where(x == 0, 0, -lowest))
     )
 
 
@@ -203,7 +203,9 @@ def is_complex_sum_unspecified(values: Array, init: Array, leaves: Leaves) -> Ar
     for part, start in zip(_parts(values), _parts(init), strict=True):
         found = _LeafFolds(part, start, leaves)
         opposite = found.any(lambda x: x == np.inf) & found.any(lambda x: x == -np.inf)
-        up = found.sum(lambda x: np.abs(_finite(x))) * _growth(leaves, unit_roundoff(element(part)))
+        up = found.sum(lambda x: np.abs(_finite_or_zero(x))) * _growth(
+            leaves, unit_roundoff(element(part))
+        )
         open_ |= opposite | (up > element(part).float_format.max_finite)
     return open_
 

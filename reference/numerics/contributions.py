@@ -280,14 +280,14 @@ def _fold_axis(
     """
     moved = np.moveaxis(array, axis, 0)
 
-    def from_(start: int) -> Array:
+    def slice_from(start: int) -> Array:
         return moved[start : start + (count - 1) * stride + 1 : stride]
 
     doublings = 2 * size.bit_length() * moved.shape[0]
     if size * count <= doublings or size <= 2:
-        folded = from_(0).copy()
+        folded = slice_from(0).copy()
         for number in range(1, size):
-            ufunc(folded, from_(number * dilation), out=folded)
+            ufunc(folded, slice_from(number * dilation), out=folded)
         return np.moveaxis(folded, 0, axis)
     power, span, at = moved, 1, 0
     folded = None

@@ -12,7 +12,7 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64
 
 
-def _wide(arrays: tuple[Array, ...]) -> list[Array]:
+def _to_float64_arrays(arrays: tuple[Array, ...]) -> list[Array]:
     return [to_float64(array) for array in arrays]
 
 
@@ -50,7 +50,7 @@ def is_exact_product(operands: tuple[Array, ...], result: Array) -> Array:
     """Return a mask of exact products of floating-point or complex numbers."""
     if not _is_float(result):
         return _is_complex_product(operands, result)
-    a, b = _wide(operands)
+    a, b = _to_float64_arrays(operands)
     return _is_product(a, b, to_float64(result))
 
 
@@ -73,7 +73,7 @@ def is_exact_quotient(operands: tuple[Array, ...], result: Array) -> Array:
     """Return a mask of exact quotients of floating-point numbers; always false for complex."""
     if not _is_float(result):
         return np.zeros(result.shape, np.bool_)
-    a, b = _wide(operands)
+    a, b = _to_float64_arrays(operands)
     return _is_product(to_float64(result), b, a) | ~np.isfinite(to_float64(result)) | (a == 0)
 
 

@@ -128,11 +128,11 @@ def _signed_extremum(
         return total
     negative = monoid.extremum < 0
 
-    def wanted(x: Array) -> Array:
+    def is_wanted_zero(x: Array) -> Array:
         return (x == 0) & (np.signbit(x) == negative)
 
-    found = leaves.fold(np.logical_or, wanted(wide), wanted(start), False)
+    found = leaves.fold(np.logical_or, is_wanted_zero(wide), is_wanted_zero(start), False)
     if inits:
-        found = found | wanted(start)
+        found = found | is_wanted_zero(start)
     sign = np.where(found == negative, -1.0, 1.0)
     return np.where(total == 0, np.copysign(np.zeros_like(total), sign), total)

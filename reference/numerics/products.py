@@ -29,7 +29,7 @@ _PIECES = 6
 _F64 = ELEMENT_TYPES["f64"]
 
 
-def wide(array: Array) -> Array:
+def to_wide_type(array: Array) -> Array:
     """Return the elements in the type of multiplication and addition.
 
     Integers become int64 (ui64 stays), booleans and floating-point numbers of at most 32 bits
@@ -159,7 +159,7 @@ def _integer_products(lhs: Array, rhs: Array, to: ElementType) -> Array:
     work = lhs.size * rhs.shape[-1]
     if to.is_integer and (work <= _BLAS_THRESHOLD or lhs.shape[-1] >= 1 << 20):
         return convert_to(np.matmul(lhs, rhs), to)
-    if _largest(lhs) * _largest(rhs) * lhs.shape[-1] < _EXACT:
+    if _largest_magnitude(lhs) * _largest_magnitude(rhs) * lhs.shape[-1] < _EXACT:
         product = np.matmul(lhs.astype(np.float64), rhs.astype(np.float64))
         return convert_to(product.astype(np.int64), to)
     if to.is_integer:
@@ -186,5 +186,5 @@ def _limbs_of(array: Array, count: int) -> list[Array]:
     return [((bits >> np.uint64(16 * i)) & low).astype(np.float64) for i in range(count)]
 
 
-def _largest(array: Array) -> float:
+def _largest_magnitude(array: Array) -> float:
     return max(float(array.max(initial=0)), -float(array.min(initial=0)))

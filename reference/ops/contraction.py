@@ -33,7 +33,7 @@ from reference.ir.program import QuantizedType, TensorType
 from reference.ir.types import ALL, ELEMENT_TYPES, Array, Kind, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.conversion import reduce_value_precision
-from reference.numerics.products import add_initial_zero, matmul, round_sums, wide
+from reference.numerics.products import add_initial_zero, matmul, round_sums, to_wide_type
 from reference.numerics.rounding import round_to, to_float64
 
 PER_TENSOR = admit(*Kind, quantized=QuantizedTensors.PER_TENSOR)
@@ -300,8 +300,8 @@ def arrange_matrices(
     a = lhs.transpose((*dimensions.lhs_batching, *left, *dimensions.lhs_contracting))
     b = rhs.transpose((*dimensions.rhs_batching, *dimensions.rhs_contracting, *right))
     return (
-        wide(a).reshape(*batches, prod(rows), depth),
-        wide(b).reshape(*batches, depth, prod(columns)),
+        to_wide_type(a).reshape(*batches, prod(rows), depth),
+        to_wide_type(b).reshape(*batches, depth, prod(columns)),
         (*batch, *rows, *columns),
     )
 
@@ -416,7 +416,7 @@ def einsum_sums(operands: Sequence[Array], config: str, *, magnitudes: bool = Fa
 
     Without sums the results are products, or moved elements: -0 stays -0.
     """
-    factors = [wide(array) for array in operands]
+    factors = [to_wide_type(array) for array in operands]
     if magnitudes:
         factors = [np.abs(one).astype(np.float64) for one in factors]
     if has_sums(config):

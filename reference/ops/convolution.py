@@ -27,7 +27,7 @@ from reference.ir.notation import (
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import Dense, TensorType
 from reference.ir.types import ALL, Array
-from reference.numerics.products import matmul, wide
+from reference.numerics.products import matmul, to_wide_type
 from reference.ops.contraction import PER_TENSOR, Roles, check_expressed, check_precision_config
 
 _SLAB = 1 << 23
@@ -201,15 +201,15 @@ def _check_windows(of: Geometry, spatial: int) -> bool:
 def _check_dimension_numbers(of: Geometry, rank: int) -> tuple[bool, bool, bool]:
     """Check C12, C13 and C17 to C20: return whether lhs, rhs and result have valid numbers."""
 
-    def right(size_id: str, id_: str, spatial: tuple[int, ...], all_: tuple[int, ...]) -> bool:
+    def are_valid(size_id: str, id_: str, spatial: tuple[int, ...], all_: tuple[int, ...]) -> bool:
         whole = require(size_id, len(spatial) == rank - 2, spatial)
         good = is_unique(all_) and are_dimensions(all_, rank)
         return require(id_, good, all_) and whole
 
     return (
-        right("C12", "C13", of.input_spatial, of.input_dimensions),
-        right("C17", "C18", of.kernel_spatial, of.kernel_dimensions),
-        right("C19", "C20", of.output_spatial, of.output_dimensions),
+        are_valid("C12", "C13", of.input_spatial, of.input_dimensions),
+        are_valid("C17", "C18", of.kernel_spatial, of.kernel_dimensions),
+        are_valid("C19", "C20", of.output_spatial, of.output_dimensions),
     )
 
 
@@ -341,10 +341,12 @@ def convolve(
     for functions of the operands that replace the operands.
     """
     groups = of.feature_groups * of.batch_groups
-    kernel = np.transpose(wide(rhs), of.kernel_dimensions)
+    kernel = np.transpose(to_wide_type(rhs), of.kernel_dimensions)
     if any(of.reversal):
         kernel = np.flip(kernel, tuple(d for d, reverse in enumerate(of.reversal) if reverse))
-    windows = _windows(np.transpose(wide(lhs), of.input_dimensions), kernel.shape[:-2], of, padding)
+    windows = _windows(
+        np.transpose(to_wide_type(lhs), of.input_dimensions), kernel.shape[:-2], of, padding
+    )
     depth, made = prod(kernel.shape[:-1]), kernel.shape[-1] // groups
     right = kernel.reshape(depth, groups, made).transpose(1, 0, 2)
     spatial = len(of.strides)

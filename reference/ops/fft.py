@@ -17,7 +17,7 @@ from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, 
 from reference.ir.program import TensorType
 from reference.ir.types import COMPLEX, Array, ElementType, element_type_of
 from reference.numerics.arithmetic import quiet
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops.elementwise.types import COMPLEX_OF, PARTS
 from reference.ops.linear_algebra import round_numbers
 
@@ -114,7 +114,7 @@ def fft(operand: Array, *, fft_type: str, fft_length: Sequence[int]) -> Array:
         fft_type: FFT, IFFT, RFFT or IRFFT.
         fft_length: for RFFT and IRFFT the last dimensions of the real tensor.
     """
-    x = wide(operand)
+    x = to_wide_type(operand)
     of = element_type_of(operand)
     axes = tuple(range(operand.ndim - len(fft_length), operand.ndim))
     last = int(fft_length[-1])

@@ -16,7 +16,7 @@ from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, 
 from reference.ir.program import TensorType
 from reference.ir.types import ANALYTIC, Array, ElementType, element_type_of
 from reference.numerics.arithmetic import quiet
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.numerics.rounding import round_to
 from reference.ops.elementwise.types import FLOAT_OR_COMPLEX
 
@@ -99,7 +99,7 @@ def cholesky(a: Array, *, lower: bool = False) -> Array:
         a: floating-point or complex matrices, shape (..., n, n).
         lower: whether the lower triangle is read and written; the dialect's default is false.
     """
-    matrices = wide(a)
+    matrices = to_wide_type(a)
     found = factor(matrices if lower else adjoint(matrices))
     return round_numbers(found if lower else np.triu(adjoint(found)), element_type_of(a))
 
@@ -132,10 +132,10 @@ def triangular_solve(
         transpose_a: the op: NO_TRANSPOSE, TRANSPOSE or ADJOINT.
     """
     matrices, below = coefficients(
-        wide(a), left_side=left_side, lower=lower, unit_diagonal=unit_diagonal,
+        to_wide_type(a), left_side=left_side, lower=lower, unit_diagonal=unit_diagonal,
         transpose_a=transpose_a,
     )  # fmt: skip
-    right = wide(b) if left_side else np.swapaxes(wide(b), -1, -2)
+    right = to_wide_type(b) if left_side else np.swapaxes(to_wide_type(b), -1, -2)
     found = np.zeros_like(right)
     size = matrices.shape[-1]
     for i in range(size) if below else reversed(range(size)):

@@ -20,7 +20,7 @@ from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, 
 from reference.ir.program import TensorType
 from reference.ir.types import FLOATS, Array, element_type_of
 from reference.numerics.arithmetic import quiet
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.numerics.ranged import RangedNumbers
 from reference.numerics.rounding import round_to
 from reference.ops.elementwise.types import FLOAT
@@ -206,13 +206,13 @@ def constants(operand: Array, feature_index: int, epsilon: float) -> tuple[Array
     of = element_type_of(operand)
     axes = reduced_axes(operand, feature_index)
     count = math.prod(operand.shape[axis] for axis in axes)
-    return wide(round_to(np.array(epsilon, np.float64), of)), wide(
+    return to_wide_type(round_to(np.array(epsilon, np.float64), of)), to_wide_type(
         round_to(np.array(count, np.float64), of)
     )
 
 
 def _ranged_numbers(array: Array) -> RangedNumbers:
-    return RangedNumbers(wide(array), element_type_of(array))
+    return RangedNumbers(to_wide_type(array), element_type_of(array))
 
 
 def _vector(found: RangedNumbers, size: int) -> Array:

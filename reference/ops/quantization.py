@@ -117,7 +117,7 @@ def dequantize(codes: Array, quantized_type: QuantizedType) -> Array:
     ):  # such short differences are exact, and the machine rounds products
         scales, zeros = _steps(quantized_type, codes.ndim)
         return np.asarray((codes.astype(zeros.dtype) - zeros) * scales)
-    difference = _wide(codes) - shape_per_axis(
+    difference = _to_int64(codes) - shape_per_axis(
         np.array(quantized_type.zero_points, np.int64), quantized_type, codes.ndim
     )
     return multiply(
@@ -184,7 +184,7 @@ def _narrow(codes: Array, to: ElementType) -> Array:
     return whole.astype(to.storage) if to.bits >= 8 else convert_to(whole, to)
 
 
-def _wide(codes: Array) -> Array:
+def _to_int64(codes: Array) -> Array:
     """Return codes as int64: no program has storage types of 64 bits (MLIR supports up to 32)."""
     return codes.astype(np.int64)
 

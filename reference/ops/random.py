@@ -26,7 +26,7 @@ from reference.ir.types import (
 )
 from reference.numerics.arithmetic import quiet
 from reference.numerics.counter_based import philox_bits, threefry_bits
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.numerics.rounding import next_down, round_to
 
 RNG_DISTRIBUTIONS = ("UNIFORM", "NORMAL")
@@ -113,7 +113,9 @@ def rng(a: Array, b: Array, shape: Array, *, rng_distribution: str, result: Tens
         _, bits = philox_bits(state, (2, *sizes), 64)
         first, second = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
         radius = np.sqrt(-2 * np.log(1 - first))
-        return round_to(np.asarray(wide(a) + wide(b) * radius * np.cos(2 * np.pi * second)), of)
+        return round_to(
+            np.asarray(to_wide_type(a) + to_wide_type(b) * radius * np.cos(2 * np.pi * second)), of
+        )
     _, bits = philox_bits(state, sizes, 64)
     return _uniform_floats(a, b, bits) if of.is_float else _uniform_integers(a, b, bits)
 
@@ -125,11 +127,11 @@ def _seed(a: Array, b: Array) -> int:
 
 def _uniform_floats(a: Array, b: Array, bits: Array) -> Array:
     of = element_type_of(a)
-    low, high = wide(a), wide(b)
+    low, high = to_wide_type(a), to_wide_type(b)
     part = (bits >> np.uint64(11)).astype(low.dtype) * low.dtype.type(2.0**-53)
     found = round_to(np.asarray(low * (1 - part) + high * part), of)
     below = np.broadcast_to(next_down(b), found.shape)
-    return np.where(wide(found) < high, found, below).astype(of.storage)
+    return np.where(to_wide_type(found) < high, found, below).astype(of.storage)
 
 
 def _uniform_integers(a: Array, b: Array, bits: Array) -> Array:

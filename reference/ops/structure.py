@@ -54,14 +54,14 @@ def redirect_calls(operation: Operation, names: Mapping[str, str]) -> Operation:
         return operation
     callees = set(CALLEE.values())
 
-    def renamed(name: str, value: Attribute) -> Attribute:
+    def rename_callees(name: str, value: Attribute) -> Attribute:
         if name in callees:
             return names.get(str(value), value)
         if name == "called_computations" and isinstance(value, tuple):
             return tuple(names.get(str(one), str(one)) for one in value)
         return value
 
-    pairs = tuple((name, renamed(name, value)) for name, value in operation.attributes)
+    pairs = tuple((name, rename_callees(name, value)) for name, value in operation.attributes)
     return replace(operation, attributes=pairs)
 
 

@@ -406,7 +406,7 @@ def _float64_value(apply: Callable[..., Any]) -> Callable[..., Array]:
 
 
 def _elementary_value(operation: Operation, operands: Sequence[Array], _: Array) -> Array:
-    return functions.wide(operation.name, *operands)
+    return functions.wide_values(operation.name, *operands)
 
 
 # --- Reasons by op -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops.fft import inner_inverse
 from reference.unspecified.reasons import Reason, Unspecified
 
@@ -40,7 +40,7 @@ def _nonfinite_transforms(
     """
     axes, _count = _transformed_axes(operation, operands[0])
     limit = element_type_of(operands[0]).float_format.max_finite
-    total = np.abs(wide(operands[0])).sum(axis=axes, keepdims=True)
+    total = np.abs(to_wide_type(operands[0])).sum(axis=axes, keepdims=True)
     return [("infinities, NaNs or overflow in a transform", np.asarray(~(2 * total <= limit)))]
 
 
@@ -56,7 +56,7 @@ def _unreal_inverses(
         return []
     lengths: Any = operation.attribute("fft_length")
     axes, count = _transformed_axes(operation, operands[0])
-    x = wide(operands[0])
+    x = to_wide_type(operands[0])
     lines = inner_inverse(x, len(lengths))
     off = np.abs(np.imag(lines[..., :1]))
     if lengths[-1] % 2 == 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops.linear_algebra import adjoint, coefficients, factor
 from reference.unspecified.reasons import Reason, Unspecified
 
@@ -30,7 +30,7 @@ def _indefinite_matrices(
     _: Operation, operands: Sequence[Array], __: Array, ___: int
 ) -> list[Unspecified]:
     """Return matrices that are not Hermitian positive definite. Spec, "cholesky": undefined."""
-    a = wide(operands[0])
+    a = to_wide_type(operands[0])
     hermitian = np.asarray((a == adjoint(a)).all(axis=(-1, -2)))
     diagonal = np.real(np.diagonal(factor(a), axis1=-2, axis2=-1))
     definite = hermitian & (np.isfinite(diagonal) & (diagonal > 0)).all(axis=-1)
@@ -60,7 +60,7 @@ def _unsolvable_systems(
     text does not define the method, on which non-finite results depend.
     """
     given: dict[str, Any] = dict(operation.attributes)
-    matrices, _below = coefficients(wide(operands[0]), **given)
+    matrices, _below = coefficients(to_wide_type(operands[0]), **given)
     diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
     singular = np.asarray((diagonal == 0).any(axis=-1))[..., None, None]
     finite = np.asarray(np.isfinite(matrices).all(axis=(-1, -2)))[..., None, None]
@@ -83,8 +83,8 @@ def _saturated_solution(
     if of.is_complex or of.float_format.has_infinity:
         return []
     given: dict[str, Any] = dict(operation.attributes)
-    matrices, below = coefficients(wide(operands[0]), **given)
-    right, found = np.abs(wide(operands[1])), np.abs(wide(result))
+    matrices, below = coefficients(to_wide_type(operands[0]), **given)
+    right, found = np.abs(to_wide_type(operands[1])), np.abs(to_wide_type(result))
     if not given["left_side"]:
         right, found = np.swapaxes(right, -1, -2), np.swapaxes(found, -1, -2)
     others = np.abs(matrices) * (1 - np.eye(matrices.shape[-1]))
@@ -118,7 +118,7 @@ def _triangle_of_solution(
         return []
     everywhere = np.ones(result.shape, np.bool_)
     other = np.triu(everywhere, 1) if operation.attribute("lower") else np.tril(everywhere, -1)
-    zero = np.asarray(((wide(b) == 0) | ~other).all(axis=(-1, -2)))
+    zero = np.asarray(((to_wide_type(b) == 0) | ~other).all(axis=(-1, -2)))
     return [("the other triangle", other & zero[..., None, None])]
 
 

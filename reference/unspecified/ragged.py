@@ -9,7 +9,7 @@ import numpy as np
 
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops.contraction import arrange_matrices
 from reference.ops.ragged import Mode, Ragged, products_of_groups, ragged_numbers
 from reference.unspecified.contraction import no_zero, sum_not_encodable
@@ -49,20 +49,20 @@ def _other_group(
     of = element_type_of(lhs)
     if numbers.mode is Mode.BATCH or not (of.is_float or of.is_complex):
         return []
-    bad = [(~np.isfinite(wide(one))).astype(np.float64) for one in (lhs, rhs)]
+    bad = [(~np.isfinite(to_wide_type(one))).astype(np.float64) for one in (lhs, rhs)]
     if not any(one.any() for one in bad):
         return []
     ones = [np.ones(one.shape) for one in operands[:2]]
 
-    def own(left: Array, right: Array) -> Array:
+    def products_of_own_group(left: Array, right: Array) -> Array:
         return products_of_groups(left, right, group_sizes, numbers, np.matmul)
 
     if numbers.mode is Mode.ROWS:
         every = np.broadcast_to(bad[1].sum(axis=numbers.group, keepdims=True), rhs.shape)
-        others = own(ones[0], every) - own(ones[0], bad[1])
+        others = products_of_own_group(ones[0], every) - products_of_own_group(ones[0], bad[1])
     else:
         pairs = (bad[0], ones[1]), (ones[0], bad[1])
-        others = sum(_dot_sums(*pair, numbers) - own(*pair) for pair in pairs)
+        others = sum(_dot_sums(*pair, numbers) - products_of_own_group(*pair) for pair in pairs)
     return [("no number in another group", np.asarray(others) > 0)]
 
 

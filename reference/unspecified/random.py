@@ -8,7 +8,7 @@ import numpy as np
 
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.unspecified.reasons import Reason, Unspecified
 
 
@@ -18,7 +18,7 @@ def is_undefined(operation: Operation, operands: Sequence[Array]) -> bool:
     Spec, "rng": UNIFORM is undefined unless a < b, NORMAL if b < 0; neither accepts infinities and
     NaNs.
     """
-    a, b = (wide(operand) for operand in operands[:2])
+    a, b = (to_wide_type(operand) for operand in operands[:2])
     if not (np.isfinite(a) and np.isfinite(b)):
         return True
     return bool(a >= b if operation.attribute("rng_distribution") == "UNIFORM" else b < 0)

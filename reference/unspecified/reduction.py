@@ -142,12 +142,12 @@ def _complex_order(parts: Reduction, number: int) -> list[Unspecified]:
     if monoid is None or not monoid.extremum or not element_type_of(values).is_complex:
         return []
 
-    def unclear(x: Array) -> Array:
+    def is_unclear(x: Array) -> Array:
         zero = [(part(x) == 0) & np.signbit(part(x)) for part in (np.real, np.imag)]
         return np.isnan(x) | zero[0] | zero[1]
 
-    found = parts.leaves.fold(np.logical_or, unclear(values), unclear(init), False)
-    return [("order of complex numbers", found | unclear(init))]
+    found = parts.leaves.fold(np.logical_or, is_unclear(values), is_unclear(init), False)
+    return [("order of complex numbers", found | is_unclear(init))]
 
 
 # --- Other bodies --------------------------------------------------------------------------------

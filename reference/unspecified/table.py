@@ -52,7 +52,7 @@ def _plain_reasons(
 
 
 @quiet
-def unspecified(
+def unspecified_elements(
     operation: Operation, operands: Sequence[Array], result: Array, number: int = 0
 ) -> list[Unspecified]:
     """Return the reasons why elements are unspecified, each with a mask of the result's shape.
@@ -79,6 +79,6 @@ def unspecified_mask(
 ) -> Array:
     """Return a mask of the elements that are unspecified for any reason, of the result's shape."""
     found = np.zeros(result.shape, np.bool_)
-    for _, mask in unspecified(operation, operands, result, number):
+    for _, mask in unspecified_elements(operation, operands, result, number):
         found |= mask
     return found

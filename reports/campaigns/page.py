@@ -170,7 +170,7 @@ def _cause(kept: StoredFinding) -> list[tuple[str, str]]:
     rows = [
         ("Goes wrong", str(told.get("operation") or kept.culprit)),
         ("Element types", ", ".join(element_types(kept.culprits))),
-        ("Operations", "; ".join(_several(operations(kept.culprits)))),
+        ("Operations", "; ".join(_names_if_several(operations(kept.culprits)))),
         ("Grouped by", kept.cause),
         ("Step of the compiler", str(found.get("culprit", ""))),
         ("Votes", str(told.get("votes", ""))),
@@ -182,7 +182,7 @@ def _cause(kept: StoredFinding) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if value]
 
 
-def _several(names: list[str]) -> list[str]:
+def _names_if_several(names: list[str]) -> list[str]:
     """Return the names if there are several; the page shows a single name in another position."""
     return names if len(names) > 1 else []
 

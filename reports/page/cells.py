@@ -153,10 +153,10 @@ def op_rows(tables: Tables) -> list[dict[str, Any]]:
 def _op_row(tables: Tables, op: OpResults) -> dict[str, Any]:
     record = OPS.get(op.name)
     return {
-        "name": text.printable(op.name), "family": text.printable(op.family),
+        "name": text.escape_controls(op.name), "family": text.escape_controls(op.family),
         "dialect": dialect_of(op),
-        "rule": text.clip_line(op.rule, 80), "text": text.printable(op.rule_text),
-        "source": text.printable(op.source), "unit": squares.unit_of(op.name),
+        "rule": text.clip_line(op.rule, 80), "text": text.escape_controls(op.rule_text),
+        "source": text.escape_controls(op.source), "unit": squares.unit_of(op.name),
         "constraints": len(op.constraints), "attributes": list(record.attributes) if record else [],
         **_coverage_data(tables, op),
     }  # fmt: skip
@@ -176,7 +176,8 @@ def _coverage_data(tables: Tables, op: OpResults) -> dict[str, Any]:
         "reached": [reached.values, reached.declared_values, reached.out_of_reach, reached.pairs,
                     reached.declared_pairs],
         "missing": list(reached.missing[:5]),
-        "varied": [[text.printable(name), *counts] for name, counts in reached.dimensions.items()],
+        "varied": [[text.escape_controls(name), *counts]
+                   for name, counts in reached.dimensions.items()],
     }  # fmt: skip
 
 

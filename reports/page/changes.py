@@ -24,7 +24,7 @@ ABOUT = {
 def changes(tables: Tables, comparison: Comparison) -> dict[str, Any]:
     """Return the changes of each kind in groups, and the differences of the runs themselves."""
     return {
-        "scope": text.printable(text.sentence(scope_line(comparison))),
+        "scope": text.escape_controls(text.sentence(scope_line(comparison))),
         "unexplained": comparison.unexplained,
         "differences": [[text.clip_line(part) for part in row] for row in comparison.differences],
         "kinds": [_kind(tables, comparison, kind) for kind in Kind if comparison.counts[kind]],

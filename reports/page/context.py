@@ -45,8 +45,8 @@ def _history(history: History) -> dict[str, Any]:
     return {
         "runs": [
             {
-                "date": text.printable(run.date),
-                "path": text.printable(run.path),
+                "date": text.escape_controls(run.date),
+                "path": text.escape_controls(run.path),
                 "shares": [_shares(one) for one in run.shares],
                 "differences": [
                     [text.clip_line(word, 120) for word in words]
@@ -57,11 +57,13 @@ def _history(history: History) -> dict[str, Any]:
         ],
         "outcomes": {code: [one.verdict, one.outcome] for one, code in codes.items()},
         "cells": {
-            text.printable("/".join(cell.key)): "".join(_code(codes, one) for one in cell.outcomes)
+            text.escape_controls("/".join(cell.key)): "".join(
+                _code(codes, one) for one in cell.outcomes
+            )
             for cell in cells
         },
         "count": len(history.cells),
-        "changed": [text.printable("/".join(cell.key)) for cell in history.changed],
+        "changed": [text.escape_controls("/".join(cell.key)) for cell in history.changed],
     }
 
 
@@ -71,7 +73,7 @@ def _code(codes: dict[CellOutcome, str], outcome: CellOutcome | None) -> str:
 
 def _shares(one: Shares) -> dict[str, Any]:
     return {
-        "backend": text.printable(one.backend),
+        "backend": text.escape_controls(one.backend),
         "planned": one.planned,
         "percent": "–" if one.conforms_percent is None else f"{one.conforms_percent:g} %",
         "conforms": one.conforms,
@@ -106,14 +108,14 @@ def _causes(causes: Sequence[FoundCause]) -> list[dict[str, Any]]:
 
 def _finding(one: Finding, script: str, *, is_whole: bool) -> dict[str, Any]:
     return {
-        "name": text.printable(one.name),
-        "folder": text.printable(one.folder),
+        "name": text.escape_controls(one.name),
+        "folder": text.escape_controls(one.folder),
         "replay": f"hlo-conformance replay {text.shell_word(one.folder)}",
-        "backend": text.printable(one.backend),
+        "backend": text.escape_controls(one.backend),
         "verdict": one.verdict.value,
         "kind": text.clip_line(one.class_, 120),
         "culprit": text.clip_line(one.culprit),
-        "types": [text.printable(of) for of in one.element_types],
+        "types": [text.escape_controls(of) for of in one.element_types],
         "message": text.clip_line(one.message, 600),
         "programs": one.programs,
         "first": one.first_found[:10],
@@ -121,6 +123,8 @@ def _finding(one: Finding, script: str, *, is_whole: bool) -> dict[str, Any]:
             ", ".join(f"{name} {v}" for name, v in one.versions.items()), 400
         ),
         "vanishes": [text.clip_line(way) for way in one.vanishes],
-        "program": text.clipped(text.printable(one.program), LONGEST)[0] if is_whole else "",
-        "script": text.printable(script),
+        "program": text.clip_lines(text.escape_controls(one.program), LONGEST)[0]
+        if is_whole
+        else "",
+        "script": text.escape_controls(script),
     }

@@ -18,8 +18,8 @@ def data_of(
     """Return the data of the page. Programs have their `pretty` forms, which are computed last."""
     tables = Tables(seen)
     made: dict[str, Any] = {
-        "backends": [text.printable(name) for name in seen.backends],
-        "types": [text.printable(name) for name in tables.types],
+        "backends": [text.escape_controls(name) for name in seen.backends],
+        "types": [text.escape_controls(name) for name in tables.types],
         "states": cells.STATES, "statuses": cells.STATUSES, "fields": cells.CELL_FIELDS,
         "nearMisses": cells.NEAR_MISSES, "glyphs": squares.GLYPHS, "meanings": squares.MEANINGS,
         "replay": replay_words(seen.db),

@@ -98,7 +98,7 @@ class Programs:
 
 
 def _clip(given: str, limit: int) -> tuple[str, int]:
-    return text.clipped(text.printable(given), limit)
+    return text.clip_lines(text.escape_controls(given), limit)
 
 
 def group_rows(
@@ -153,7 +153,7 @@ def _case(tables: Tables, finding: ShownCase, programs: Programs) -> dict[str, A
             case["wrong"] = [detail.wrong, detail.total]
         case["elements"] = _elements(detail.elements)
     if finding.inputs:
-        case["inputs"] = [[text.printable(part) for part in row] for row in finding.inputs]
+        case["inputs"] = [[text.escape_controls(part) for part in row] for row in finding.inputs]
     if record.further_failures:
         case["beside"] = [
             text.clip_line(additional_failure_line(one)) for one in record.further_failures

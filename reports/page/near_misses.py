@@ -65,6 +65,6 @@ def _ids(op: str) -> tuple[str, ...]:
     from generators.cells.columns import ordered_misses  # loads every near miss
 
     try:
-        return tuple(text.printable(id_) for id_, _ in ordered_misses(op))
+        return tuple(text.escape_controls(id_) for id_, _ in ordered_misses(op))
     except KeyError:  # a stored run may have been of another version
         return ()

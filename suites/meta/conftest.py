@@ -40,13 +40,13 @@ def browser_of_size(
     with ExitStack() as stack:
 
         @cache
-        def opened() -> object:
+        def open_browser() -> object:
             driver = browsing.open_browser(tmp_path_factory.mktemp("profile"))
             stack.callback(driver.quit)
             return driver
 
-        def sized(size: tuple[int, int]) -> object:
-            browsing.resize(opened(), size)
-            return opened()
+        def resized_browser(size: tuple[int, int]) -> object:
+            browsing.resize(open_browser(), size)
+            return open_browser()
 
-        yield sized
+        yield resized_browser

@@ -52,11 +52,11 @@ def executors(pytestconfig: pytest.Config) -> Iterator[Callable[[str], Executor]
     with ExitStack() as stack:
 
         @cache
-        def opened(name: str) -> Executor:
+        def open_executor(name: str) -> Executor:
             workers = executor_of(backends[name], jobs=1, functions=(run_tasks,))
             return stack.enter_context(workers)
 
-        yield opened
+        yield open_executor
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ FOLDER = Path(__file__).parent
 ARCHIVE = FOLDER / "protos.zip"
 
 
-def stored(bug: str) -> bytes | None:
+def stored_module(bug: str) -> bytes | None:
     """Return the serialised module of a bug, None where it has none."""
     with zipfile.ZipFile(ARCHIVE) as archive:
         return archive.read(bug) if bug in archive.namelist() else None

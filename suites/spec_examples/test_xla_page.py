@@ -281,7 +281,7 @@ def test_elements_of_other_widths_have_other_dimensions() -> None:
     assert infer(TensorType((10, 2), of["f16"]), new_element_type="f32").shape == (10,)
 
 
-def running() -> Region:
+def running_body() -> Region:
     """f(x, c) -> (c + x, c + x)."""
     scalar = TensorType((), F32)
     x, c, total = Value("x", scalar), Value("c", scalar), Value("t", scalar)
@@ -293,7 +293,7 @@ def running() -> Region:
 def test_a_scan_goes_through_its_inputs_in_either_order(is_reverse: bool, steps: list[int]) -> None:
     given = {"scan_dimension": 0, "num_carries": 1, "is_reverse": is_reverse}
     operands, results = (f32([1, 2, 3]), f32(10)), (f32(steps), f32(16))
-    program = program_of("Scan", operands, results, (running(),), given)
+    program = program_of("Scan", operands, results, (running_body(),), given)
     assert check(program) == []
     for got, want in zip(evaluate(program, operands), results, strict=True):
         np.testing.assert_array_equal(got, want)

@@ -38,7 +38,7 @@ def vector(*sizes: int) -> TensorType:
     return TensorType(sizes, F32)
 
 
-def replicated(
+def replicated_program(
     op: str, operands: list[TensorType], results: list[TensorType], grid: tuple[int, int],
     **given: Any,
 ) -> Program:  # fmt: skip
@@ -59,16 +59,16 @@ def results_of(program: Program, *arrays: Any) -> list[list[Any]]:
 
 @pytest.mark.parametrize("given", EMPTY)
 def test_without_groups_all_replicas_are_one_in_order(given: dict[str, Dense]) -> None:
-    program = replicated(
+    program = replicated_program(
         "AllGather", [vector(2)], [vector(4)], (2, 1), all_gather_dimension=0, shard_count=2,
         **given,
     )  # fmt: skip
     gathered = [[1.0, 2.5, 3.0, 5.25]]
     assert results_of(program, [1.0, 2.5], [3.0, 5.25]) == [gathered] * 2
     for op in ("AllReduce", "CrossReplicaSum"):
-        program = replicated(op, [vector(2)], [vector(2)], (2, 1), **given)
+        program = replicated_program(op, [vector(2)], [vector(2)], (2, 1), **given)
         assert results_of(program, [1.0, 2.5], [3.0, 5.25]) == [[[4.0, 7.75]]] * 2
-    program = replicated(
+    program = replicated_program(
         "ReduceScatter", [vector(2)], [vector(1)], (2, 1), scatter_dimension=0, shard_count=2,
         **given,
     )  # fmt: skip
@@ -78,7 +78,7 @@ def test_without_groups_all_replicas_are_one_in_order(given: dict[str, Dense]) -
 @pytest.mark.parametrize("given", EMPTY)
 def test_without_groups_four_cores_exchange_blocks(given: dict[str, Dense]) -> None:
     """The page's call: AllToAll(x, 1, 0, 4) of f32[4,16], which gives f32[16,4]."""
-    program = replicated(
+    program = replicated_program(
         "AllToAll", [vector(4, 16)], [vector(16, 4)], (4, 1), split_dimension=1,
         concat_dimension=0, split_count=4, **given,
     )  # fmt: skip
@@ -99,7 +99,7 @@ def test_without_groups_four_cores_exchange_blocks(given: dict[str, Dense]) -> N
 def test_strategy_determines_ids_without_groups(
     given: dict[str, Dense], said: dict[str, Any], added: list[int]
 ) -> None:
-    program = replicated("AllReduce", [vector()], [vector()], (2, 2), **given, **said)
+    program = replicated_program("AllReduce", [vector()], [vector()], (2, 2), **given, **said)
     assert results_of(program, 1, 2, 3, 4) == [[n] for n in added]
 
 
@@ -131,7 +131,7 @@ def test_groups_that_leave_replicas_out_are_refused(op: str) -> None:
 
 
 def test_each_array_of_a_tuple_is_reduced_and_scattered() -> None:
-    program = replicated(
+    program = replicated_program(
         "ReduceScatter", [vector(2), vector(2, 4)], [vector(1), vector(1, 4)], (2, 1),
         scatter_dimension=0, shard_count=2, replica_groups=matrix([[1, 0]]),
     )  # fmt: skip

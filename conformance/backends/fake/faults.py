@@ -178,11 +178,11 @@ def _wrong_shape(execution: Execution) -> list[Array]:
 def _wrong_type(execution: Execution) -> list[Array]:
     other = {True: np.dtype(np.float64), False: np.dtype(np.float32)}
     return [
-        array.astype(other[array.dtype == np.float32]) for array in map(_plain, execution.right)
+        array.astype(other[array.dtype == np.float32]) for array in map(_real_part, execution.right)
     ]
 
 
-def _plain(array: Array) -> Array:
+def _real_part(array: Array) -> Array:
     return np.real(array) if np.iscomplexobj(array) else array
 
 
@@ -190,15 +190,15 @@ def _drop_last_result(execution: Execution) -> list[Array]:
     return execution.right[:-1]
 
 
-def _extra(execution: Execution) -> list[Array]:
+def _repeat_last_result(execution: Execution) -> list[Array]:
     return [*execution.right, *execution.right[-1:]]
 
 
-def _stale(execution: Execution) -> list[Array]:
+def _return_previous(execution: Execution) -> list[Array]:
     return execution.previous or execution.right
 
 
-def _flaky(execution: Execution) -> list[Array]:
+def _flip_every_other(execution: Execution) -> list[Array]:
     return flip_first_bits(execution.right) if execution.number % 2 == 0 else execution.right
 
 
@@ -293,8 +293,8 @@ _VALUES: dict[str, Fault] = {
     },
     "booleans_inverted": Fault("i1 results are inverted", results=_invert_booleans),
     "batch_only": Fault("wrong in modules of several programs", results=_flip_bits_in_batches),
-    "flaky": Fault("wrong every other execution", results=_flaky),
-    "stale_result": Fault("gives the results of the execution before", results=_stale),
+    "flaky": Fault("wrong every other execution", results=_flip_every_other),
+    "stale_result": Fault("gives the results of the execution before", results=_return_previous),
 }
 """Faults of computed values."""
 
@@ -302,7 +302,7 @@ _ANSWERS: dict[str, Fault] = {
     "wrong_shape": Fault("results have another shape", results=_wrong_shape),
     "wrong_type": Fault("results have another element type", results=_wrong_type),
     "missing_result": Fault("the last result is missing", results=_drop_last_result),
-    "extra_result": Fault("there is one result too many", results=_extra),
+    "extra_result": Fault("there is one result too many", results=_repeat_last_result),
     "reject": Fault("refuses every program", compile=_refuse(Rejected, "refused")),
     "accepts_invalid": Fault("compiles invalid programs", accepts_invalid=True),
     "unsupported": Fault("knows no op", compile=_refuse(Unsupported, "not implemented")),
@@ -383,13 +383,13 @@ def fault_of(name: str) -> Fault:
             raise KeyError(f"fault {one!r} is not one of operations: it cannot be combined")
         changes.append(fault.operation)
 
-    def combined(computation: Computation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+    def apply_changes(computation: Computation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
         results = computation.right(operands)
         for change in changes:
             results = change(replace(computation, operands=operands, results=results), operands)
         return results
 
-    return Fault("; ".join(one.description for one in found), operation=combined)
+    return Fault("; ".join(one.description for one in found), operation=apply_changes)
 
 
 def _confine_fault(name: str) -> Fault:
@@ -405,9 +405,9 @@ def _confine_fault(name: str) -> Fault:
     if wrong is None or op not in OPS:
         raise KeyError(f"fault {fault!r} cannot be confined to operations {op!r}")
 
-    def confined(computation: Computation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+    def compute_faulty(computation: Computation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
         if computation.operation.name != op:
             return computation.right(operands)
         return wrong(computation, operands)
 
-    return replace(FAULTS[fault], operation=confined)
+    return replace(FAULTS[fault], operation=compute_faulty)

@@ -54,13 +54,13 @@ def on_elements(change: Callable[[Array], Array], *, but: frozenset[str] = froze
     `but`.
     """
 
-    def wrong(computation: Computation, operands: Operands) -> Results:
+    def compute_wrongly(computation: Computation, operands: Operands) -> Results:
         results = computation.right(operands)
         if computation.operation.name in _MOVES | but:
             return results
         return tuple(each_part(change, result) for result in results)
 
-    return wrong
+    return compute_wrongly
 
 
 def each_part(change: Callable[[Array], Array], array: Array) -> Array:
@@ -238,7 +238,7 @@ def ties_away(computation: Computation, operands: Operands) -> Results:
     unrounded = _exact_function(name)
     if unrounded is None or not element_type_of(results[0]).is_float:
         return results
-    if not all(_real(element_type_of(operand)) for operand in operands):
+    if not all(_is_real(element_type_of(operand)) for operand in operands):
         return results
     exact = unrounded(*(_to_extended_precision(operand) for operand in operands))
     if name == "reduce_precision":
@@ -252,7 +252,7 @@ def _exact_function(name: str) -> Callable[..., Any] | None:
     return record.unrounded if record.wraps or record.unrounded is np.positive else None
 
 
-def _real(element: ElementType) -> bool:
+def _is_real(element: ElementType) -> bool:
     return element.is_float or element.is_integer
 
 

@@ -50,13 +50,13 @@ def compute_in_process(
 def _with_received_values(change: Callable[[list[Any], Process], list[Any]]) -> WrongProcess:
     """Return the fault that changes the values that a process receives."""
 
-    def wrong(process: Process) -> Process:
+    def corrupt_process(process: Process) -> Process:
         def take(wanted: Sequence[ProcessId]) -> list[Any]:
             return change(process.take(wanted), process)
 
         return replace(process, take=take)
 
-    return wrong
+    return corrupt_process
 
 
 def _zero_like(value: Any) -> Any:
@@ -111,10 +111,10 @@ def _neighbours(process: Process) -> Process:
     return replace(process, take=take)
 
 
-def _stale() -> WrongProcess:
+def _take_previous() -> WrongProcess:
     kept: dict[ProcessId, list[Any]] = {}
 
-    def wrong(process: Process) -> Process:
+    def corrupt_process(process: Process) -> Process:
         def take(wanted: Sequence[ProcessId]) -> list[Any]:
             values = process.take(wanted)
             before = kept.get(process.id, list(map(_zero_like, values)))
@@ -123,7 +123,7 @@ def _stale() -> WrongProcess:
 
         return replace(process, take=take)
 
-    return wrong
+    return corrupt_process
 
 
 PROCESS_FAULTS: dict[str, tuple[str, WrongProcess]] = {
@@ -148,6 +148,6 @@ PROCESS_FAULTS: dict[str, tuple[str, WrongProcess]] = {
     "wrong_group": ("groups are those of the next replicas", _neighbours),
     "wrong_replica_id": ("replicas take themselves for the next one", _next_replica),
     "wrong_partition_id": ("partitions take themselves for the next one", _next_partition),
-    "stale_buffer": ("what is sent arrives one collective late", _stale()),
+    "stale_buffer": ("what is sent arrives one collective late", _take_previous()),
 }
 """Faults of collectives, by name."""

@@ -159,7 +159,7 @@ class InterpreterExecutable:
                 attribute_of(array) for array in split_complex(single_process_inputs(inputs))
             ]
             results = stablehlo.eval_module(self._module, arguments)
-            types = map(_static, part_types(self._result_types))
+            types = map(_static_type, part_types(self._result_types))
             read = [array_of(result, of) for result, of in zip(results, types, strict=True)]
         arrays = [array for array in read if array is not None]
         if len(arrays) < len(read):
@@ -167,7 +167,7 @@ class InterpreterExecutable:
         return [join_complex(arrays, self._result_types)]
 
 
-def _static(of: ValueType) -> TensorType:
+def _static_type(of: ValueType) -> TensorType:
     if not isinstance(of, TensorType):
         raise Unsupported(f"results of main must be tensors, not {of}")
     return TensorType(of.static_shape, of.stored)

@@ -162,22 +162,24 @@ def _improve_sets(sets: _Sets, evaluate: Evaluate) -> list[Inputs]:
     found: list[Inputs] = []
     for number in range(len(PROFILES)):
         if number == 0 or (sets.operations <= MANY and time.monotonic() < until):
-            kept = _best(sets, number, evaluate, until)
+            kept = _best_version(sets, number, evaluate, until)
         found.append(sets.of(number, kept))
     return found
 
 
-def _best(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> str:
+def _best_version(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> str:
     """Return the version of a set that gives enough finite results, or else the most."""
-    best, most = _most(sets, number, evaluate, until)
+    best, most = _most_finite_version(sets, number, evaluate, until)
     if most < 0 and sets.processes > 1 and not sets.alike:
         sets.alike = True
-        best, most = _most(sets, number, evaluate, until)
+        best, most = _most_finite_version(sets, number, evaluate, until)
         sets.alike = most >= 0
     return best
 
 
-def _most(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> tuple[str, float]:
+def _most_finite_version(
+    sets: _Sets, number: int, evaluate: Evaluate, until: float
+) -> tuple[str, float]:
     """Return the version with the most numbers, or the first with enough, and their share.
 
     The share is negative if no version can be evaluated.

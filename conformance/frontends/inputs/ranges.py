@@ -51,7 +51,7 @@ def range_of_type(value: Value) -> Range:
 def _region(region: Region, known: KnownValues) -> None:
     found = known.ranges
     for operation in region.operations:
-        for inner, given in _inner(operation, found):
+        for inner, given in _inner_regions(operation, found):
             found.update(zip((a.name for a in inner.arguments), given, strict=False))
             _region(inner, known)
         for number, result in enumerate(operation.results):
@@ -62,7 +62,7 @@ def _region(region: Region, known: KnownValues) -> None:
             found[result.name] = Range(max(plain.low, most.low), min(plain.high, most.high))
 
 
-def _inner(
+def _inner_regions(
     operation: Operation, ranges: dict[str, Range]
 ) -> Iterable[tuple[Region, Sequence[Range]]]:
     """Yield the regions of an operation, with the ranges of their arguments."""

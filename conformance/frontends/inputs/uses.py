@@ -16,7 +16,7 @@ from math import inf, isfinite
 from conformance.catalog import numbers_of
 from conformance.frontends.inputs.ranges import known_values
 from conformance.needs.arising import trips
-from conformance.needs.need import ANY, Need, both
+from conformance.needs.need import ANY, Need, conjunction
 from conformance.needs.passed import SMALL
 from conformance.needs.ranges import KnownValues, copied_operands
 from reference.ir.notation import is_quantized
@@ -63,7 +63,7 @@ class Uses:
         if need.nonzero and (low > SMALL or high < -SMALL):
             need = replace(need, nonzero=False)
         if need != ANY:
-            self.needs[value.name] = both(self.needs.get(value.name, ANY), need)
+            self.needs[value.name] = conjunction(self.needs.get(value.name, ANY), need)
 
     def follow(self, region: Region) -> None:
         """Find the needs of the operands in a region, from the last operation to the first."""
@@ -103,7 +103,7 @@ class Uses:
             carried_ = [self.needs.get(argument.name, ANY) for argument in body.arguments]
             ends = body.operations[-1].operands
             for value, need, inside in zip(ends, needs, carried_, strict=True):
-                self.add(value, both(need, inside))
+                self.add(value, conjunction(need, inside))
             self.follow(body)
         self._depth -= 1
         for value, need in trips(condition.operations[-1].operands[0], self._known):

@@ -28,7 +28,7 @@ def explain_in_isolation(
         NotAvailable: if workers cannot be started.
     """
 
-    def asked(way: CompileVariant) -> str:
+    def ask_variant(way: CompileVariant) -> str:
         value = executor.one(Call("", calls.TRY_VARIANT, (trial, finding, way), timeout))
         if isinstance(value, (WorkerCrash, WorkerTimeout)):
             verdict, *_ = crash_verdict(value)
@@ -37,7 +37,9 @@ def explain_in_isolation(
             )
         return value if isinstance(value, str) else NO_ANSWER
 
-    cause = search_cause(asked, _plan(executor, trial, finding, timeout), Limits.EXPLAINING_CRASHES)
+    cause = search_cause(
+        ask_variant, _plan(executor, trial, finding, timeout), Limits.EXPLAINING_CRASHES
+    )
     vote = executor.one(Call("", calls.VOTE, (trial, finding), timeout))
     if not isinstance(vote, Vote):
         vote = Vote(NO_VOTE, "it did not answer")

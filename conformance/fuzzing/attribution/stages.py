@@ -15,7 +15,7 @@ AS_OPTIMISED = "as the optimised module, evaluated by the reference"
 BEFORE_PASSES = "as HLO before all passes, evaluated by the reference"
 
 
-def before(name: str) -> str:
+def name_before_pass(name: str) -> str:
     """Return the name of the variant that evaluates the module before a pass."""
     return f"before pass {name}"
 
@@ -48,4 +48,4 @@ def _ways(culprit: Culprit) -> dict[str, str]:
         return {BEFORE_PASSES: WRONG}
     if culprit.step is Step.CODE_GENERATION:
         return {AS_OPTIMISED: RIGHT}
-    return {before(culprit.name): RIGHT, after(culprit.name): WRONG}
+    return {name_before_pass(culprit.name): RIGHT, after(culprit.name): WRONG}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from conformance.transforms.extract import extract
 from conformance.transforms.values import can_be_result, definition_index, used_values
 from generators.chains.links import can_be_in_chain
-from generators.chains.seeds.fragment import Fragment, fits, rename_values
+from generators.chains.seeds.fragment import Fragment, is_usable, rename_values
 from reference.interpreter.verify import check
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.resizing import Sizes, resize_dimensions, sizes_of
@@ -29,7 +29,7 @@ def cuts(program: Program) -> Iterator[Fragment]:
     """Yield fragments of main: for operations spread over it, the operations that lead to each."""
     makers = definition_index(program)
     operations = program.main.body.operations[:-1]
-    ends = [number for number, one in enumerate(operations) if _stands(one)]
+    ends = [number for number, one in enumerate(operations) if _can_be_cut(one)]
     step = max(1, math.ceil(len(ends) * len(LENGTHS) / MOST_OF_A_FILE))
     for end in ends[::-step]:
         before: set[int] = set()
@@ -49,12 +49,12 @@ def leading_to(program: Program, end: int, length: int) -> Fragment | None:
     """
     operations = program.main.body.operations[:-1]
     makers = definition_index(program)
-    if not _stands(operations[end]):
+    if not _can_be_cut(operations[end]):
         return None
     return _piece(program, _preceding_operations(operations, makers, end, length), makers)
 
 
-def _stands(operation: Operation) -> bool:
+def _can_be_cut(operation: Operation) -> bool:
     record = OPS.get(operation.name)
     return record is not None and can_be_in_chain(record) and not is_constant(operation)
 
@@ -69,7 +69,7 @@ def _preceding_operations(
     while waiting and len(kept) < length:
         for value in used_values(operations[waiting.pop(0)]):
             maker = makers.get(value.name)
-            new = maker is not None and maker not in kept and _stands(operations[maker])
+            new = maker is not None and maker not in kept and _can_be_cut(operations[maker])
             if maker is not None and new and len(kept) < length:
                 kept.add(maker)
                 waiting.append(maker)
@@ -85,17 +85,17 @@ def _piece(program: Program, kept: set[int], makers: dict[str, int]) -> Fragment
     if not ends or not all(map(can_be_result, ends)):
         return None
     whole = extract(program, kept, ends, makers)
-    small = _small(Program((whole.main,)))
-    return None if small is None or not fits(small) else rename_values(small, "v")
+    small = _shrink_sizes(Program((whole.main,)))
+    return None if small is None or not is_usable(small) else rename_values(small, "v")
 
 
-def _small(piece: Fragment) -> Fragment | None:
+def _shrink_sizes(piece: Fragment) -> Fragment | None:
     """Return the fragment with its largest sizes reduced until its values are small; None if that
     is impossible.
     """
     if check(piece):
         return None
-    while _largest(piece) > SMALL:
+    while _largest_size(piece) > SMALL:
         smaller = (resize_dimensions(piece, sizes) for sizes in _changes(piece))
         shrunk = next((one for one in smaller if not check(one)), None)
         if shrunk is None:
@@ -116,7 +116,7 @@ def _changes(piece: Fragment) -> Iterator[Sizes]:
                     yield {size: smaller, other: other // size * smaller}
 
 
-def _largest(piece: Fragment) -> int:
+def _largest_size(piece: Fragment) -> int:
     values = [*piece.main.arguments]
     values += [v for one in piece.main.body.operations for v in one.results]
     types = [v.type for v in values]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from conformance.fuzzing.singles import is_single, single
+from conformance.fuzzing.singles import is_single, single_op_case
 from conformance.fuzzing.trial import Trial
 from generators.case.case import Case
 from generators.chains import strategy
@@ -60,7 +60,7 @@ def _read_material(path: Path, ops: frozenset[str]) -> Material:
 def case_of(trial: Trial, number: int, guide: Guide | None = None) -> Case:
     """Return the program of that number in a campaign, with recipes for its inputs."""
     if is_single(number):
-        return single(trial, number)
+        return single_op_case(trial, number)
     if trial.seeds:
         material = _read_material(trial.seeds, trial.ops)
         if material.fragments and number % material.every == material.every - 1:

@@ -11,7 +11,7 @@ from random import Random
 from conformance.fuzzing.seeds.cutting import leading_to
 from conformance.fuzzing.steering.meetings import Pair, pairs_of
 from generators.chains.guide import COLUMN, CoverageCounts
-from generators.chains.seeds.fragment import Fragment, fits
+from generators.chains.seeds.fragment import Fragment, is_usable
 from reference.ir.program import Program
 
 MOST_FAILING = 128
@@ -46,7 +46,7 @@ class Pool:
         """Add a failing program if it is the first of its place."""
         if place in self._failing or len(self._failing) >= MOST_FAILING:
             return
-        if fits(program):
+        if is_usable(program):
             self._failing[place] = program
 
     def draw(self, key: int) -> tuple[Fragment, ...]:

@@ -73,7 +73,7 @@ class Steering:
             for place, program in failing.items():
                 self._pool.add_failing(place, program)
         met = CoverageCounts(
-            _frozen(self._pairs), _frozen(self._steps), self._wanted, tuple(self._left)
+            _to_bytes(self._pairs), _to_bytes(self._steps), self._wanted, tuple(self._left)
         )
         varied = self._pool.draw(self._seed << 32 | trial.start)
         return replace(trial, met=met, varied=varied)
@@ -106,5 +106,5 @@ def _raise(rows: dict[str, bytearray], name: str, width: int, column: int, by: i
     return not before
 
 
-def _frozen(rows: dict[str, bytearray]) -> dict[str, bytes]:
+def _to_bytes(rows: dict[str, bytearray]) -> dict[str, bytes]:
     return {name: bytes(row) for name, row in rows.items()}

@@ -261,7 +261,7 @@ class _Matching:
             kind = Kind.GAINED if any(_is_accepted(o) for o in now) else None
         if kind is not None:
             shown = max(records.values(), key=lambda r: r.verdict.severity, default=None)
-            yield Change(kind, *key, None, _worst(then), _worst(now), shown)
+            yield Change(kind, *key, None, _worst_outcome(then), _worst_outcome(now), shown)
 
 
 def kind_of(before: CaseOutcome | None, after: CaseOutcome | None) -> Kind | None:
@@ -316,7 +316,7 @@ def _is_accepted(outcome: CaseOutcome) -> bool:
     return outcome.verdict.has_results and not outcome.is_unexplained
 
 
-def _worst(outcomes: Sequence[CaseOutcome]) -> CaseOutcome | None:
+def _worst_outcome(outcomes: Sequence[CaseOutcome]) -> CaseOutcome | None:
     return max(outcomes, key=lambda outcome: outcome.verdict.severity, default=None)
 
 

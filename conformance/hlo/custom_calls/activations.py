@@ -18,7 +18,7 @@ def constant_like(building: Building, number: complex, like: Value) -> Value:
     return building.full(number, TensorType(of.shape, of.element_type))
 
 
-def none(building: Building, value: Value, alpha: float) -> Value:
+def identity(building: Building, value: Value, alpha: float) -> Value:
     """Return the value unchanged."""
     del building, alpha
     return value

@@ -13,7 +13,7 @@ from conformance.hlo.custom_calls.activations import (
     Activation,
     constant_like,
     gelu,
-    none,
+    identity,
     relu,
     silu,
 )
@@ -25,7 +25,7 @@ from reference.ir.program import TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _ACTIVATIONS: dict[str, Activation] = {
-    "DEFAULT": none, "BIAS": none, "RELU": relu, "BIAS_RELU": relu, "GELU": gelu,
+    "DEFAULT": identity, "BIAS": identity, "RELU": relu, "BIAS_RELU": relu, "GELU": gelu,
     "GELU_AUX": gelu, "BIAS_GELU": gelu, "BIAS_GELU_AUX": gelu, "SILU": silu, "BIAS_SILU": silu,
     "SWISH": silu, "BIAS_SWISH": silu,
 }  # fmt: skip
@@ -157,11 +157,11 @@ def _other(building: Building, shape: Shape, epilogue: str, before: Value, after
     if epilogue.endswith("AUX") and of.shape == tensor_type_of(before).shape:
         return building.convert(before, of.element)
     if of == TensorType((), ELEMENT_TYPES["f32"]):
-        return _largest(building, building.unary("abs", after))
+        return _largest_element(building, building.unary("abs", after))
     return scratch(building, shape)
 
 
-def _largest(building: Building, value: Value) -> Value:
+def _largest_element(building: Building, value: Value) -> Value:
     """Return the largest element."""
     of = tensor_type_of(value)
     scalar = TensorType((), of.element_type)

@@ -17,8 +17,8 @@ from conformance.hlo.custom_calls.activations import (
     Activation,
     constant_like,
     elu,
+    identity,
     leaky_relu,
-    none,
     relu,
     relu6,
     sigmoid,
@@ -34,7 +34,7 @@ from reference.ir.program import Dense, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
 
 _ACTIVATIONS: dict[str, Activation] = {
-    "kNone": none, "kRelu": relu, "kRelu6": relu6, "kElu": elu, "kLeakyRelu": leaky_relu,
+    "kNone": identity, "kRelu": relu, "kRelu6": relu6, "kElu": elu, "kLeakyRelu": leaky_relu,
     "kSigmoid": sigmoid, "kTanh": tanh,
 }  # fmt: skip
 

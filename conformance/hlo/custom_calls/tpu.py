@@ -21,7 +21,7 @@ from reference.ir.types import ELEMENT_TYPES
 _WORD = 32
 
 
-def _low(site: Site) -> Tree:
+def _low_half(site: Site) -> Tree:
     building, value, of = site.building, site.value(0), site.type
     own = tensor_type_of(value).element
     if own.is_complex:
@@ -31,7 +31,7 @@ def _low(site: Site) -> Tree:
     return building.one("convert", (_as_unsigned(building, value),), of)
 
 
-def _high(site: Site) -> Tree:
+def _high_half(site: Site) -> Tree:
     building, value, of = site.building, site.value(0), site.type
     own = tensor_type_of(value).element
     if own.is_complex:
@@ -73,14 +73,14 @@ def _combine(site: Site) -> Tree:
         whole = building.binary("add", *wide)
         return building.one("select", (rounded, wide[0], whole), of)
     word = ELEMENT_TYPES["ui64"]
-    halves = [building.convert(_plain(building, part), word) for part in (first, second)]
+    halves = [building.convert(_unsigned_word(building, part), word) for part in (first, second)]
     bits = building.fill_like(_WORD, halves[1])
     high = building.binary("shift_left", halves[1], bits)
     both = building.binary("or", halves[0], high)
     return both if of.element == word else building.bitcast(both, of.element)
 
 
-def _plain(building: Building, half: Value) -> Value:
+def _unsigned_word(building: Building, half: Value) -> Value:
     """Return a half as an unsigned word, so that its sign is not extended."""
     word = ELEMENT_TYPES["ui32"]
     return half if tensor_type_of(half).element == word else building.bitcast(half, word)
@@ -115,13 +115,13 @@ def _inverse(*, lower: bool) -> Handler:
     def handler(site: Site) -> Tree:
         building, parts = site.building, site.instruction.shape.tuple_shapes
         if not parts:
-            return inverted(building, site.value(0), site.type)
+            return invert_triangle(building, site.value(0), site.type)
         part = tensor_of(parts[0])
         of = TensorType(part.shape, ELEMENT_TYPES["complex<f32>"])
-        found = inverted(building, building.one("complex", site.values, of), of)
+        found = invert_triangle(building, building.one("complex", site.values, of), of)
         return tuple(building.one(name, (found,), part) for name in ("real", "imag"))
 
-    def inverted(building: Building, value: Value, of: TensorType) -> Value:
+    def invert_triangle(building: Building, value: Value, of: TensorType) -> Value:
         size = of.static_shape[-1]
         one = np.eye(size).astype(of.storage)
         matrix = building.constant(Dense.of(one, TensorType(one.shape, of.element_type)))
@@ -148,23 +148,23 @@ def _cholesky(site: Site) -> Tree:
     return tuple(building.one(name, (factor,), part) for name in ("real", "imag"))
 
 
-def _first(site: Site) -> Tree:
+def _first_operand(site: Site) -> Tree:
     return site.operands[0]
 
 
 TARGETS: dict[str, Handler] = {
     "AllocateBuffer": _allocate,
-    "AssumeGatherIndicesInBound": _first,
+    "AssumeGatherIndicesInBound": _first_operand,
     "Cholesky": _cholesky,
-    "GatherScatterIndicesBitpacked": _first,
+    "GatherScatterIndicesBitpacked": _first_operand,
     "InvertDiagBlocksLowerTriangular": _inverse(lower=True),
     "InvertDiagBlocksUpperTriangular": _inverse(lower=False),
     "X128Combine": _combine,
-    "X128SplitHigh": _high,
-    "X128SplitLow": _low,
+    "X128SplitHigh": _high_half,
+    "X128SplitLow": _low_half,
     "X64Combine": _combine,
-    "X64SplitHigh": _high,
-    "X64SplitLow": _low,
+    "X64SplitHigh": _high_half,
+    "X64SplitLow": _low_half,
     "ZeroCrop": _padded_with_zeros,
 }
 """The function that reads the calls of each target."""

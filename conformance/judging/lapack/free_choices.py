@@ -97,10 +97,10 @@ def _vary_results(
     name = decomposition_name(operation)
     assert name is not None
 
-    def anywhere(shape: tuple[int, ...]) -> Array:
+    def random_signs(shape: tuple[int, ...]) -> Array:
         return random.integers(0, 2, shape) * 2.0 - 1.0
 
-    near = NearbyProblem(operation, operands, results, anywhere, shift)
+    near = NearbyProblem(operation, operands, results, random_signs, shift)
     hidden = ~near.usable | _has_failed(name, results, near.usable)
     changed = list(results)
     vary = _VARY.get(name)

@@ -104,10 +104,10 @@ def flush_sign(sign: float) -> FlushingChoices:
 def flush_at_random(random: np.random.Generator) -> FlushingChoices:
     """Return flushing of all, none or some elements of each result, with random losses of sums."""
 
-    def chosen(array: Array) -> Array:
+    def random_mask(array: Array) -> Array:
         way = random.integers(0, 4)
         if way < 2:  # one loop of a backend flushes all elements or none
             return np.full(array.shape, bool(way))
         return random.integers(0, 2, array.shape).astype(np.bool_)
 
-    return FlushingChoices(chosen, lambda shape: random.uniform(-1.0, 1.0, shape))
+    return FlushingChoices(random_mask, lambda shape: random.uniform(-1.0, 1.0, shape))

@@ -38,7 +38,7 @@ from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.ops.structure import COMMUNICATION, calls_target, is_structure, structure_of
 from reference.ops.table import OPS
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 
 FIRST = (0, 0)
 """The process of a program with a single process."""
@@ -246,7 +246,7 @@ class PerturbationHook:
         for number, result in enumerate(results):
             mask = np.zeros(result.shape, np.bool_)
             for label, open_ in (
-                *unspecified(operation, operands, result, number), *drawn,
+                *unspecified_elements(operation, operands, result, number), *drawn,
             ):  # fmt: skip
                 mask |= open_
                 self.opened.setdefault(label)

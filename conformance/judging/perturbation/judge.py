@@ -169,7 +169,7 @@ def judge_result(permitted: PermittedResults, number: int, actual: Array) -> Jud
     if not counts:
         return passing_judgement(expected.size)
 
-    def failing(found: VerdictClass, beside: str = "") -> Failing:
+    def failing_class(found: VerdictClass, beside: str = "") -> Failing:
         chosen = where[[i for i, one in enumerate(codes) if one == found]]
         elements = tuple(_element(number, expected, actual, int(i)) for i in chosen[:MAX_ELEMENTS])
         message = elements_message(*found, len(chosen), expected.size, elements[0], beside)
@@ -180,10 +180,10 @@ def judge_result(permitted: PermittedResults, number: int, actual: Array) -> Jud
         return passing_judgement(expected.size)
     others = [one for one in counts if one != worst and one[0].severity == worst[0].severity]
     beside = "".join(f", {counts[verdict, kind]} more as {kind}" for verdict, kind in others)
-    shown = failing(worst, beside)
+    shown = failing_class(worst, beside)
     return Judgement(
         *worst, shown.message, shown.wrong, expected.size, None, None, shown.elements, Errors(),
-        tuple(failing(one) for one in counts if one[0].fails),
+        tuple(failing_class(one) for one in counts if one[0].fails),
     )  # fmt: skip
 
 

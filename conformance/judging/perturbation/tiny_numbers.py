@@ -99,10 +99,10 @@ def _unrounded_results(
     """
     exact = _is_exact_known(record, operands)
     if exact and record.rounding is Rounding.CORRECT and _may_underflow(operands, zero):
-        yield _exact(record, operands)
+        yield _exact_results(record, operands)
     for given in _variants(operands, tiny):
         if exact:
-            yield _exact(record, given)
+            yield _exact_results(record, given)
             continue
         try:
             (there,) = apply(operation, given)
@@ -116,7 +116,7 @@ def _may_underflow(operands: Sequence[Array], zero: Array) -> bool:
     return bool((zero & np.all([one != 0 for one in operands], axis=0)).any())
 
 
-def _exact(record: Op, operands: Sequence[Array]) -> Array:
+def _exact_results(record: Op, operands: Sequence[Array]) -> Array:
     assert record.unrounded is not None
     wide = (to_float64(one).astype(np.longdouble) for one in operands)
     return np.asarray(record.unrounded(*wide))

@@ -128,7 +128,7 @@ def _atan2(of: ElementType, y: Array, x: Array) -> tuple[Array, Array]:
     """Return -i log((x + i y) / sqrt(x^2 + y^2)), with each step rounded to the operands' type."""
     part = of.part.storage
 
-    def rounded(z: Array) -> Array:
+    def round_to_storage(z: Array) -> Array:
         return z.astype(of.storage).astype(np.complex128)
 
     def product(left: Array, right: Array) -> Array:
@@ -136,9 +136,11 @@ def _atan2(of: ElementType, y: Array, x: Array) -> tuple[Array, Array]:
         return _complex(a * c - b * d, a * d + b * c)
 
     i = np.full(y.shape, 1j)
-    squares = rounded(product(x, x) + product(y, y))
-    quotient, _ = _divide(of, rounded(x + product(i, y)), rounded(np.sqrt(squares)))
-    logarithm = rounded(np.log(rounded(quotient)))
+    squares = round_to_storage(product(x, x) + product(y, y))
+    quotient, _ = _divide(
+        of, round_to_storage(x + product(i, y)), round_to_storage(np.sqrt(squares))
+    )
+    logarithm = round_to_storage(np.log(round_to_storage(quotient)))
     value = product(-i, logarithm)
     return value, 2 * (of.part.bits == 32) * 2.0**-20 + 2.0**-49 * (1 + np.abs(value))
 

@@ -44,7 +44,7 @@ def _predict_compare(
     return None if other == operation else apply(other, operands)
 
 
-def _sorted(
+def _distance_if_sorted(
     operation: Operation, operands: tuple[Array, ...], expected: Results, actual: Results
 ) -> Results:
     """Return 0 for all elements of slices that are sorted except for the positions of their
@@ -77,4 +77,4 @@ def _with_nan(rows: tuple[Array, ...]) -> Array:
 
 
 COMPARED = exact_hypothesis(LABEL, _predict_compare)
-SORTED = Hypothesis(LABEL, _sorted, signs=True)
+SORTED = Hypothesis(LABEL, _distance_if_sorted, signs=True)

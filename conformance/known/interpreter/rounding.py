@@ -113,12 +113,12 @@ def _logistic(
     if not of.is_float or not of.float_format.signed:
         return None
 
-    def rounded(exact: Array) -> Array:
+    def round_result(exact: Array) -> Array:
         return to_float64(round_to(exact, of))
 
     with np.errstate(all="ignore"):
-        grown = rounded(np.exp(-to_float64(operand)))
-        return (round_to(1 / rounded(1 + grown), of),)
+        grown = round_result(np.exp(-to_float64(operand)))
+        return (round_to(1 / round_result(1 + grown), of),)
 
 
 LOGISTIC = exact_hypothesis("textbook formula", _logistic)

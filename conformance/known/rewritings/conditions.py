@@ -84,7 +84,7 @@ def _is_reduced_later(evaluator: Evaluator, node: Node) -> bool:
     return False
 
 
-def _variable(evaluator: Evaluator, node: Node) -> bool:
+def _is_variable(evaluator: Evaluator, node: Node) -> bool:
     """Return whether a value is not a constant to a compiler."""
     return not evaluator.is_constant(node)
 
@@ -95,6 +95,6 @@ CONDITIONS: dict[str, Condition] = {
     "not_negative": _is_assumed_nonnegative,
     "power_of_two": _power_of_two,
     "reduced": _is_reduced_later,
-    "variable": _variable,
+    "variable": _is_variable,
     "zero_by_truth_values": _zero_by_truth_values,
 }

@@ -215,9 +215,9 @@ BUILT: dict[str, Callable[..., Array]] = {
 def with_element_type(maker: Operation, of: ElementType) -> Operation:
     """Return a rearranging operation with another element type."""
 
-    def changed(value: Value) -> Value:
+    def change_type(value: Value) -> Value:
         assert isinstance(value.type, TensorType)
         return replace(value, type=replace(value.type, element_type=of))
 
-    operands, results = (tuple(map(changed, some)) for some in (maker.operands, maker.results))
+    operands, results = (tuple(map(change_type, some)) for some in (maker.operands, maker.results))
     return replace(maker, operands=operands, results=results)

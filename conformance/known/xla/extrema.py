@@ -199,10 +199,10 @@ def _hypothesis(
     *,
     signs: bool = False,
 ) -> Hypothesis:
-    return _measured(label, _make_measure(compute, concerned), signs=signs)
+    return _measured_hypothesis(label, _make_measure(compute, concerned), signs=signs)
 
 
-def _measured(label: str, measure: Measure, *, signs: bool = False) -> Hypothesis:
+def _measured_hypothesis(label: str, measure: Measure, *, signs: bool = False) -> Hypothesis:
     return Hypothesis(label, measure, signs=signs, ulps=measure)
 
 
@@ -221,7 +221,7 @@ OF_REDUCTIONS = (
     _hypothesis("NaN left out", _of_other_operands(_without_nan_nor_zero), _lost_elements),
     _hypothesis(_EQUAL_ZEROS, _of_other_operands(_without_the_greater_zero), _zeros, signs=True),
     _hypothesis("summed from +0", _of_other_operands(_from_zero), _zeros, signs=True),
-    _measured("summed from +0", _complex_from_zero, signs=True),
+    _measured_hypothesis("summed from +0", _complex_from_zero, signs=True),
 )
 """Classes of reductions: an extremum of the numbers only, of all of them or of those that a kernel
 does not lose beside a NaN; an extremum that is a zero of the other sign; and a sum that is +0

@@ -21,14 +21,14 @@ def _ones_of(of: TensorType) -> Array:
     return np.ones(of.static_shape).astype(of.storage)
 
 
-def _largest(of: TensorType) -> Array:
+def _largest_values(of: TensorType) -> Array:
     element = of.stored
     is_number = element.is_float or element.is_complex
     largest = element.float_format.max_finite if is_number else element.max_integer
     return np.full(of.static_shape, largest).astype(of.storage)
 
 
-CONTENTS: tuple[Content, ...] = (_zeros, _ones_of, _largest)
+CONTENTS: tuple[Content, ...] = (_zeros, _ones_of, _largest_values)
 """Assumed contents; results that agree for all of them do not depend on foreign memory."""
 
 

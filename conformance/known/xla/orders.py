@@ -73,7 +73,9 @@ def _order_class(label: str, outcomes: Outcomes) -> Hypothesis:
                 return predict_nothing(expected)  # the usual case, before anything is bounded
             bounds = reduction_bound(operation, operands, expected)
             wrong = [
-                _wrong(operation, operands, number, expected[number], actual[number], bound)
+                _wrong_elements(
+                    operation, operands, number, expected[number], actual[number], bound
+                )
                 if selects or parts.monoid(number) is None
                 else np.zeros(actual[number].shape, np.bool_)
                 for number, bound in enumerate(bounds)
@@ -99,7 +101,7 @@ def _explained_masks(
     found = [np.zeros_like(mask) for mask in wrong]
     for results in outcomes:
         for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
-            found[number] |= ~_differs(mine, got, bounds[number])
+            found[number] |= ~_mask_of_differences(mine, got, bounds[number])
     yield from (mask & one for mask, one in zip(wrong, found, strict=True))
 
 
@@ -130,14 +132,14 @@ def _without_padding(
     found: list[Array] = []
     for number, (want, got, bound) in enumerate(zip(expected, actual, bounds, strict=True)):
         monoid, explained = parts.monoid(number), np.zeros(want.shape, np.bool_)
-        if monoid is not None and _differs(want, got, bound).any():
+        if monoid is not None and _mask_of_differences(want, got, bound).any():
             values, init = parts.values[number], parts.inits[number]
             for inits in (0, 1):
                 other = monoids.fold(monoid, values, init, parts.leaves, inits, padded=False)
-                explained |= ~_differs(other, got, bound)
+                explained |= ~_mask_of_differences(other, got, bound)
             for results in tiled_results(parts):
-                explained |= ~_differs(results[number], got, bound)
-            explained &= _wrong(operation, operands, number, want, got, bound)
+                explained |= ~_mask_of_differences(results[number], got, bound)
+            explained &= _wrong_elements(operation, operands, number, want, got, bound)
         found.append(explained)
     return predict_where(*found)
 
@@ -148,7 +150,7 @@ WINDOWED = (*_OF_ANY_FOLD, Hypothesis(UNPADDED, _without_padding, signs=True, re
 SCATTERED = (no_source.SCATTERED, *_OF_ANY_FOLD)
 
 
-def _wrong(
+def _wrong_elements(
     operation: Operation,
     operands: tuple[Array, ...],
     number: int,
@@ -157,13 +159,13 @@ def _wrong(
     bound: Array | None,
 ) -> Array:
     """Return the elements of result `number` that no order permits."""
-    found = _differs(want, got, bound)
+    found = _mask_of_differences(want, got, bound)
     if found.any():
         found &= ~unspecified_mask(operation, operands, want, number)
     return found
 
 
-def _differs(want: Array, got: Array, bound: Array | None) -> Array:
+def _mask_of_differences(want: Array, got: Array, bound: Array | None) -> Array:
     """Return where two results differ by more than the bound."""
     found = differing_elements(want, got)
     if bound is not None and found.any():
@@ -255,9 +257,9 @@ def _predict_rearranged_window(
 def _permute_leaves(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, ...]:
     """Return the results if leaf n of each is leaf `at[n]`."""
 
-    def moved(lanes: Lanes, rows: Rows, inits: Rows) -> Rows:
+    def permute_rows(lanes: Lanes, rows: Rows, inits: Rows) -> Rows:
         return schedule(lanes, tuple(np.take_along_axis(x, at, axis=0) for x in rows), inits)
 
     return folding.fold_by_schedule(
-        parts.body.lanes, parts.values, parts.inits, parts.leaves, moved
+        parts.body.lanes, parts.values, parts.inits, parts.leaves, permute_rows
     )

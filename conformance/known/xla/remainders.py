@@ -37,20 +37,20 @@ def _remainders(
     if not above.size or above[0] < 0 or above[-1] >= high - low:
         return predict_nothing(expected)
     as_asked, as_remainders = (
-        _fits(above, high - low, total) for total in (high - low, 1 << of.bits)
+        _can_be_remainders(above, high - low, total) for total in (high - low, 1 << of.bits)
     )
     return predict_all(expected, as_remainders and not as_asked)
 
 
-def _fits(above: Array, width: int, total: int) -> bool:
+def _can_be_remainders(above: Array, width: int, total: int) -> bool:
     """Return whether sorted integers may be remainders by `width` of integers below `total`."""
     quotient, rest = divmod(total, width)
 
-    def below(number: Array) -> Array:
+    def probability_below(number: Array) -> Array:
         """Return the probability of less than each number."""
         return ((number * quotient + np.minimum(number, rest)) / total).astype(np.float64)
 
-    return not is_refuted(below(above), below(above + 1))
+    return not is_refuted(probability_below(above), probability_below(above + 1))
 
 
 REMAINDERS = Hypothesis(

@@ -86,14 +86,14 @@ def _predict_small_loops(
         id(one) for loop in within if loop.name in _LOOPS for one in nested_operations(loop)
     }
 
-    def otherwise(one: Operation, given: Operands, results: Results) -> Results | None:
+    def execute_wrongly(one: Operation, given: Operands, results: Results) -> Results | None:
         return _execute_in_loop(one, given, results) if id(one) in in_loops else None
 
     if operation.name not in _SLICING:
-        return apply(operation, operands, otherwise=otherwise)
+        return apply(operation, operands, otherwise=execute_wrongly)
     body = operation.regions[0]
     taken = _move_slices(operands, operation.operands, body.arguments)
-    results = apply(operation, taken, otherwise=otherwise)
+    results = apply(operation, taken, otherwise=execute_wrongly)
     return _move_slices(results, operation.results, body.operations[-1].operands)
 
 

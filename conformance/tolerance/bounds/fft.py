@@ -12,7 +12,7 @@ from conformance.tolerance.rule import Rule
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.accumulation import unit_roundoff
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 
 FACTOR = 4
 """c of the bound c u log2(N): Higham's 24.2 has log2(N) eta / (1 - log2(N) eta) with eta = mu +
@@ -37,12 +37,12 @@ def fft_errors(
     axes = tuple(range(expected[0].ndim - len(lengths), expected[0].ndim))
     real = operands[0] if kind == "RFFT" else expected[0]
     count = math.prod(real.shape[axis] for axis in axes)
-    norm = _norm(wide(real), axes) * (math.sqrt(count) if kind == "RFFT" else 1)
+    norm = _norm(to_wide_type(real), axes) * (math.sqrt(count) if kind == "RFFT" else 1)
     steps = math.log2(count) if count else 0.0
     bound = FACTOR * unit_roundoff(of) * steps * norm + _underflow_bound(
         count, underflow(of, flushes=flushes)
     )
-    error = wide(actual[0]) - wide(expected[0])
+    error = to_wide_type(actual[0]) - to_wide_type(expected[0])
     whole = _norm(error, axes) / bound
     kept = math.prod(expected[0].shape[axis] for axis in axes)
     each = np.abs(error) * math.sqrt(kept) / bound

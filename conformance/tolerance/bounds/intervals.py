@@ -103,7 +103,7 @@ def _round_outwards(
     `errors` is the rounding error in u.
     """
     least, most = (_rounding_error(end, arithmetic, errors) for end in (low, high))
-    known = (low == high) & ((errors == 1) & _representable(low, arithmetic) | (low == 0))
+    known = (low == high) & ((errors == 1) & _is_representable(low, arithmetic) | (low == 0))
     below, above = np.where(known, low, low - least), np.where(known, high, high + most)
     # rounding never changes the sign
     low, high = (
@@ -143,7 +143,7 @@ def _rounding_error(end: Array, arithmetic: Arithmetic, errors: Array | float) -
     return np.where(np.isinf(end), 0.0, error)
 
 
-def _representable(exact: Array, arithmetic: Arithmetic) -> Array:
+def _is_representable(exact: Array, arithmetic: Arithmetic) -> Array:
     near = round_to(exact, arithmetic.of)
     return np.asarray(near.astype(exact.dtype) == exact)
 

@@ -24,7 +24,7 @@ from conformance.tolerance.rule import Rule
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.accumulation import unit_roundoff
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops.linear_algebra import adjoint, coefficients
 
 _COMPLEX_PRODUCT, _COMPLEX_QUOTIENT = 2, 5
@@ -87,7 +87,7 @@ def cholesky_errors(
     """
     of = element_type_of(operands[0])
     lower = bool(operation.attribute("lower"))
-    a, found = wide(operands[0]), wide(actual[0])
+    a, found = to_wide_type(operands[0]), to_wide_type(actual[0])
     a, found = (a, found) if lower else (adjoint(a), adjoint(found))
     found = np.tril(found)
     finite = np.isfinite(found)
@@ -121,8 +121,12 @@ def triangular_solve_errors(
     """
     of = element_type_of(operands[0])
     given: dict[str, Any] = dict(operation.attributes)
-    matrices, _below = coefficients(wide(operands[0]), **given)
-    right, found, exact = wide(operands[1]), wide(actual[0]), wide(expected[0])
+    matrices, _below = coefficients(to_wide_type(operands[0]), **given)
+    right, found, exact = (
+        to_wide_type(operands[1]),
+        to_wide_type(actual[0]),
+        to_wide_type(expected[0]),
+    )
     if not given["left_side"]:
         right, found, exact = (np.swapaxes(array, -1, -2) for array in (right, found, exact))
     infinite = ~np.isfinite(found)
@@ -137,7 +141,7 @@ def triangular_solve_errors(
     errors = errors if given["left_side"] else np.swapaxes(errors, -1, -2)
     # As near the largest number as the roundings are large, a result may overflow.
     limit = of.float_format.max_finite / (1 + steps * unit_roundoff(of))
-    overflown = (np.abs(wide(expected[0])) > limit) & ~np.isfinite(wide(actual[0]))
+    overflown = (np.abs(to_wide_type(expected[0])) > limit) & ~np.isfinite(to_wide_type(actual[0]))
     return (np.where(overflown, 0.0, errors),)
 
 

@@ -19,7 +19,7 @@ from conformance.tolerance.rule import Measure, Rule
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.accumulation import unit_roundoff
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops import normalization as ops
 from reference.ops.table import OPS
 
@@ -56,7 +56,7 @@ def _intervals(
     )
     constants = ops.constants(operands[0], index, cast("float", operation.attribute("epsilon")))
     epsilon, count = (exact_interval(one, arithmetic) for one in constants)
-    exact = [exact_interval(wide(array), arithmetic) for array in given]
+    exact = [exact_interval(to_wide_type(array), arithmetic) for array in given]
     axes = ops.reduced_axes(operands[0], index)
     results: tuple[Interval, ...]
     if operation.name == _GRAD:
@@ -81,7 +81,7 @@ def measure_by(arithmetic_for: ArithmeticChoice) -> Measure:
     ) -> tuple[Array, ...]:
         intervals = _intervals(arithmetic_for, operation, operands, expected)
         return tuple(
-            _units(interval, wide(want), wide(got))
+            _units(interval, to_wide_type(want), to_wide_type(got))
             for interval, want, got in zip(intervals, expected, actual, strict=True)
         )
 
@@ -110,7 +110,9 @@ def _interval_bound(arithmetic_for: ArithmeticChoice) -> Callable[..., tuple[Arr
     ) -> tuple[Array | None, ...]:
         intervals = _intervals(arithmetic_for, operation, operands, expected)
         return tuple(
-            np.fmax(interval.high - wide(want), wide(want) - interval.low).astype(np.float64)
+            np.fmax(interval.high - to_wide_type(want), to_wide_type(want) - interval.low).astype(
+                np.float64
+            )
             for interval, want in zip(intervals, expected, strict=True)
         )
 

@@ -33,7 +33,7 @@ from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
 from reference.numerics.accumulation import unit_roundoff
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops.contraction import round_to_stated_types, rounds_operands
 
 _TF32_PRECISION = 11
@@ -218,7 +218,7 @@ def factors_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array
 def make_flush_loss(summation: Summation, depth: Depth, default: DefaultPrecision) -> Bound:
     """Return a rule's `flush_loss`: errors from subnormal products, sums and operands."""
 
-    def lost(
+    def flush_losses(
         operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
     ) -> tuple[Array | None, ...]:
         to = element_type_of(expected[0])
@@ -234,7 +234,7 @@ def make_flush_loss(summation: Summation, depth: Depth, default: DefaultPrecisio
         more = np.sqrt(2.0) if to.is_complex else 1.0
         return (np.minimum(_underflow(sums, finite, precision), total) * more,)
 
-    return lost
+    return flush_losses
 
 
 def make_measure(
@@ -285,7 +285,7 @@ def make_bound(
             return (np.zeros(want.shape),)
         target = sums.exact
         near = _bound(sums, finite, total, target, precision, to)
-        near = near + np.abs(wide(want) - target).astype(np.float64)
+        near = near + np.abs(to_wide_type(want) - target).astype(np.float64)
         return (np.where(np.isfinite(near), near, total),)
 
     return bound
@@ -323,7 +323,7 @@ class _Sums:
     def factors(self) -> tuple[Array, ...]:
         """Magnitudes of the multiplied operands, as float64."""
         factors = factors_of(self.operation, self.operands)
-        return tuple(np.abs(wide(one)).astype(np.float64) for one in factors)
+        return tuple(np.abs(to_wide_type(one)).astype(np.float64) for one in factors)
 
     @property
     def finite(self) -> tuple[Array, ...]:
@@ -340,7 +340,7 @@ def _errors(
         return np.where(alike, 0.0, np.inf)
     target = sums.exact
     bound = _bound(sums, finite, total, target, precision, to)
-    value = wide(got)
+    value = to_wide_type(got)
     error = np.abs(value - target).astype(np.float64)
     limit = to.float_format.max_finite
     at_limit = np.isfinite(target) & ~np.isfinite(value) & (np.abs(target) + bound >= limit)

@@ -24,7 +24,7 @@ import numpy as np
 from conformance.tolerance.rule import Rule
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.numerics.rounding import ulp_size
 from reference.unspecified.random import is_invalid_mean, is_undefined
 
@@ -95,7 +95,7 @@ def _exclude_rng(
     if is_undefined(operation, operands):
         return ((),)
     of = element_type_of(actual[0])
-    a, b, values = (wide(array) for array in (*operands[:2], actual[0]))
+    a, b, values = (to_wide_type(array) for array in (*operands[:2], actual[0]))
     reached = np.zeros(values.shape, np.bool_)
     if operation.attribute("rng_distribution") == "UNIFORM":
         outside = ~((values >= a) & (values < b))

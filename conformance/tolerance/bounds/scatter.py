@@ -22,7 +22,7 @@ from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_zero
 from reference.ops.indexed.update_orders import Scattering, decompose_scatter, unexplained_elements
 from reference.unspecified.gathering import update_leaves
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 
 _ORDER = "order of the updates"
 
@@ -119,7 +119,7 @@ def _exclude_unexplained(
         return ((),) * len(expected)
     wrong = unexplained_elements(parts, actual).reshape(actual[0].shape)
     for number, result in enumerate(expected):
-        for label, mask in unspecified(operation, operands, result, number):
+        for label, mask in unspecified_elements(operation, operands, result, number):
             if label != _ORDER:
                 wrong = wrong & ~mask
     return ((("no order of the updates", wrong),),) * len(expected)

@@ -31,7 +31,7 @@ from conformance.tolerance.bounds.products import (
 from conformance.tolerance.rule import EitherZero
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.contraction import has_sums
 
@@ -117,7 +117,7 @@ def _may_underflow(
         return True
     quantum, types = 1.0, [to, precision.of]
     for one in factors_of(operation, operands):
-        size = np.abs(wide(one)).astype(np.float64)
+        size = np.abs(to_wide_type(one)).astype(np.float64)
         quantum *= quantum_of(size[np.isfinite(size)])
         types.append(element_type_of(one))
     return quantum < max(underflow_error(of) for of in types)

@@ -6,17 +6,17 @@ from generators.case.choices import choose
 from generators.chains.chain import Chain, element, shape_of, tensor
 from generators.chains.patterns.pattern import (
     Pattern,
-    anything,
-    bits,
-    complexes,
-    continuous,
-    floats,
-    integers,
-    numbers,
-    ordered,
-    real,
-    shaped,
-    signed,
+    is_any,
+    is_bits,
+    is_complex,
+    is_continuous,
+    is_float,
+    is_integer,
+    is_number,
+    is_ordered,
+    is_real,
+    is_shaped,
+    is_signed,
 )
 from reference.ir.program import TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, ElementType
@@ -343,7 +343,7 @@ _WIDER = {
 
 def _converted_there_and_back(chain: Chain, value: Value) -> Value:
     there = chain.convert(value, _other(chain, value))
-    if chain.pick(3) == 2 and numbers(tensor(there)):
+    if chain.pick(3) == 2 and is_number(tensor(there)):
         there = chain.op("add", there, chain.number(1, tensor(there)))
     return chain.convert(there, element(value))
 
@@ -357,7 +357,7 @@ def _computed_in_another_type(chain: Chain, value: Value) -> Value:
     other = chain.like(tensor(value))
     to = _other(chain, value)
     op = choose(chain.pick, ("add", "multiply", "subtract", "maximum"))
-    if to.is_float and not floats(TensorType((), to)):
+    if to.is_float and not is_float(TensorType((), to)):
         return chain.convert(value, to)
     wide = chain.op(op, chain.convert(value, to), chain.convert(other, to))
     return chain.convert(wide, element(value))
@@ -383,11 +383,11 @@ def _precision_reduced(chain: Chain, value: Value) -> Value:
     return chain.op("reduce_precision", value, exponent_bits=exponent, mantissa_bits=mantissa)
 
 
-def _readable(of: TensorType) -> bool:
+def _is_readable(of: TensorType) -> bool:
     return of.element.is_float and f"ui{of.element.bits}" in ELEMENT_TYPES
 
 
-def _convertible(of: TensorType) -> bool:
+def _is_convertible(of: TensorType) -> bool:
     return of.element.name in _WIDER
 
 
@@ -432,61 +432,61 @@ def _can_count(of: TensorType) -> bool:
     element = of.element
     most = max(of.static_shape, default=0)
     fits = not element.is_integer or most <= element.max_integer
-    return of.rank > 0 and numbers(of) and fits and (element.bits >= 8)
+    return of.rank > 0 and is_number(of) and fits and (element.bits >= 8)
 
 
 def _any_number(of: TensorType) -> bool:
-    return numbers(of) or of.element.is_boolean
+    return is_number(of) or of.element.is_boolean
 
 
 PATTERNS = (
-    Pattern(_negated_twice, signed),
-    Pattern(_inverted_twice, bits),
-    Pattern(_function_and_inverse, continuous, weight=4),
-    Pattern(_root_of_square, continuous),
-    Pattern(_square_of_root, continuous),
-    Pattern(_exponential_and_its_reciprocal, continuous),
-    Pattern(_product_of_exponentials, continuous),
-    Pattern(_quotient_by_exponential, continuous),
-    Pattern(_log_of_power, real),
-    Pattern(_added_and_taken, numbers),
-    Pattern(_multiplied_and_divided, numbers),
-    Pattern(_shifted_there_and_back, integers),
-    Pattern(_parts_put_together, complexes),
-    Pattern(_sign_times_size, floats),
-    Pattern(_with_itself, numbers),
-    Pattern(_of_its_square, ordered),
-    Pattern(_zeros_found_late, ordered),
-    Pattern(_bits_with_themselves, bits),
-    Pattern(_divided_by_itself, numbers),
-    Pattern(_with_a_neutral_number, numbers),
-    Pattern(_taken_from_a_number, signed),
-    Pattern(_compared_with_itself, anything),
-    Pattern(_compared_with_an_end, ordered),
-    Pattern(_comparison_inverted, ordered),
-    Pattern(_equal_branches, anything),
-    Pattern(_select_by_comparison, ordered),
-    Pattern(_select_by_inverted, anything),
-    Pattern(_bounds_crossed, ordered),
-    Pattern(_clamped_twice, ordered),
-    Pattern(_by_a_number, numbers),
-    Pattern(_to_a_power, numbers),
-    Pattern(_shifted_by_a_number, integers),
-    Pattern(_masked, integers),
-    Pattern(_reciprocal, floats),
-    Pattern(_constants_on_both_sides, numbers),
-    Pattern(_common_factor, numbers),
-    Pattern(_three_in_a_row, numbers, weight=2),
-    Pattern(_sum_of_sums, numbers),
-    Pattern(_difference_negated, signed),
-    Pattern(_of_its_size, real),
-    Pattern(_converted_there_and_back, _convertible),
-    Pattern(_computed_in_another_type, _convertible),
-    Pattern(_read_as_bits_and_back, _readable),
-    Pattern(_truth_as_number, ordered),
-    Pattern(_precision_reduced, floats),
+    Pattern(_negated_twice, is_signed),
+    Pattern(_inverted_twice, is_bits),
+    Pattern(_function_and_inverse, is_continuous, weight=4),
+    Pattern(_root_of_square, is_continuous),
+    Pattern(_square_of_root, is_continuous),
+    Pattern(_exponential_and_its_reciprocal, is_continuous),
+    Pattern(_product_of_exponentials, is_continuous),
+    Pattern(_quotient_by_exponential, is_continuous),
+    Pattern(_log_of_power, is_real),
+    Pattern(_added_and_taken, is_number),
+    Pattern(_multiplied_and_divided, is_number),
+    Pattern(_shifted_there_and_back, is_integer),
+    Pattern(_parts_put_together, is_complex),
+    Pattern(_sign_times_size, is_float),
+    Pattern(_with_itself, is_number),
+    Pattern(_of_its_square, is_ordered),
+    Pattern(_zeros_found_late, is_ordered),
+    Pattern(_bits_with_themselves, is_bits),
+    Pattern(_divided_by_itself, is_number),
+    Pattern(_with_a_neutral_number, is_number),
+    Pattern(_taken_from_a_number, is_signed),
+    Pattern(_compared_with_itself, is_any),
+    Pattern(_compared_with_an_end, is_ordered),
+    Pattern(_comparison_inverted, is_ordered),
+    Pattern(_equal_branches, is_any),
+    Pattern(_select_by_comparison, is_ordered),
+    Pattern(_select_by_inverted, is_any),
+    Pattern(_bounds_crossed, is_ordered),
+    Pattern(_clamped_twice, is_ordered),
+    Pattern(_by_a_number, is_number),
+    Pattern(_to_a_power, is_number),
+    Pattern(_shifted_by_a_number, is_integer),
+    Pattern(_masked, is_integer),
+    Pattern(_reciprocal, is_float),
+    Pattern(_constants_on_both_sides, is_number),
+    Pattern(_common_factor, is_number),
+    Pattern(_three_in_a_row, is_number, weight=2),
+    Pattern(_sum_of_sums, is_number),
+    Pattern(_difference_negated, is_signed),
+    Pattern(_of_its_size, is_real),
+    Pattern(_converted_there_and_back, _is_convertible),
+    Pattern(_computed_in_another_type, _is_convertible),
+    Pattern(_read_as_bits_and_back, _is_readable),
+    Pattern(_truth_as_number, is_ordered),
+    Pattern(_precision_reduced, is_float),
     Pattern(_constant_of_anything, _any_number),
     Pattern(_position_added, _can_count),
-    Pattern(_of_positions, shaped),
+    Pattern(_of_positions, is_shaped),
 )
 """Patterns of arithmetic identities that compilers rewrite."""

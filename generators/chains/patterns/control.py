@@ -7,11 +7,11 @@ from generators.chains.chain import Chain, element, shape_of, tensor
 from generators.chains.fitting import fit_shape
 from generators.chains.patterns.pattern import (
     Pattern,
-    anything,
     edges_of,
-    numbers,
-    shaped,
-    small,
+    is_any,
+    is_number,
+    is_shaped,
+    is_small,
 )
 from reference.ir.program import TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, ElementType
@@ -75,7 +75,7 @@ def _update_value(turn: Chain, count: Value, one: Value, other: Value) -> Value:
     of = tensor(one)
     if of.rank and turn.pick(3) == 2 and shape_of(one)[0]:
         return _row_changed(turn, count, one, other)
-    if not numbers(of):
+    if not is_number(of):
         return turn.op("select", turn.compare(one, other, "EQ"), other, one)
     kind = turn.pick(4)
     if kind == 0:
@@ -94,7 +94,7 @@ def _row_changed(turn: Chain, count: Value, one: Value, other: Value) -> Value:
     rank = tensor(one).rank
     at = [count, *[zero] * (rank - 1)]
     row = turn.op("dynamic_slice", other, *at, slice_sizes=(1, *shape_of(one)[1:]))
-    if numbers(tensor(row)) and turn.pick(2):
+    if is_number(tensor(row)) and turn.pick(2):
         row = turn.op("add", row, turn.number(1, tensor(row)))
     return turn.op("dynamic_update_slice", one, row, *(at if turn.pick(3) else [zero] * rank))
 
@@ -105,7 +105,7 @@ def _loop_without_turns(chain: Chain, value: Value) -> Value:
     turn = chain.within(tensor(value), _I1)
     stop = turn.number(0, _I1)
     one = turn.arguments[0]
-    changed = turn.op("add", one, one) if numbers(tensor(value)) else turn.op("xor", one, one)
+    changed = turn.op("add", one, one) if is_number(tensor(value)) else turn.op("xor", one, one)
     begin = chain.number(chain.pick(2), _I1) if chain.pick(2) else chain.parameter(_I1)
     regions = (holds.finish_region(holds.arguments[1]), turn.finish_region(changed, stop))
     return chain.ops("while", (value, begin), (tensor(value), _I1), regions)[0]
@@ -131,7 +131,7 @@ def _branching(chain: Chain, op: str, on: Value, value: Value, count: int) -> Va
     for kind in kinds:
         inner = chain.within()
         given = value
-        if kind == 1 and numbers(of):
+        if kind == 1 and is_number(of):
             given = inner.op("add", value, inner.like(of))
         elif kind == 2:
             given = inner.draw_constant(of)
@@ -147,7 +147,7 @@ def _called_function(chain: Chain, value: Value) -> Value:
     body = chain.apart(of, of)
     one, other = body.arguments
     kind = chain.pick(3)
-    if kind == 0 or not numbers(of):
+    if kind == 0 or not is_number(of):
         result = body.op("select", body.compare(one, other, "NE"), one, other)
     else:
         result = body.op("subtract" if kind == 1 else "multiply", one, other)
@@ -160,7 +160,7 @@ def _called_function(chain: Chain, value: Value) -> Value:
 
 
 def _can_carry(of: TensorType) -> bool:
-    return small(of) and (numbers(of) or of.element.is_boolean)
+    return is_small(of) and (is_number(of) or of.element.is_boolean)
 
 
 # --- Gathers and scatters ------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def _scattered_rows(chain: Chain, value: Value) -> Value:
     updates = chain.like(TensorType((*size, *shape[1:]), element(value)))
     scalar = TensorType((), element(value))
     body = chain.apart(scalar, scalar)
-    add = numbers(scalar)
+    add = is_number(scalar)
     result = body.op("add" if add else "or", *body.arguments)
     return chain.op(
         "scatter", value, indices, updates,
@@ -276,18 +276,18 @@ def _scattered_back(chain: Chain, value: Value) -> Value:
 
 
 def _has_rows(of: TensorType) -> bool:
-    return shaped(of) and of.static_shape[0] > 0
+    return is_shaped(of) and of.static_shape[0] > 0
 
 
 def _can_sum(of: TensorType) -> bool:
-    return _has_rows(of) and (numbers(of) or of.element.is_boolean)
+    return _has_rows(of) and (is_number(of) or of.element.is_boolean)
 
 
 PATTERNS = (
     Pattern(_counted_loop, _can_carry),
     Pattern(_counted_loop, _can_carry),
     Pattern(_loop_without_turns, _can_carry),
-    Pattern(_branches, anything),
+    Pattern(_branches, is_any),
     Pattern(_called_function, _can_carry),
     Pattern(_gathered_rows, _has_rows),
     Pattern(_gathered_rows, _has_rows),

@@ -7,11 +7,11 @@ from generators.chains.chain import Chain, element, shape_of, tensor
 from generators.chains.fitting import fit_shape
 from generators.chains.patterns.pattern import (
     Pattern,
-    integers,
-    numbers,
-    ordered,
-    shaped,
-    small,
+    is_integer,
+    is_number,
+    is_ordered,
+    is_shaped,
+    is_small,
 )
 from reference.ir.program import Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, ElementType
@@ -28,13 +28,13 @@ def fold(chain: Chain, of: ElementType) -> tuple[Region, Value]:
     op, neutral = choose(chain.pick, folds)
     number: float = neutral
     if op in ("maximum", "minimum"):
-        number = _least(of) if op == "maximum" else _greatest(of)
+        number = _least_number(of) if op == "maximum" else _greatest_number(of)
     scalar = TensorType((), of)
     inner = chain.apart(scalar, scalar)
     return inner.finish_region(inner.op(op, *inner.arguments)), chain.number(number, scalar)
 
 
-def _least(of: ElementType) -> float:
+def _least_number(of: ElementType) -> float:
     if of.is_integer:
         return of.min_integer
     if of.is_complex:
@@ -42,10 +42,10 @@ def _least(of: ElementType) -> float:
     return float("-inf") if of.float_format.has_infinity else -of.float_format.max_finite
 
 
-def _greatest(of: ElementType) -> float:
+def _greatest_number(of: ElementType) -> float:
     if of.is_integer:
         return of.max_integer
-    return 0 if of.is_complex else -_least(of)
+    return 0 if of.is_complex else -_least_number(of)
 
 
 def _reduce_value(chain: Chain, value: Value, dimensions: tuple[int, ...]) -> Value:
@@ -209,41 +209,41 @@ def _first_of_sorted(chain: Chain, value: Value) -> Value:
     )  # fmt: skip
 
 
-def _reducible(of: TensorType) -> bool:
-    return small(of) and not of.element.is_complex and (numbers(of) or of.element.is_boolean)
+def _is_reducible(of: TensorType) -> bool:
+    return is_small(of) and not of.element.is_complex and (is_number(of) or of.element.is_boolean)
 
 
 def _reducible_dimensions(of: TensorType) -> bool:
-    return _reducible(of) and of.rank > 0
+    return _is_reducible(of) and of.rank > 0
 
 
-def multiplied(of: TensorType) -> bool:
+def is_multiplied(of: TensorType) -> bool:
     """Return whether products and convolutions accept these numbers, and there are few."""
-    return numbers(of) and small(of) and (of.element.bits >= 8)
+    return is_number(of) and is_small(of) and (of.element.bits >= 8)
 
 
 def _multiplied_dimensions(of: TensorType) -> bool:
-    return multiplied(of) and of.rank > 0
+    return is_multiplied(of) and of.rank > 0
 
 
-def _sortable(of: TensorType) -> bool:
-    return shaped(of) and (ordered(of) or integers(of))
+def _is_sortable(of: TensorType) -> bool:
+    return is_shaped(of) and (is_ordered(of) or is_integer(of))
 
 
 PATTERNS = (
-    Pattern(_reduced_over_one, _reducible),
+    Pattern(_reduced_over_one, _is_reducible),
     Pattern(_reduced_twice, _reducible_dimensions),
-    Pattern(_sum_of_repeated, _reducible),
+    Pattern(_sum_of_repeated, _is_reducible),
     Pattern(_reduced_of_transposed, _reducible_dimensions),
     Pattern(_reduced_of_joined, _reducible_dimensions),
     Pattern(_reduced_of_padded, _reducible_dimensions),
-    Pattern(_sum_of_products_of_many_dimensions, multiplied),
-    Pattern(_product_of_two, multiplied),
+    Pattern(_sum_of_products_of_many_dimensions, is_multiplied),
+    Pattern(_product_of_two, is_multiplied),
     Pattern(_product_with_ones, _multiplied_dimensions),
-    Pattern(_product_of_products, multiplied),
-    Pattern(_product_of_joined, multiplied),
-    Pattern(_sorted_twice, _sortable),
-    Pattern(_sorted_positions, _sortable),
-    Pattern(_first_of_sorted, _sortable),
+    Pattern(_product_of_products, is_multiplied),
+    Pattern(_product_of_joined, is_multiplied),
+    Pattern(_sorted_twice, _is_sortable),
+    Pattern(_sorted_positions, _is_sortable),
+    Pattern(_first_of_sorted, _is_sortable),
 )
 """Patterns of folds, products and sorts that compilers rewrite."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from generators.case.choices import choose
 from generators.chains.chain import Chain, tensor
-from generators.chains.patterns.pattern import Pattern, real
+from generators.chains.patterns.pattern import Pattern, is_real
 from reference.ir.program import Value
 
 Derivative = Callable[[Chain, Value, Value, Value], Value]
@@ -123,4 +123,4 @@ def _gradient(chain: Chain, value: Value) -> Value:
     return factor
 
 
-PATTERNS = (Pattern(_gradient, real, weight=2),)
+PATTERNS = (Pattern(_gradient, is_real, weight=2),)

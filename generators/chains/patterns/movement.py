@@ -5,7 +5,7 @@ from __future__ import annotations
 from generators.case.choices import choose
 from generators.chains.chain import Chain, element, shape_of, size_of, tensor
 from generators.chains.fitting import fit_shape
-from generators.chains.patterns.pattern import Pattern, edges_of, numbers, shaped, small
+from generators.chains.patterns.pattern import Pattern, edges_of, is_number, is_shaped, is_small
 from generators.families.data_movement import permutation
 from reference.ir.program import TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
@@ -44,7 +44,7 @@ def _slice_value(
 def _reversed_twice(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     once = chain.op("reverse", value, dimensions=(axis,))
-    if numbers(tensor(value)) and chain.pick(3) == 2:
+    if is_number(tensor(value)) and chain.pick(3) == 2:
         once = chain.op("add", once, value)
     return chain.op("reverse", once, dimensions=(axis,))
 
@@ -169,7 +169,7 @@ def _broadcast_into(chain: Chain, value: Value) -> Value:
     first = chain.pick(2)
     wide = (2 + chain.pick(2), *shape) if first else (*shape, 2 + chain.pick(2))
     spread = chain.broadcast(value, wide, *range(first, len(shape) + first))
-    if not numbers(tensor(spread)):
+    if not is_number(tensor(spread)):
         return spread
     op = choose(chain.pick, ("add", "multiply", "subtract"))
     return chain.op(op, spread, chain.like(tensor(spread)))
@@ -213,14 +213,14 @@ def _cut_at_an_index(chain: Chain, value: Value) -> Value:
 def _put_where_it_was(chain: Chain, value: Value) -> Value:
     indices = _indices(chain, value, tensor(value).rank)
     part = chain.op("dynamic_slice", value, *indices, slice_sizes=_parts(chain, value))
-    if numbers(tensor(part)) and chain.pick(2):
+    if is_number(tensor(part)) and chain.pick(2):
         part = chain.op("add", part, chain.number(1, tensor(part)))
     return chain.op("dynamic_update_slice", value, part, *indices)
 
 
 def _moved_within(chain: Chain, value: Value) -> Value:
     """Write a part of an array over another part, in the same or another shape."""
-    if numbers(tensor(value)) and chain.pick(2):
+    if is_number(tensor(value)) and chain.pick(2):
         value = chain.op("add", value, chain.number(1, tensor(value)))
     rank, shape = tensor(value).rank, shape_of(value)
     sizes = _parts(chain, value)
@@ -270,7 +270,7 @@ def _read_narrower_and_back(chain: Chain, value: Value) -> Value:
 def _cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
     """Write a slice of an elementwise result whose other elements are unused."""
     other = chain.like(tensor(value))
-    op = "add" if numbers(tensor(value)) else "select"
+    op = "add" if is_number(tensor(value)) else "select"
     if op == "select":
         predicate = chain.like(TensorType(shape_of(value), ELEMENT_TYPES["i1"]))
         whole = chain.op("select", predicate, value, other)
@@ -285,42 +285,42 @@ def _square(chain: Chain, value: Value) -> Value:
     """Write the value as a square matrix, combined with its transpose."""
     matrix = fit_shape(chain, value, TensorType((3, 3), element(value)))
     turned = chain.op("transpose", matrix, permutation=(1, 0))
-    if not numbers(tensor(value)):
+    if not is_number(tensor(value)):
         return chain.op("concatenate", matrix, turned, dimension=0)
     return chain.op(choose(chain.pick, ("add", "subtract", "multiply")), matrix, turned)
 
 
 def _has_half_width(of: TensorType) -> bool:
     element = of.element
-    return small(of) and not element.is_complex and element.bits in (16, 32, 64)
+    return is_small(of) and not element.is_complex and element.bits in (16, 32, 64)
 
 
 def _padded_numbers(of: TensorType) -> bool:
-    return shaped(of) and numbers(of)
+    return is_shaped(of) and is_number(of)
 
 
 PATTERNS = (
-    Pattern(_reversed_twice, shaped),
-    Pattern(_transposed_twice, shaped),
-    Pattern(_reshaped_and_transposed, shaped),
-    Pattern(_flattened_and_back, shaped),
-    Pattern(_slice_of_pad, shaped),
-    Pattern(_pad_of_pad, shaped),
+    Pattern(_reversed_twice, is_shaped),
+    Pattern(_transposed_twice, is_shaped),
+    Pattern(_reshaped_and_transposed, is_shaped),
+    Pattern(_flattened_and_back, is_shaped),
+    Pattern(_slice_of_pad, is_shaped),
+    Pattern(_pad_of_pad, is_shaped),
     Pattern(_pad_then_use, _padded_numbers),
-    Pattern(_slice_of_concatenate, shaped),
-    Pattern(_concatenate_of_slices, shaped),
-    Pattern(_slice_of_slice, shaped),
-    Pattern(_slice_of_reverse, shaped),
-    Pattern(_repeated_and_cut, small),
-    Pattern(_broadcast_into, small),
-    Pattern(_broadcast_of_broadcast, small),
-    Pattern(_cut_at_an_index, shaped),
-    Pattern(_put_where_it_was, shaped),
-    Pattern(_moved_within, shaped),
-    Pattern(_put_twice, shaped),
-    Pattern(_chosen_by_position, shaped),
+    Pattern(_slice_of_concatenate, is_shaped),
+    Pattern(_concatenate_of_slices, is_shaped),
+    Pattern(_slice_of_slice, is_shaped),
+    Pattern(_slice_of_reverse, is_shaped),
+    Pattern(_repeated_and_cut, is_small),
+    Pattern(_broadcast_into, is_small),
+    Pattern(_broadcast_of_broadcast, is_small),
+    Pattern(_cut_at_an_index, is_shaped),
+    Pattern(_put_where_it_was, is_shaped),
+    Pattern(_moved_within, is_shaped),
+    Pattern(_put_twice, is_shaped),
+    Pattern(_chosen_by_position, is_shaped),
     Pattern(_read_narrower_and_back, _has_half_width),
-    Pattern(_cut_to_a_part_of_a_sum, shaped),
-    Pattern(_square, small),
+    Pattern(_cut_to_a_part_of_a_sum, is_shaped),
+    Pattern(_square, is_small),
 )
 """Patterns of data movement that compilers rewrite."""

@@ -34,72 +34,72 @@ class Pattern:
         return name_of(self.write)
 
 
-def anything(of: TensorType) -> bool:
+def is_any(of: TensorType) -> bool:
     """Accept any value."""
     del of
     return True
 
 
-def numbers(of: TensorType) -> bool:
+def is_number(of: TensorType) -> bool:
     """Accept numbers of types with zeros."""
     element = of.element
     has_zero = not element.is_float or element.float_format.has_zero
     return not element.is_boolean and has_zero
 
 
-def signed(of: TensorType) -> bool:
+def is_signed(of: TensorType) -> bool:
     """Accept numbers of types with negatives."""
     element = of.element
-    return numbers(of) and (
+    return is_number(of) and (
         element.is_complex
         or (element.is_float and element.float_format.signed)
         or (element.is_integer and element.is_signed)
     )
 
 
-def integers(of: TensorType) -> bool:
+def is_integer(of: TensorType) -> bool:
     """Accept integers."""
     return of.element.is_integer
 
 
-def floats(of: TensorType) -> bool:
+def is_float(of: TensorType) -> bool:
     """Accept floating-point numbers of types with zeros and negatives."""
-    return of.element.is_float and numbers(of) and of.element.float_format.signed
+    return of.element.is_float and is_number(of) and of.element.float_format.signed
 
 
-def continuous(of: TensorType) -> bool:
+def is_continuous(of: TensorType) -> bool:
     """Accept numbers that elementary functions take."""
     return of.element.is_complex or (of.element.is_float and of.element.bits >= 16)
 
 
-def real(of: TensorType) -> bool:
+def is_real(of: TensorType) -> bool:
     """Accept real numbers that elementary functions take."""
-    return continuous(of) and not of.element.is_complex
+    return is_continuous(of) and not of.element.is_complex
 
 
-def ordered(of: TensorType) -> bool:
+def is_ordered(of: TensorType) -> bool:
     """Accept ordered values."""
-    return not of.element.is_complex and not of.element.is_boolean and numbers(of)
+    return not of.element.is_complex and not of.element.is_boolean and is_number(of)
 
 
-def bits(of: TensorType) -> bool:
+def is_bits(of: TensorType) -> bool:
     """Accept integers and booleans."""
     return of.element.is_integer or of.element.is_boolean
 
 
-def complexes(of: TensorType) -> bool:
+def is_complex(of: TensorType) -> bool:
     """Accept complex numbers."""
     return of.element.is_complex
 
 
-def small(of: TensorType) -> bool:
+def is_small(of: TensorType) -> bool:
     """Accept values small enough to be enlarged several times."""
     return size_of(of) <= LARGEST // 8
 
 
-def shaped(of: TensorType) -> bool:
+def is_shaped(of: TensorType) -> bool:
     """Accept small values of at least one dimension."""
-    return of.rank > 0 and small(of)
+    return of.rank > 0 and is_small(of)
 
 
 def edges_of(of: ElementType) -> tuple[int, ...]:
@@ -107,6 +107,6 @@ def edges_of(of: ElementType) -> tuple[int, ...]:
     return (of.max_integer, of.max_integer // 2 + 1, of.max_integer // 2, of.min_integer)
 
 
-def both(first: Takes, second: Takes) -> Takes:
+def conjunction(first: Takes, second: Takes) -> Takes:
     """Accept values that both predicates accept."""
     return lambda of: first(of) and second(of)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from generators.case.choices import choose
 from generators.chains.chain import Chain, element, shape_of, size_of
 from generators.chains.fitting import fit_shape
-from generators.chains.patterns.folds import fold, multiplied
-from generators.chains.patterns.pattern import Pattern, numbers
+from generators.chains.patterns.folds import fold, is_multiplied
+from generators.chains.patterns.pattern import Pattern, is_number
 from generators.families.reduction import padding_of
 from reference.ir.program import Region, TensorType, Value
 
@@ -218,7 +218,7 @@ def _count(size: int, along: _Along) -> int:
 
 
 def _few(of: TensorType) -> bool:
-    return 0 < of.rank < 4 and size_of(of) <= 128 and (numbers(of) or of.element.is_boolean)
+    return 0 < of.rank < 4 and size_of(of) <= 128 and (is_number(of) or of.element.is_boolean)
 
 
 def _few_reducible(of: TensorType) -> bool:
@@ -229,7 +229,7 @@ PATTERNS = (
     Pattern(_windows, _few_reducible),
     Pattern(_windows, _few_reducible),
     Pattern(_windows_of_padded, _few_reducible),
-    Pattern(_convolved, multiplied),
-    Pattern(_convolved_padded, multiplied),
+    Pattern(_convolved, is_multiplied),
+    Pattern(_convolved_padded, is_multiplied),
 )
 """Patterns of windows that compilers rewrite."""

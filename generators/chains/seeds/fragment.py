@@ -35,12 +35,12 @@ MOST_WORK = 1 << 22
 """Largest product of an operation's result elements and window elements."""
 
 
-def plain(of: ValueType) -> bool:
+def is_plain(of: ValueType) -> bool:
     """Return whether a type may occur in a chain: a tensor of known sizes, not quantized."""
     return isinstance(of, TensorType) and of.is_static and isinstance(of.element_type, ElementType)
 
 
-def fits(fragment: Fragment) -> bool:
+def is_usable(fragment: Fragment) -> bool:
     """Return whether a fragment is valid, with ops that may be in a chain, and small values."""
     values = [*fragment.main.arguments]
     for operation in fragment.main.body.operations[:-1]:
@@ -48,7 +48,7 @@ def fits(fragment: Fragment) -> bool:
         if record is None or not (is_constant(operation) or can_be_in_chain(record)):
             return False
         values += operation.results
-    if not all(plain(value.type) and _size(value.type) <= MOST_ELEMENTS for value in values):
+    if not all(is_plain(value.type) and _size(value.type) <= MOST_ELEMENTS for value in values):
         return False
     if len(fragment.functions) != 1 or any(map(named_functions, fragment.walk())):
         return False  # joining a fragment to a program drops functions
@@ -83,7 +83,7 @@ def _is_laborious(operation: Operation) -> bool:
         for _, value in operation.attributes
         if isinstance(value, tuple) and all(type(size) is int and size > 0 for size in value)
     ]
-    sizes = [_size(value.type) for value in operation.results if plain(value.type)]
+    sizes = [_size(value.type) for value in operation.results if is_plain(value.type)]
     return max(windows, default=1) * max(sizes, default=0) > MOST_WORK
 
 

@@ -18,8 +18,8 @@ from generators.chains.links import can_be_in_chain
 from generators.chains.seeds.fragment import (
     MOST_ELEMENTS,
     Fragment,
-    fits,
     infer_types,
+    is_usable,
     replace_body,
 )
 from reference.ir.op import Op
@@ -284,5 +284,5 @@ def _valid(pick: Pick, fragment: Fragment) -> Iterator[Fragment]:
     for _ in range(_TRIES):
         changed = choose(pick, VARIATIONS)(pick, fragment)
         whole = None if changed is None else infer_types(changed)
-        if whole is not None and fits(whole):
+        if whole is not None and is_usable(whole):
             yield whole

@@ -43,24 +43,24 @@ def misses(op: str) -> Iterator[Miss]:
     if op in _OWN:
         yield from _OWN[op](op)
     elif OPS[op].quantized is QuantizedUse.COMPUTES:
-        yield from (_binary if op in BINARY else _unary)(op)
+        yield from (_binary if op in BINARY else _unary_misses)(op)
     elif op not in BINARY and OPS[op].inputs == ("I1",):
         yield "I1", program(op, {"operand": _GOOD}, (_GOOD,))
 
 
-def _unary(op: str, **given: int) -> Iterator[Miss]:
+def _unary_misses(op: str, **given: int) -> Iterator[Miss]:
     """Yield near misses of I1 (per axis), C1 (C2 of abs): the baseline types differ."""
     id_ = "C2" if op == "abs" else "C1"
 
-    def stated(operand: TensorType, result: TensorType) -> Program:
+    def write_program(operand: TensorType, result: TensorType) -> Program:
         return program(op, {"operand": operand}, (result,), (), **given)
 
-    yield "I1", stated(tensor(BY_ROW), tensor(BY_ROW))
+    yield "I1", write_program(tensor(BY_ROW), tensor(BY_ROW))
     for other in OTHERS:
-        yield id_, stated(_GOOD, tensor(other))
-    yield id_, stated(_GOOD, _PLAIN)
-    yield id_, stated(_PLAIN, _GOOD)
-    yield id_, stated(_GOOD, tensor(BY_COLUMN))
+        yield id_, write_program(_GOOD, tensor(other))
+    yield id_, write_program(_GOOD, _PLAIN)
+    yield id_, write_program(_PLAIN, _GOOD)
+    yield id_, write_program(_GOOD, tensor(BY_COLUMN))
 
 
 def _binary(op: str) -> Iterator[Miss]:
@@ -129,7 +129,7 @@ def _is_finite(op: str) -> Iterator[Miss]:
 
 
 def _reduce_precision(op: str) -> Iterator[Miss]:
-    yield from _unary(op, exponent_bits=4, mantissa_bits=3)
+    yield from _unary_misses(op, exponent_bits=4, mantissa_bits=3)
 
 
 def _bitcast_convert(op: str) -> Iterator[Miss]:

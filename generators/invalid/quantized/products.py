@@ -34,7 +34,7 @@ Typed = tuple[str, Element, Element, Element]
 """An id, and the element types of lhs, rhs and result that violate it."""
 
 
-def quantized(
+def quantized_type(
     storage: str = "si8",
     expressed: ElementType = F32,
     *,
@@ -50,23 +50,23 @@ def quantized(
     )  # fmt: skip
 
 
-def mistyped(ids: Ids, axes: Axes) -> Iterator[Typed]:
+def mistyped_operands(ids: Ids, axes: Axes) -> Iterator[Typed]:
     """Yield types of lhs, rhs and result, a single one of which violates a constraint."""
-    of, other = quantized(), quantized(point=3)
-    yield "I1", quantized(axis=axes.lhs), of, of
+    of, other = quantized_type(), quantized_type(point=3)
+    yield "I1", quantized_type(axis=axes.lhs), of, of
     # hybrid: only rhs is quantized
     yield ids.roles, of, F32, of
     yield ids.roles, other, of, F32
     yield ids.roles, F32, of, of
     yield ids.roles, F32, F32, of
     yield ids.roles, of, F32, F32
-    yield ids.storage, quantized("si16"), of, of
-    yield ids.storage, of, quantized("si4"), of
-    yield ids.storage, quantized("ui8"), of, quantized("ui8")
-    yield ids.expressed, quantized(expressed=F64), of, of
-    yield ids.expressed, of, quantized(expressed=F64), of
-    yield ids.expressed, of, of, quantized(expressed=F16)
-    yield ids.granularity, of, of, quantized(axis=axes.result)
+    yield ids.storage, quantized_type("si16"), of, of
+    yield ids.storage, of, quantized_type("si4"), of
+    yield ids.storage, quantized_type("ui8"), of, quantized_type("ui8")
+    yield ids.expressed, quantized_type(expressed=F64), of, of
+    yield ids.expressed, of, quantized_type(expressed=F64), of
+    yield ids.expressed, of, of, quantized_type(expressed=F16)
+    yield ids.granularity, of, of, quantized_type(axis=axes.result)
     yield ids.hybrid, F64, of, F64
-    yield ids.hybrid, F32, quantized(expressed=F16), F32
+    yield ids.hybrid, F32, quantized_type(expressed=F16), F32
     yield ids.hybrid, F32, of, F64

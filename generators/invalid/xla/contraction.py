@@ -51,7 +51,7 @@ def _dot_general(op: str) -> Iterator[Miss]:
 _RAGGED: dict[str, Any] = {"lhs_ragged_dimensions": (0,), "rhs_group_dimensions": (0,)}
 
 
-def _ragged(
+def _ragged_program(
     op: str, lhs: Sizes, rhs: Sizes, result: Sizes, dot: DotDimensionNumbers, *,
     groups: Sizes = (3,), of: ElementType = _SI32, **given: Sizes,
 ) -> Program:  # fmt: skip
@@ -66,18 +66,21 @@ def _ragged_dot(op: str) -> Iterator[Miss]:
     plain = (5, 2), (3, 2, 4), (5, 4)
     dot, batched = DotDimensionNumbers((1,), (1,)), DotDimensionNumbers((2,), (2,), (0,), (1,))
     for ragged in ((), (0, 1), (2,), (-1,)):
-        yield "P1", _ragged(op, *plain, dot, lhs_ragged_dimensions=ragged)
-    yield "P2", _ragged(op, (5, 3), *plain[1:], dot)
-    yield "P2", _ragged(op, *plain, DotDimensionNumbers((1,), (3,)))
+        yield "P1", _ragged_program(op, *plain, dot, lhs_ragged_dimensions=ragged)
+    yield "P2", _ragged_program(op, (5, 3), *plain[1:], dot)
+    yield "P2", _ragged_program(op, *plain, DotDimensionNumbers((1,), (3,)))
     of_batches = (7, 5, 2), (3, 6, 2, 4), (7, 5, 4)
-    yield "P3", _ragged(op, *of_batches, batched, lhs_ragged_dimensions=(1,))
-    yield "P4", _ragged(op, *plain, dot, rhs_group_dimensions=())
-    yield "P4", _ragged(op, *plain, dot, rhs_group_dimensions=(1,))
-    yield "P4", _ragged(op, (5, 3), (5, 3, 4), (3, 3, 3, 4), DotDimensionNumbers((0,), (0,)))
-    yield "P5", _ragged(op, *plain, dot, groups=(4,))
-    yield "P6", _ragged(op, *plain, dot, groups=())
-    yield "P6", _ragged(op, *plain, dot, groups=(5, 3))
-    yield "P6", _ragged(op, *plain, dot, of=_F32)
+    yield "P3", _ragged_program(op, *of_batches, batched, lhs_ragged_dimensions=(1,))
+    yield "P4", _ragged_program(op, *plain, dot, rhs_group_dimensions=())
+    yield "P4", _ragged_program(op, *plain, dot, rhs_group_dimensions=(1,))
+    yield (
+        "P4",
+        _ragged_program(op, (5, 3), (5, 3, 4), (3, 3, 3, 4), DotDimensionNumbers((0,), (0,))),
+    )
+    yield "P5", _ragged_program(op, *plain, dot, groups=(4,))
+    yield "P6", _ragged_program(op, *plain, dot, groups=())
+    yield "P6", _ragged_program(op, *plain, dot, groups=(5, 3))
+    yield "P6", _ragged_program(op, *plain, dot, of=_F32)
 
 
 def _conv(op: str) -> Iterator[Miss]:

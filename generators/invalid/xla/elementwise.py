@@ -18,19 +18,19 @@ def _two(op: str) -> Iterator[Miss]:
     other = next(one for one in (*types, *ALL) if one != of)
     whole, row, column = tensor(of, 2, 3), tensor(of, 3), tensor(of, 2)
 
-    def made(lhs: TensorType, rhs: TensorType, **given: Any) -> Program:
+    def write_program(lhs: TensorType, rhs: TensorType, **given: Any) -> Program:
         fits = OPS[op].infer(whole, whole)
         return program(op, {"lhs": lhs, "rhs": rhs}, (fits,), **given)
 
     for lhs, rhs in ((whole, tensor(other, 2, 3)), (tensor(other), whole)):
-        yield "P1", made(lhs, rhs)
+        yield "P1", write_program(lhs, rhs)
     for lhs, rhs in ((whole, tensor(of, 2, 4)), (whole, row), (row, whole)):
-        yield "P2", made(lhs, rhs)
-    yield "P2", made(whole, row, broadcast_dimensions=(0,))
-    yield "P3", made(whole, row, broadcast_dimensions=(2,))
-    yield "P3", made(whole, row, broadcast_dimensions=(0, 1))
-    yield "P3", made(column, whole, broadcast_dimensions=(-2,))
-    yield "P3", made(whole, tensor(of, 3, 2), broadcast_dimensions=(1, 0))
+        yield "P2", write_program(lhs, rhs)
+    yield "P2", write_program(whole, row, broadcast_dimensions=(0,))
+    yield "P3", write_program(whole, row, broadcast_dimensions=(2,))
+    yield "P3", write_program(whole, row, broadcast_dimensions=(0, 1))
+    yield "P3", write_program(column, whole, broadcast_dimensions=(-2,))
+    yield "P3", write_program(whole, tensor(of, 3, 2), broadcast_dimensions=(1, 0))
 
 
 NEAR_MISSES: dict[str, Misses] = {

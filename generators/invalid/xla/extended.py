@@ -19,7 +19,7 @@ def _top_k(op: str) -> Iterator[Miss]:
         yield id_, program(op, {"operand": tensor(_F32, *shape)}, results, k=k, largest=True)
 
 
-def _running(x: TensorType, carried: TensorType) -> Region:
+def _running_region(x: TensorType, carried: TensorType) -> Region:
     values = Value("x", x), Value("c", carried), Value("d", carried)
     add = Operation("add", (values[1], values[1]), (values[2],))
     return Region(values[:2], (add, Operation("return", (values[0], values[2]))))
@@ -29,9 +29,9 @@ def _scan(op: str) -> Iterator[Miss]:
     scalar, whole = tensor(_F32), tensor(_F32, 3)
     given: dict[str, Any] = {"scan_dimension": 0, "num_carries": 1}
     types, results = {"x": whole, "init": scalar}, (whole, scalar)
-    body = _running(scalar, scalar)
+    body = _running_region(scalar, scalar)
     yield "P1", program(op, types, results, (body,), **given | {"scan_dimension": 1})
-    yield "P2", program(op, types, results, (_running(whole, scalar),), **given)
+    yield "P2", program(op, types, results, (_running_region(whole, scalar),), **given)
     other = Value("c", tensor(_F32, 1))
     wrong = Region((body.arguments[0], other), (Operation("return", (body.arguments[0],) * 2),))
     types = {"x": whole, "init": tensor(_F32, 1)}

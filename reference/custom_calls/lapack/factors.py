@@ -15,7 +15,7 @@ from reference.custom_calls.lapack.calls import RoutineCall, letter
 from reference.custom_calls.lapack.reflectors import to_working_type
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops.linear_algebra import adjoint, factor, round_numbers, triangular_solve
 
 
@@ -27,7 +27,7 @@ def potrf(call: RoutineCall) -> tuple[Array, ...]:
     """
     a = call.inputs[0]
     lower = letter(call.options.get("uplo", "L")) == "L"
-    found = factor(wide(a) if lower else adjoint(wide(a)))
+    found = factor(to_wide_type(a) if lower else adjoint(to_wide_type(a)))
     diagonal = np.real(np.diagonal(found, axis1=-2, axis2=-1))
     bad = ~(np.isfinite(diagonal) & (diagonal > 0))
     failed = _first_index(bad)
@@ -126,7 +126,7 @@ def gtsv(call: RoutineCall) -> tuple[Array, ...]:
     returned diagonals are factors of the matrix: the second superdiagonal, the diagonal and the
     superdiagonal of U.
     """
-    lower, main, upper, b = (wide(one).copy() for one in call.inputs[:4])
+    lower, main, upper, b = (to_wide_type(one).copy() for one in call.inputs[:4])
     size = main.shape[-1]
     second = np.zeros_like(main)
     for i in range(size - 1):

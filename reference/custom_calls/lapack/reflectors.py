@@ -17,7 +17,7 @@ from reference.custom_calls.lapack.calls import RoutineCall, hermitian, letter, 
 from reference.ir.errors import EvaluationError
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops.linear_algebra import adjoint, round_numbers
 
 EXTENDED_PRECISION_LIMIT = 1 << 11
@@ -28,7 +28,7 @@ as a backend, whose errors are permitted anyway."""
 def to_working_type(array: Array, like: Array | None = None) -> Array:
     """Return the elements in the type of the computation, which depends on the size of `like`."""
     if (array if like is None else like).size < EXTENDED_PRECISION_LIMIT:
-        return wide(array)
+        return to_wide_type(array)
     return array.astype(np.complex128 if element_type_of(array).is_complex else np.float64)
 
 

@@ -291,7 +291,7 @@ def evaluate_complex(name: str, operands: tuple[Array, ...]) -> Array:
     to = element_type_of(operands[0]).part
     with np.errstate(all="ignore"):
         parts = _parts(operands)
-        special = _special(name, parts)
+        special = _mask_of_special(name, parts)
         result = np.empty((parts[0].size, 2), to.storage)
         if special.any():
             found = SPECIALS[name](*(part[special] for part in parts))
@@ -304,7 +304,7 @@ def evaluate_complex(name: str, operands: tuple[Array, ...]) -> Array:
     return result.view(operands[0].dtype).reshape(operands[0].shape)
 
 
-def _special(name: str, parts: list[Array]) -> Array:
+def _mask_of_special(name: str, parts: list[Array]) -> Array:
     """Return a mask of operands that are not finite, or at a pole or branch point."""
     special = ~np.isfinite(parts[0])
     for part in parts[1:]:

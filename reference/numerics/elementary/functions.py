@@ -47,8 +47,8 @@ __all__ = [
     "evaluate_real",
     "multiply",
     "settle",
-    "wide",
     "wide_complex",
+    "wide_values",
 ]
 
 
@@ -216,7 +216,7 @@ atan2, exponential, log, log_plus_one, power, sqrt = (
 )
 
 
-def wide(name: str, *operands: Array) -> Array:
+def wide_values(name: str, *operands: Array) -> Array:
     """Return values before rounding, as longdouble; for complex operands see `wide_complex`.
 
     For f64 operands at least 60 bits are correct if longdouble is wider than float64, else 53; for

@@ -58,7 +58,7 @@ def selected_index(operand: Array, select: Body, windows: Windows, tree: Tree) -
     is all padding selects `NOWHERE` (unspecified, stablehlo#731).
     """
 
-    def chosen(left: Array, left_index: Array, right: Array, right_index: Array) -> Any:
+    def choose_index(left: Array, left_index: Array, right: Array, right_index: Array) -> Any:
         (first,) = select.lanes(left, right)
         first = np.where(right_index == NOWHERE, True, first & (left_index != NOWHERE))
         return np.where(first, left, right), np.where(first, left_index, right_index)
@@ -67,7 +67,7 @@ def selected_index(operand: Array, select: Body, windows: Windows, tree: Tree) -
     index = np.arange(operand.size).reshape(operand.shape)
     paddings = (np.zeros((), operand.dtype), np.asarray(NOWHERE))
     for where, rows in windows.groups((operand, index), paddings):
-        result[where] = tree(chosen, rows)[1]
+        result[where] = tree(choose_index, rows)[1]
     return result.reshape(windows.shape)
 
 

@@ -236,14 +236,14 @@ def renamed_op(name: str, twin: str, *, renames: dict[str, str] | None = None, *
         values = building.ops(twin, *flat, results=stated, regions=regions, **theirs)
         return values if of.several else values[0]
 
-    def ours(names: tuple[str, ...]) -> tuple[str, ...]:
+    def own_names(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(
             "*" * n.startswith("*") + forth.get(n.removeprefix("*"), n.removeprefix("*"))
             for n in names
         )
 
     given: dict[str, Any] = {
-        "operands": of.operands, "attributes": ours(of.attributes), "regions": ours(of.regions),
-        "optional": ours(of.optional),
+        "operands": of.operands, "attributes": own_names(of.attributes),
+        "regions": own_names(of.regions), "optional": own_names(of.optional),
     }  # fmt: skip
     return lowered_op(name, twin, lower, renames=renames, **given | facts)

@@ -165,7 +165,9 @@ def _read(operation: Operation, op: str, program: Program) -> Operation | None:
         return None
     try:
         made = _restore_op(operation, op)
-        return made if _canonical(decomposition(made, "")) == _canonical(function) else None
+        return (
+            made if _canonical_form(decomposition(made, "")) == _canonical_form(function) else None
+        )
     except (ConstraintViolation, AssertionError, KeyError, TypeError, ValueError):
         return None  # not even the operands and attributes of the op
 
@@ -192,16 +194,16 @@ def _restore_op(operation: Operation, op: str) -> Operation:
     return Operation(op, operands, operation.results, attributes(**given))
 
 
-def _canonical(function: Function) -> tuple[Region, tuple[ValueType, ...]]:
+def _canonical_form(function: Function) -> tuple[Region, tuple[ValueType, ...]]:
     """Return a function without its name, and with values named by their index."""
     values = [*function.arguments, *(v for one in function.body.operations for v in one.results)]
     numbered = {value.name: Value(str(n), value.type) for n, value in enumerate(values)}
 
-    def renamed(some: tuple[Value, ...]) -> tuple[Value, ...]:
+    def rename_values(some: tuple[Value, ...]) -> tuple[Value, ...]:
         return tuple(numbered[value.name] for value in some)
 
     operations = tuple(
-        replace(one, operands=renamed(one.operands), results=renamed(one.results))
+        replace(one, operands=rename_values(one.operands), results=rename_values(one.results))
         for one in function.body.operations
     )
-    return Region(renamed(function.arguments), operations), function.result_types
+    return Region(rename_values(function.arguments), operations), function.result_types

@@ -116,7 +116,9 @@ def _states(result: TensorType, **given: Any) -> CompositeAttributes:
     return ()
 
 
-def _reads(_: tuple[TensorType, ...], result: TensorType, __: dict[str, Any]) -> dict[str, Any]:
+def _read_attributes(
+    _: tuple[TensorType, ...], result: TensorType, __: dict[str, Any]
+) -> dict[str, Any]:
     return {"shape": shape_of(result)}
 
 
@@ -140,7 +142,7 @@ OPS: tuple[Op, ...] = (
         structure=Structure.COMPUTES, lifts=False, needs_result=False,
         composite=Composite(
             name="xla.rng_bernoulli", order=(0,), decompose=_decompose_bernoulli, states=_states,
-            reads=_reads,
+            reads=_read_attributes,
         ),
     ),
     _random(

@@ -200,7 +200,7 @@ def _states(result: TensorType, **given: Any) -> CompositeAttributes:
     )  # fmt: skip
 
 
-def _reads(
+def _read_attributes(
     operands: tuple[TensorType, ...], result: TensorType, said: dict[str, Any]
 ) -> dict[str, Any]:
     contracting, batch = said["dimension_numbers"]
@@ -221,7 +221,7 @@ OPS: tuple[Op, ...] = (
         structure=Structure.COMPUTES, lifts=False, needs_result=False,
         composite=Composite(
             name="xla.scaled_dot", order=(0, 2, 1, 3), decompose=_decompose_scaled_dot,
-            states=_states, reads=_reads,
+            states=_states, reads=_read_attributes,
         ),
     ),
 )  # fmt: skip

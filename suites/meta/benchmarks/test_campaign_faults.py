@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.campaign_faults.backends import with_code, with_rewriting
 from benchmarks.campaign_faults.hunting import hunt_fault
-from benchmarks.campaign_faults.rewritings import REWRITINGS, Rewriting, rewritten
+from benchmarks.campaign_faults.rewritings import REWRITINGS, Rewriting, rewrite_program
 from benchmarks.campaign_faults.seeding import family_of, in_turn
 from conformance.catalog import CATALOG
 from conformance.stablehlo.parse import parse_module
@@ -24,7 +24,7 @@ func.func @main(%x: tensor<8xf32>) -> tensor<2xf32> {
 
 def test_a_wrong_rewriting_changes_what_a_program_computes() -> None:
     program, x = parse_module(SLICED), np.arange(8, dtype=np.float32)
-    other = rewritten(program, REWRITINGS["slice_of_slice"])
+    other = rewrite_program(program, REWRITINGS["slice_of_slice"])
     (right,), (wrong,) = evaluate(program, (x,)), evaluate(other, (x,))
     assert right.tolist() == [3, 7]
     assert wrong.tolist() == [2, 4]

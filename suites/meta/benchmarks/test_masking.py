@@ -19,7 +19,7 @@ from benchmarks.masking.measuring import (
     End,
     MaskingCounts,
     Settings,
-    corrupted,
+    corrupt_results,
     measure_endings,
     measure_results,
 )
@@ -45,7 +45,7 @@ HIDES_ENDINGS = 'verdicts = ["crashed", "rejected"]\nwords = ["*"]\n'
 HIDES_VALUES = HIDES_ALL + 'verdicts = ["divergent", "inaccurate"]\n'
 
 
-def measured(ops: Sequence[str], types: Sequence[str], settings: Settings) -> MaskingCounts:
+def measure_cells(ops: Sequence[str], types: Sequence[str], settings: Settings) -> MaskingCounts:
     """Measure two cases of each cell on the reference."""
     found = MaskingCounts()
     for cell in chosen_cells(ops, types, "reference", None, 0):
@@ -55,7 +55,7 @@ def measured(ops: Sequence[str], types: Sequence[str], settings: Settings) -> Ma
     return found
 
 
-def prepared(op: str, element_type: str) -> Item:
+def first_item(op: str, element_type: str) -> Item:
     """Evaluate the first case of a cell."""
     (cell,) = chosen_cells([op], [element_type], "reference", None, 0)
     (task,) = tasks_of(cell, "smoke", 0, 1)
@@ -66,7 +66,7 @@ def prepared(op: str, element_type: str) -> Item:
 
 @pytest.mark.slow
 def test_shipped_cpu_entries_hide_few_wrong_results_and_no_other_ending() -> None:
-    found = measured(SAMPLE, ["f32", "bf16", "si32"], Settings(expectations="cpu"))
+    found = measure_cells(SAMPLE, ["f32", "bf16", "si32"], Settings(expectations="cpu"))
     results = [one for one in found.outcomes if one.change in CHANGES]
     share = report.known_share(results)
     assert share.of > 200
@@ -92,7 +92,7 @@ def test_every_corruption_of_the_results_of_an_op_is_judged() -> None:
 def test_failures_hidden_by_unpredicting_entry_are_counted(tmp_path: Path) -> None:
     file = tmp_path / "known.toml"
     file.write_text(HIDES_VALUES.format(op="reshape"))
-    found = measured(["reshape", "reverse"], ["si32"], Settings(expectations=str(file)))
+    found = measure_cells(["reshape", "reverse"], ["si32"], Settings(expectations=str(file)))
     ends = {(one.op, one.change in CHANGES): set[End]() for one in found.outcomes}
     for one in found.outcomes:
         ends[one.op, one.change in CHANGES].add(one.end)
@@ -122,7 +122,7 @@ def test_endings_with_any_words_are_known_to_an_entry_that_takes_any(tmp_path: P
     file = tmp_path / "known.toml"
     file.write_text(HIDES_ALL.format(op="reshape") + HIDES_ENDINGS)
     settings = Settings((*ENDINGS,), expectations=str(file))
-    ends = {(one.op, one.end) for one in measured(["re[sv]*e"], ["si32"], settings).outcomes}
+    ends = {(one.op, one.end) for one in measure_cells(["re[sv]*e"], ["si32"], settings).outcomes}
     assert ends == {("reshape", End.KNOWN), ("reverse", End.NEW)}
 
 
@@ -193,15 +193,15 @@ def test_elements_that_only_a_result_of_a_wrong_shape_has_fit_no_other() -> None
 
 
 def test_positions_depend_only_on_the_seed_and_the_case() -> None:
-    one = prepared("add", "f32")
+    one = first_item("add", "f32")
     results = [[*arrays] for arrays in one.expected]
 
-    def chosen(seed: int) -> list[tuple[int, int, bytes]]:
-        found = [corrupted(change, results, one, seed) for change in CHANGES]
+    def drawn_positions(seed: int) -> list[tuple[int, int, bytes]]:
+        found = [corrupt_results(change, results, one, seed) for change in CHANGES]
         return [(c.turn, c.number, c.positions.tobytes()) for c in found if c is not None]
 
-    assert chosen(1) == chosen(1)
-    assert chosen(1) != chosen(2)
+    assert drawn_positions(1) == drawn_positions(1)
+    assert drawn_positions(1) != drawn_positions(2)
 
 
 def test_most_corruptions_are_beside_elements_that_differ_already() -> None:

@@ -18,7 +18,7 @@ from benchmarks.seeded_rewritings.messages import Message
 from benchmarks.seeded_rewritings.sites import sites_in
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
-from suites.meta.conformance.hlo.modules import PAIRS, plain_of, stored
+from suites.meta.conformance.hlo.modules import PAIRS, plain_of, stored_proto
 from suites.meta.conformance.hlo.modules import PROGRAMS as COMPILED
 
 WITHIN_ROUNDING = "constant off by a bit"
@@ -30,7 +30,7 @@ PLACES = 2
 BY_HAND = ("sort_kept_stable_by_an_index", "cublaslt_bias_relu", "cublas_triangular_solve")
 
 
-def seeded(optimised: OptimisedProgram) -> list[SeededModule]:
+def judged_slips(optimised: OptimisedProgram) -> list[SeededModule]:
     """Return the slips in a module, each judged; none that changes a result passes."""
     found = list(seed_slips(optimised, draw_inputs(optimised.program, 2), most=PLACES))
     permitted = [one for one in found if one.ending is Ending.PERMITTED]
@@ -40,7 +40,7 @@ def seeded(optimised: OptimisedProgram) -> list[SeededModule]:
 
 @pytest.mark.slow
 def test_slips_in_modules_of_the_cpu_are_flagged() -> None:
-    found = [one for path in PROGRAMS for one in seeded(optimise("cpu-compile", path))]
+    found = [one for path in PROGRAMS for one in judged_slips(optimise("cpu-compile", path))]
     flagged = Counter(one.slip for one in found if one.ending is Ending.FLAGGED)
     assert len(flagged) >= 30
     assert sum(flagged.values()) >= 80
@@ -54,8 +54,8 @@ def test_slips_in_modules_of_the_cpu_are_flagged() -> None:
 def test_slips_in_modules_of_gpu_and_tpu_are_flagged(compiler: str, hardware: Hardware) -> None:
     chosen = [path for path in COMPILED if path.stem in ("matmul_bias_relu", "scatter_of_rows")]
     for path in chosen:
-        program, module = parse_module(path.read_text()), stored(f"{path.stem}.{compiler}")
-        found = seeded(OptimisedProgram(path.stem, program, module, hardware))
+        program, module = parse_module(path.read_text()), stored_proto(f"{path.stem}.{compiler}")
+        found = judged_slips(OptimisedProgram(path.stem, program, module, hardware))
         assert any(one.ending is Ending.FLAGGED for one in found)
 
 
@@ -64,9 +64,9 @@ def test_slips_in_calls_of_libraries_are_flagged() -> None:
         one
         for path in PAIRS
         if path.stem in BY_HAND
-        for one in seeded(
+        for one in judged_slips(
             OptimisedProgram(
-                path.stem, parse_module(plain_of(path)), stored(path.stem), Hardware.GPU
+                path.stem, parse_module(plain_of(path)), stored_proto(path.stem), Hardware.GPU
             )
         )
     ]
@@ -75,7 +75,7 @@ def test_slips_in_calls_of_libraries_are_flagged() -> None:
 
 
 def test_module_is_serialised_unchanged() -> None:
-    module = stored("loop_over_a_tuple")
+    module = stored_proto("loop_over_a_tuple")
     assert Message.parse(module).serialise() == module
     assert len(list(sites_in(module))) == 16
 

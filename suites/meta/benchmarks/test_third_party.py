@@ -22,7 +22,7 @@ def _product() -> Made:
     )
 
 
-def _missing() -> Made:
+def _miss_library() -> Made:
     raise ImportError("no such library")
 
 
@@ -46,7 +46,7 @@ def test_a_program_is_exported_with_the_arguments_it_takes(tmp_path: Path) -> No
 def test_missing_library_is_reported_and_skipped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    recipes = [Recipe("absent", ("absent-lib",), _missing), Recipe("product", (), _product)]
+    recipes = [Recipe("absent", ("absent-lib",), _miss_library), Recipe("product", (), _product)]
     assert export_all(recipes, tmp_path) == 1
     said = capsys.readouterr().out
     assert "skipped: pip install absent-lib (no such library)" in said

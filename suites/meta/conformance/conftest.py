@@ -16,12 +16,12 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITLAB_CI"):  # these may run in CI
         monkeypatch.delenv(name, raising=False)
 
-    def called(*arguments: object) -> tuple[int, str, str]:
+    def run_command(*arguments: object) -> tuple[int, str, str]:
         given = [str(argument) for argument in arguments]
         code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, *capsys.readouterr()
 
-    return called
+    return run_command
 
 
 @pytest.fixture(scope="module")

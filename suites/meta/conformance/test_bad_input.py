@@ -129,13 +129,13 @@ def test_reports_that_cannot_be_written_are_one_line(call, tmp_path: Path) -> No
 def test_an_internal_error_is_one_line(monkeypatch, capsys) -> None:
     monkeypatch.delenv("HLO_CONFORMANCE_DEBUG", raising=False)
 
-    def broken() -> int:
+    def divide_by_zero() -> int:
         raise ZeroDivisionError("a defect\nof ours")
 
-    assert exit_code_of(broken) == 1
+    assert exit_code_of(divide_by_zero) == 1
     errors = capsys.readouterr().err
     assert "internal error, ZeroDivisionError: a defect of ours" in errors
     assert errors.count("\n") == 1
     monkeypatch.setenv("HLO_CONFORMANCE_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
-        exit_code_of(broken)
+        exit_code_of(divide_by_zero)

@@ -133,7 +133,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-def saved(tmp_path: Path, text: str) -> list[Path]:
+def saved_folders(tmp_path: Path, text: str) -> list[Path]:
     """Return the folders that `check --save` writes for a program."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
@@ -141,7 +141,7 @@ def saved(tmp_path: Path, text: str) -> list[Path]:
     return sorted((tmp_path / "saved").iterdir())
 
 
-def minimised(tmp_path: Path, text: str) -> list[Path]:
+def reduced_folders(tmp_path: Path, text: str) -> list[Path]:
     """Return the folder that `reduce` writes for a program."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
@@ -150,7 +150,7 @@ def minimised(tmp_path: Path, text: str) -> list[Path]:
     return [bundle.write(tmp_path / "reduced", minimise_failure(TRIAL, failure, 20.0), {}, "")]
 
 
-def lost(tmp_path: Path, text: str) -> list[Path]:
+def crash_folders(tmp_path: Path, text: str) -> list[Path]:
     """Return the folder of a finding whose program crashes, as this process writes it."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
@@ -188,7 +188,11 @@ def replay(folder: Path) -> None:
 
 
 READERS = {"check": check, "reduce": reduce, "replay": replay}
-WRITERS = {"check --save": saved, "reduce": minimised, "a lost process": lost}
+WRITERS = {
+    "check --save": saved_folders,
+    "reduce": reduced_folders,
+    "a lost process": crash_folders,
+}
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -245,7 +249,7 @@ def test_the_snippet_of_describe_writes_inputs_that_are_read(program: str, tmp_p
 def test_command_suggested_by_check_minimises_the_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder,) = saved(tmp_path, NUMBERED)
+    (folder,) = saved_folders(tmp_path, NUMBERED)
     given = ["check", str(folder / "program.mlir"), "--inputs", str(folder / "inputs.npz")]
     code = exit_code_of(lambda: app([*given, "--backend", WRONG], standalone_mode=False))
     said = capsys.readouterr().err.rpartition("to minimise the failure: ")[2]

@@ -21,7 +21,7 @@ from conformance.limits import LIMITS, Limits
 from conformance.results.versions import build
 
 
-def completed(*words: str) -> list[str]:
+def completions_of(*words: str) -> list[str]:
     """Return the words that bash offers for the last of these words."""
     line = ("hlo-conformance", *words)
     asked = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(words))}
@@ -47,7 +47,7 @@ def completed(*words: str) -> list[str]:
     ],
 )
 def test_a_shell_completes_what_options_take(words: tuple[str, ...], offered: list[str]) -> None:
-    assert completed(*words) == offered
+    assert completions_of(*words) == offered
 
 
 def test_values_in_help_exist() -> None:

@@ -20,7 +20,7 @@ from conformance.verdict import Verdict
 
 def test_phases_are_noted_as_they_begin_and_end(tmp_path: Path) -> None:
     @phase("inputs", 1, of=3)
-    def judged() -> None:
+    def judge_in_phase() -> None:
         with phase("compilation"):
             pass
         with pytest.raises(KeyError), phase("evaluation"):
@@ -29,10 +29,10 @@ def test_phases_are_noted_as_they_begin_and_end(tmp_path: Path) -> None:
 
     seen: list[Phase] = []
     path = tmp_path / "notes"
-    judged()
+    judge_in_phase()
     assert not seen
     with note_phases(path):
-        judged()
+        judge_in_phase()
     names = [(one.name, one.number, one.of, one.ended is None) for one in seen]
     assert names == [
         ("inputs", 1, 3, True), ("compilation", 0, 0, False), ("evaluation", 0, 0, False)
@@ -84,14 +84,14 @@ def test_timeout_message_names_slow_step_and_needed_limit(
     assert describe_timeout(phases, 100.0) == expected
 
 
-def _endless() -> None:
+def _sleep_in_phase() -> None:
     with phase("inputs", 2, 3), phase("compilation"):
         time.sleep(600)
 
 
 def test_timed_out_worker_has_reported_its_step() -> None:
     with LocalExecutor(1, limits=Limits(memory_limit=0)) as executor:
-        lost = executor.one(Call("endless", _endless, (), 0.5))
+        lost = executor.one(Call("endless", _sleep_in_phase, (), 0.5))
     assert isinstance(lost, WorkerTimeout)
     verdict, kind, message = crash_verdict(lost)
     assert (verdict, kind) == (Verdict.TIMED_OUT, "no answer")
@@ -129,19 +129,19 @@ def _finalize() -> None:
 
 
 def _collect() -> None:
-    def slowly(*_: object) -> None:
+    def collect_slowly(*_: object) -> None:
         time.sleep(0.2)
 
-    gc.callbacks.append(slowly)
+    gc.callbacks.append(collect_slowly)
     gc.collect()
-    gc.callbacks.remove(slowly)
+    gc.callbacks.remove(collect_slowly)
 
 
 @pytest.mark.parametrize("drop", [_finalize, _collect])
 def test_a_limit_that_is_over_where_python_drops_errors_is_not_lost(
     drop: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def computed() -> None:
+    def compute_past_limit() -> None:
         drop()
         while time.monotonic() < last:
             pass
@@ -150,5 +150,5 @@ def test_a_limit_that_is_over_where_python_drops_errors_is_not_lost(
     monkeypatch.setattr(sys, "unraisablehook", lost.append)
     last = time.monotonic() + 60
     with pytest.raises(TooSlow), limit_wall_time(0.05):
-        computed()
+        compute_past_limit()
     assert not lost

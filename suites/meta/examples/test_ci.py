@@ -46,10 +46,10 @@ def test_the_command_line_takes_every_command(name: str) -> None:
     ours = [one for one in WORKFLOWS[name]() if one.command.startswith(f"{NAME} ")]
     assert {one.job for one in ours} == {"part", "report", "night"}
     for step in ours:
-        parse(_expanded(step))
+        parse(_expand_command(step))
 
 
-def _expanded(step: Step) -> str:
+def _expand_command(step: Step) -> str:
     """Return a command as a shell parses it, without the commands after it."""
     command = step.command.replace('"$(date +%Y%m%d)"', "20260101")
     for name, value in step.variables.items():

@@ -29,10 +29,10 @@ from suites.meta.support.drawn_cases import (
     F16,
     F32,
     F64,
+    attributes_of,
     constants_of,
     elements,
-    filled,
-    given,
+    fill_values,
     operation_of,
 )
 
@@ -210,7 +210,7 @@ def test_bitcasts_reach_every_result_type() -> None:
 @pytest.mark.parametrize("name", ["f32", "complex<f64>", "si8", "ui8", "i1"])
 def test_comparisons_reach_every_direction_and_type(name: str) -> None:
     of = ELEMENT_TYPES[name]
-    found = {given(one) for one in cases("compare", of, seed=1, count=200)}
+    found = {attributes_of(one) for one in cases("compare", of, seed=1, count=200)}
     assert found == {tuple(sorted(given.items())) for given in compare_attributes(of)}
     types = {dict(given).get("compare_type") for given in found}
     assert None in types
@@ -225,7 +225,7 @@ def test_precisions_reach_the_edges() -> None:
         assert bits[0] == (fmt.exponent_bits, fmt.mantissa_bits)
         assert {(1, 0), (fmt.exponent_bits + 2, fmt.mantissa_bits + 2)} <= set(bits)
         assert len(set(bits)) == len(bits)
-    found = {given(one) for one in cases("reduce_precision", F16, seed=1, count=400)}
+    found = {attributes_of(one) for one in cases("reduce_precision", F16, seed=1, count=400)}
     assert len(found) > 0.9 * len(precisions(F16))
 
 
@@ -247,7 +247,7 @@ def test_bounds_predicates_and_dimensions() -> None:
 
 def test_clamp_bounds_are_mostly_in_order() -> None:
     for of in (F32, ELEMENT_TYPES["si16"], ELEMENT_TYPES["ui16"], ELEMENT_TYPES["f8E4M3FNUZ"]):
-        low, high = np.array(filled(of, "lower")), np.array(filled(of, "upper", seed=8))
+        low, high = np.array(fill_values(of, "lower")), np.array(fill_values(of, "upper", seed=8))
         ordered = ~(low > high)
         assert ordered.all()
         assert len(np.unique(low)) > 20

@@ -18,7 +18,7 @@ from generators.chains.strategies import STRATEGIES
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import check, evaluate, mismatch
 from reference.ir.types import ElementType, to_bits
-from suites.meta.support.permitted import permitted
+from suites.meta.support.permitted import permitted_result
 
 CELLS = [(op, of) for op, row in CATALOG.items() for of in row.element_types]
 
@@ -64,6 +64,6 @@ def test_results_have_the_stated_type_and_permitted_results_pass(drawn: Drawn) -
         for array, of in zip(results, types, strict=True):
             assert not mismatch(array, of)
         rule = CATALOG[op].tolerance
-        others = [permitted(result, rule) for result in results]
+        others = [permitted_result(result, rule) for result in results]
         judged = judge(case.program, inputs, results, others, rule)
         assert not judged.verdict.fails, judged.message

@@ -68,7 +68,7 @@ def wait(browser, condition: str, *arguments) -> None:
         time.sleep(0.02)
 
 
-def shown(browser, selector: str) -> int:
+def count_visible(browser, selector: str) -> int:
     body = """return [...document.querySelectorAll(arguments[0])]
                      .filter(e => e.checkVisibility()).length"""
     return script(browser, body, selector)
@@ -84,7 +84,7 @@ def open_everything(browser) -> None:
         time.sleep(0.2)
 
 
-def requested(browser) -> list[str]:
+def requested_addresses(browser) -> list[str]:
     """Return the addresses that the page asked for, from the browser's own log."""
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     return [

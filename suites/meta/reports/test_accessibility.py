@@ -34,7 +34,7 @@ def axe() -> str:
 
 
 @pytest.fixture(scope="module")
-def worse(tmp_path_factory) -> Path:
+def regressed_run(tmp_path_factory) -> Path:
     """Return a folder with the report of a run that is worse than its baseline."""
     made = tmp_path_factory.mktemp("accessible")
     (made / "worse").mkdir()
@@ -74,9 +74,9 @@ def test_no_rule_is_violated(browser, folder, axe, size, state):
 
 
 @pytest.mark.parametrize("name", ["worse", "empty"])
-def test_no_rule_is_violated_with_all_sections_expanded(browser, folder, worse, axe, name):
+def test_no_rule_is_violated_with_all_sections_expanded(browser, folder, regressed_run, axe, name):
     if name == "worse":
-        go(browser, worse, name, "#is=new")
+        go(browser, regressed_run, name, "#is=new")
     else:
         go(browser, folder, name)
     open_everything(browser)

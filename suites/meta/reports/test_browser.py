@@ -9,12 +9,12 @@ from reports import html
 from reports.campaigns.page import write_to
 from suites.meta.reports.browsing import (
     SIZES,
+    count_visible,
     go,
     lit_cells,
     open_everything,
-    requested,
+    requested_addresses,
     script,
-    shown,
     wait,
 )
 from suites.meta.reports.campaigns.test_page import DATA
@@ -35,7 +35,7 @@ def test_loads_without_errors_or_requests(browser, folder, size, name):
         wait(browser, "document.querySelector('#tables .matrix, #tables .empty')")
     assert browser.get_log("browser") == []
     address = (folder / name / "index.html").as_uri()
-    assert [url for url in requested(browser) if not url.startswith("data:")] == [address]
+    assert [url for url in requested_addresses(browser) if not url.startswith("data:")] == [address]
     assert script(browser, "return performance.getEntriesByType('resource').length") == 0
     assert script(browser, "return window.pwned === undefined")
     assert_fits(browser, size)
@@ -92,7 +92,7 @@ def test_counts_against_a_baseline_are_links_on_the_first_screen(browser, tmp_pa
         assert count in browser.find_element(By.ID, f"changes-{kind}").text
         body = "return document.getElementById('changes').getBoundingClientRect().top"
         assert 0 <= script(browser, body) < size[1]
-        assert shown(browser, "#changes .status[open]") == 1
+        assert count_visible(browser, "#changes .status[open]") == 1
     row = browser.find_element(By.CSS_SELECTOR, "#changes .changes a")
     script(browser, "arguments[0].click()", row)
     wait(browser, "document.getElementById('detail').open")
@@ -134,12 +134,12 @@ def test_all_programs_change_their_form(browser, tmp_path):
     html.render(synthetic.run("full"), tmp_path)
     go(browser, tmp_path.parent, tmp_path.name)
     open_everything(browser)
-    both = shown(browser, "pre.pretty"), shown(browser, "pre.generic")
+    both = count_visible(browser, "pre.pretty"), count_visible(browser, "pre.generic")
     assert both[0] > 1
     assert both[1] == 0
     toggle = browser.find_element(By.ID, "generic")
     script(browser, "arguments[0].click()", toggle)
-    assert (shown(browser, "pre.generic"), shown(browser, "pre.pretty")) == both
+    assert (count_visible(browser, "pre.generic"), count_visible(browser, "pre.pretty")) == both
     assert toggle.get_attribute("aria-pressed") == "true"
 
 
@@ -167,11 +167,11 @@ def test_differences_are_listed_by_the_backend_that_differs(browser, folder, siz
 def test_folded_sections_are_drawn_when_opened(browser, folder, size):
     go(browser, folder, "large-3")
     for name, rows_of in (("accuracy", "tbody tr"), ("near-misses", ".hint"), ("coverage", "h3")):
-        assert shown(browser, f"#{name} {rows_of}") == 0
+        assert count_visible(browser, f"#{name} {rows_of}") == 0
         script(browser, "location.hash = arguments[0]", name)
         wait(browser, f"document.querySelector('#{name} {rows_of}')")
-        assert shown(browser, f"#{name} {rows_of}") > 0
-    assert 0 < shown(browser, "#accuracy svg.curve") <= 6
+        assert count_visible(browser, f"#{name} {rows_of}") > 0
+    assert 0 < count_visible(browser, "#accuracy svg.curve") <= 6
     series = "return [...document.querySelectorAll('#accuracy .curve-legend .series')].length"
     assert script(browser, series) > 6
     assert_fits(browser, size)
@@ -186,7 +186,7 @@ def test_an_op_shows_its_types_curves_and_rule(browser, folder):
     said = browser.find_element(By.ID, "detail").text
     assert "Rule" in said
     assert "elementary functions, StableHLO" in said
-    assert shown(browser, "#detail svg.curve .dots") > 3
+    assert count_visible(browser, "#detail svg.curve .dots") > 3
     lengths = "return [...document.querySelectorAll('#detail .dots')].map(e => e.getBBox().width)"
     assert all(width > 50 for width in script(browser, lengths))
     script(browser, "document.querySelector('#detail .types td a').click()")
@@ -222,7 +222,7 @@ def test_a_campaigns_page_fits_and_its_commands_can_be_copied(browser, tmp_path)
     width = "return [document.documentElement.scrollWidth, innerWidth]"
     needed, given = script(browser, width)
     assert needed <= given
-    assert shown(browser, "#findings article .cause dd") == 8
+    assert count_visible(browser, "#findings article .cause dd") == 8
     marks = "return [...document.querySelectorAll('svg.pairs .met')].map(e => e.getBBox().width)"
     assert sorted(map(bool, script(browser, marks))) == [False, True, True]
     script(browser, "document.querySelector('.copy').click()")

@@ -9,17 +9,17 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from suites.meta.reports.browsing import (
+    count_visible,
     fragment,
     go,
     script,
-    shown,
     wait,
 )
 
 pytestmark = pytest.mark.browser
 
 
-def focused(browser) -> str:
+def focused_key(browser) -> str:
     return script(browser, "return document.activeElement.dataset.k ?? ''")
 
 
@@ -31,18 +31,18 @@ def press(browser, *keys: str) -> None:
 def test_keyboard_moves_in_the_matrix_opens_and_closes(browser, folder):
     go(browser, folder, fragment="#matrix=cpu")
     script(browser, "document.querySelector('.matrix .c[tabindex=\"0\"]').focus()")
-    first = focused(browser)
+    first = focused_key(browser)
     assert first == "abs/si2/cpu"
     press(browser, Keys.ARROW_RIGHT)
-    assert focused(browser) == "abs/si4/cpu"
+    assert focused_key(browser) == "abs/si4/cpu"
     press(browser, Keys.ARROW_DOWN)
-    assert focused(browser) == "add/si4/cpu"
+    assert focused_key(browser) == "add/si4/cpu"
     press(browser, Keys.HOME)
-    assert focused(browser) == "add/i1/cpu"
+    assert focused_key(browser) == "add/i1/cpu"
     press(browser, Keys.ARROW_LEFT)
-    assert focused(browser) == "add/i1/cpu"
+    assert focused_key(browser) == "add/i1/cpu"
     press(browser, Keys.END)
-    assert focused(browser) == "add/complex<f64>/cpu"
+    assert focused_key(browser) == "add/complex<f64>/cpu"
     tabbable = (
         "return document.querySelector('.matrix').querySelectorAll('.c[tabindex=\"0\"]').length"
     )
@@ -59,7 +59,7 @@ def test_keyboard_moves_in_the_matrix_opens_and_closes(browser, folder):
     press(browser, Keys.ESCAPE)
     wait(browser, "!document.getElementById('detail').open")
     wait(browser, "location.hash === '#matrix=cpu'")
-    assert focused(browser) == "add/complex<f64>/cpu"
+    assert focused_key(browser) == "add/complex<f64>/cpu"
 
 
 def test_slash_focuses_search_and_first_tab_is_skip_link(browser, folder):
@@ -123,7 +123,7 @@ def test_prints_on_few_pages_without_controls(browser, folder, backends):
     go(browser, folder, f"large-{backends}")
     assert pages_of(browser) <= 5
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert shown(browser, ".filters, .copy, .levels") == 0
-    assert shown(browser, ".standings tbody tr") == backends
-    assert shown(browser, ".side td.o") > 200
+    assert count_visible(browser, ".filters, .copy, .levels") == 0
+    assert count_visible(browser, ".standings tbody tr") == backends
+    assert count_visible(browser, ".side td.o") > 200
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

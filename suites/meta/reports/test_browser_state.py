@@ -10,12 +10,12 @@ from conformance.catalog import CATALOG
 from conformance.verdict import Verdict
 from reports import view
 from suites.meta.reports.browsing import (
+    count_visible,
     fragment,
     go,
     lit_cells,
     open_everything,
     script,
-    shown,
     wait,
 )
 
@@ -40,7 +40,11 @@ def test_verdict_filter_changes_visible_rows(browser, folder, full):
     choose(browser, "verdict", "crashed")
     crashed = {(r.op, r.element_type) for r in full.records if r.verdict is Verdict.CRASHED}
     assert rows(browser) == {op for op, _ in crashed}
-    assert shown(browser, ".group") == shown(browser, ".group[data-verdict=crashed]") > 0
+    assert (
+        count_visible(browser, ".group")
+        == count_visible(browser, ".group[data-verdict=crashed]")
+        > 0
+    )
     assert fragment(browser) == "#verdict=crashed"
     assert f"{len(crashed)} of {len(full.planned):,}" in browser.find_element(By.ID, "shown").text
     script(browser, "location.hash = 'verdict=crashed&matrix=cpu'")
@@ -59,7 +63,7 @@ def test_filters_combine(browser, folder, full):
     keys = lit_cells(browser)
     assert {key.split("/")[0] for key in keys} == of_family
     assert {key.split("/")[1] for key in keys} == {"bf16"}
-    assert shown(browser, ".matrix th.col") == 1
+    assert count_visible(browser, ".matrix th.col") == 1
     choose(browser, "is", "fail")
     failing = {r.op for r in full.records if r.verdict.fails and r.element_type == "bf16"}
     assert {key.split("/")[0] for key in lit_cells(browser)} == failing & of_family
@@ -69,21 +73,21 @@ def test_filters_combine(browser, folder, full):
 def test_only_new_hides_known_groups(browser, folder):
     go(browser, folder)
     choose(browser, "is", "new")
-    assert shown(browser, ".group:not([data-status=new])") == 0
-    assert shown(browser, ".group[data-status=new]") > 0
-    assert shown(browser, "#groups .status") == 1
+    assert count_visible(browser, ".group:not([data-status=new])") == 0
+    assert count_visible(browser, ".group[data-status=new]") > 0
+    assert count_visible(browser, "#groups .status") == 1
     assert rows(browser)
 
 
 def test_known_groups_are_collapsed_until_filtered(browser, folder):
     go(browser, folder)
-    assert shown(browser, "#groups .status") == 3
-    assert shown(browser, ".group[data-status=new]") > 0
-    assert shown(browser, ".group[data-status=known]") == 0
+    assert count_visible(browser, "#groups .status") == 3
+    assert count_visible(browser, ".group[data-status=new]") > 0
+    assert count_visible(browser, ".group[data-status=known]") == 0
     choose(browser, "type", "bf16")
-    assert shown(browser, ".group[data-status=known]") > 0
+    assert count_visible(browser, ".group[data-status=known]") > 0
     choose(browser, "type", "")
-    assert shown(browser, ".group[data-status=known]") == 0
+    assert count_visible(browser, ".group[data-status=known]") == 0
 
 
 def test_search_finds_text_of_programs_and_messages(browser, folder, full):
@@ -94,15 +98,15 @@ def test_search_finds_text_of_programs_and_messages(browser, folder, full):
     box.send_keys(f"stablehlo.{op} timed out")
     wait(browser, "location.hash.includes('q=')")
     assert rows(browser) == {op}
-    assert shown(browser, ".group") > 0
+    assert count_visible(browser, ".group") > 0
     box.clear()
     box.send_keys("no such thing")
     wait(browser, "document.querySelector('#none-shown:not([hidden])')")
     assert rows(browser) == set()
-    assert shown(browser, ".group") == 0
+    assert count_visible(browser, ".group") == 0
     box.send_keys(Keys.ESCAPE)
     wait(browser, "location.hash === ''")
-    assert shown(browser, ".group") > 0
+    assert count_visible(browser, ".group") > 0
 
 
 def test_address_restores_the_state(browser, folder):
@@ -118,8 +122,8 @@ def test_address_restores_the_state(browser, folder):
     wait(browser, "!document.getElementById('detail').open")
     assert script(browser, value, "verdict") == "pass"
     assert script(browser, value, "q") == ""
-    assert shown(browser, "#tables .matrix") == 0
-    assert shown(browser, "#tables .side") > 0
+    assert count_visible(browser, "#tables .matrix") == 0
+    assert count_visible(browser, "#tables .side") > 0
 
 
 def test_unknown_states_in_the_address_do_no_harm(browser, folder):

@@ -18,7 +18,14 @@ from reports import html
 from reports.context import Context
 from reports.context_markdown import sections
 from reports.page import context as page
-from suites.meta.reports.browsing import go, open_everything, requested, script, shown, wait
+from suites.meta.reports.browsing import (
+    count_visible,
+    go,
+    open_everything,
+    requested_addresses,
+    script,
+    wait,
+)
 from suites.meta.support import synthetic_run as synthetic
 
 CELL = ("tanh", "f32", "cpu")
@@ -67,7 +74,7 @@ def cause(text: str, findings: int = 2) -> FoundCause:
     return FoundCause(described, {one.folder: f"# {text}" for one in several})
 
 
-def swept(text: str, element_type: str = "f32") -> Sweep:
+def sweep_of(text: str, element_type: str = "f32") -> Sweep:
     """Return a sweep of one function, with a class of failures that no expectation matches."""
     number = Number(decimal=text, hexadecimal=text)
     point = Point(arguments=(number,), expected=number, actual=number, ulp=7.0)
@@ -91,19 +98,19 @@ def swept(text: str, element_type: str = "f32") -> Sweep:
     )  # fmt: skip
 
 
-def plain() -> Context:
+def plain_context() -> Context:
     causes = (cause("sine"), cause("reduce", page.SCRIPTS))
-    return Context(past_runs(), causes, (swept("tanh"), swept("tanh", "f16")))
+    return Context(past_runs(), causes, (sweep_of("tanh"), sweep_of("tanh", "f16")))
 
 
-def nasty() -> Context:
+def nasty_context() -> Context:
     causes = tuple(cause(text) for text in synthetic.NASTY)
-    return Context(nasty_runs(), causes, tuple(swept(text) for text in synthetic.NASTY))
+    return Context(nasty_runs(), causes, tuple(sweep_of(text) for text in synthetic.NASTY))
 
 
 @cache
 def document(name: str) -> str:
-    context = {"plain": plain, "nasty": nasty}[name]()
+    context = {"plain": plain_context, "nasty": nasty_context}[name]()
     assert context.history is not None
     return html.html(context.history.newest, "", None, context)
 
@@ -164,10 +171,10 @@ def test_both_sections_are_drawn_and_nothing_acts(browser, folder, name) -> None
     go(browser, folder, name)
     wait(browser, "document.querySelector('#history table')")
     open_everything(browser)
-    assert shown(browser, "#campaigns .finding .body")
+    assert count_visible(browser, "#campaigns .finding .body")
     assert browser.get_log("browser") == []
     address = (folder / name / "index.html").as_uri()
-    assert [url for url in requested(browser) if not url.startswith("data:")] == [address]
+    assert [url for url in requested_addresses(browser) if not url.startswith("data:")] == [address]
     assert script(browser, "return window.pwned ?? 0") == 0
     wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert script(browser, wide) <= 0
@@ -185,9 +192,9 @@ def test_a_cell_shows_its_outcome_in_each_run(browser, folder) -> None:
 
 
 def test_markdown_has_both_and_no_markup_of_others() -> None:
-    told = "\n\n".join(sections(plain()))
+    told = "\n\n".join(sections(plain_context()))
     assert "| tanh | f32 | cpu | pass | divergent, known | divergent, new |" in told
     assert "| sine | 6 | 2026-01-02 |" in told
-    for line in "\n\n".join(sections(nasty())).splitlines():
+    for line in "\n\n".join(sections(nasty_context())).splitlines():
         assert "<script" not in re.sub("`[^`]*`", "", line)
         assert not re.search(r"(?<!\\)\]\(javascript", line)

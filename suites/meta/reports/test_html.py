@@ -136,7 +136,7 @@ def test_only_web_links_become_links():
 
 @pytest.mark.parametrize("given", [*synthetic.NASTY, "\u2029", "a&b"])
 def test_embedded_data_survives_and_cannot_end_its_element(given):
-    kept = html.embedded({given: [given]})
+    kept = html.embed_json({given: [given]})
     assert not set("<\u2028\u2029") & set(kept)
     assert json.loads(kept) == {given: [given]}
 

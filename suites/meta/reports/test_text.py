@@ -30,7 +30,7 @@ def test_words_for_a_shell_are_quoted_where_needed():
 
 
 def test_anchors_are_plain_and_differ():
-    assert text.unique(["a", "a", "b", "a", "a.2"]) == ["a", "a.2", "b", "a.3", "a.2.2"]
+    assert text.distinct_names(["a", "a", "b", "a", "a.2"]) == ["a", "a.2", "b", "a.3", "a.2.2"]
     assert text.slug("complex<f32>/x y") == "complex_f32_x_y"
     assert text.slug("<>") == "x"
 

@@ -36,7 +36,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def extended(project: Path, additions: Sequence[Addition]) -> Iterator[None]:
+def extend_project(project: Path, additions: Sequence[Addition]) -> Iterator[None]:
     """Put the additions into the files of the project while the block runs."""
     before = {addition.file: (project / addition.file).read_bytes() for addition in additions}
     try:
@@ -83,7 +83,7 @@ def test_everything_else_follows(
     assert len({addition.file.split("/")[0] for addition in additions}) <= PLACES
     lines = [line for addition in additions for line in addition.text.splitlines() if line.strip()]
     assert len(lines) <= LINES
-    with extended(project, additions):
+    with extend_project(project, additions):
         verdicts = verdicts_of(project, op, tmp_path / "out")
         right, wrong = verdicts[RIGHT], verdicts[WRONG]
         assert {"f32", "si8", "invalid"} <= set(right)
@@ -110,7 +110,7 @@ def test_everything_else_follows(
 def test_a_missing_part_of_an_op_is_named_by_an_error(
     project: Path, additions: Sequence[Addition], left_out: str, asked_for: str
 ) -> None:
-    with extended(project, [one for one in additions if one.file != left_out]):
+    with extend_project(project, [one for one in additions if one.file != left_out]):
         done = command(project, "-c", "import conformance.campaign.tasks")
     module = left_out.removesuffix(".py").replace("/", ".")
     last = done.stderr.strip().splitlines()[-1]

@@ -17,7 +17,7 @@ MUTATING = {"append", "add", "clear", "extend", "insert", "pop", "remove", "setd
 
 def state_of(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield each cache and each variable of a module that its functions change, with its kind."""
-    values = dict(_assigned(tree))
+    values = dict(_assignments(tree))
     for name, value in values.items():
         called = ast.unparse(value)
         if called.startswith("lru_cache("):
@@ -31,11 +31,11 @@ def state_of(tree: ast.Module) -> Iterator[tuple[str, str]]:
                     yield node.name, "sized cache"
                 elif one in ("cache", "functools.cache", "lru_cache"):
                     yield node.name, "cache"
-            changed = set(_changed(node)) & set(values) - set(_local(node))
+            changed = set(_changed_names(node)) & set(values) - set(_local(node))
             yield from ((name, "variable") for name in changed)
 
 
-def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             yield node.targets[0].id, node.value
@@ -43,7 +43,7 @@ def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
             yield node.target.id, node.value
 
 
-def _changed(function: ast.FunctionDef) -> Iterator[str]:
+def _changed_names(function: ast.FunctionDef) -> Iterator[str]:
     """Yield names that a function rebinds globally, assigns items of, or calls to change."""
     for node in ast.walk(function):
         if isinstance(node, ast.Global):
@@ -62,7 +62,7 @@ def _local(function: ast.FunctionDef) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, str]:
+def state_kinds() -> dict[str, str]:
     """Return the kind of all state by its qualified name."""
     kinds: dict[str, str] = {}
     for package in PACKAGES:
@@ -83,7 +83,7 @@ STATE = {
         "conformance.executors.interrupt._seen",
         "conformance.frontends.dialects.register",
         "conformance.results.versions.build",
-        "conformance.sweep.function.sweepable",
+        "conformance.sweep.function.sweepable_ops",
     ),
     "one value for each backend that the process opens": (
         "conformance.backends.pjrt.clients._loaded_plugins",
@@ -171,17 +171,17 @@ STATE = {
 
 
 @pytest.mark.slow
-def test_state_of_modules_is_listed_with_its_bound(found: dict[str, str]) -> None:
+def test_state_of_modules_is_listed_with_its_bound(state_kinds: dict[str, str]) -> None:
     listed = {name: bound for bound, names in STATE.items() for name in names}
     assert len(listed) == sum(map(len, STATE.values()))
-    assert found.keys() == listed.keys()
+    assert state_kinds.keys() == listed.keys()
 
 
 @pytest.mark.slow
-def test_a_cache_is_listed_as_sized_if_it_has_a_size(found: dict[str, str]) -> None:
-    sized = {name for name, kind in found.items() if kind == "sized cache"}
+def test_a_cache_is_listed_as_sized_if_it_has_a_size(state_kinds: dict[str, str]) -> None:
+    sized = {name for name, kind in state_kinds.items() if kind == "sized cache"}
     assert sized == set(STATE["a size in the code"])
-    contexts = {name for name, kind in found.items() if kind == "context"}
+    contexts = {name for name, kind in state_kinds.items() if kind == "context"}
     assert contexts == set(STATE["a block of a call, in which a context is set"])
 
 

@@ -15,7 +15,7 @@ from reference.ir.types import Array
 REFERENCE = Settings("reference")
 
 
-def checked(tmp_path: Path, text: str | bytes, settings: Settings = REFERENCE) -> CheckedFile:
+def check_text(tmp_path: Path, text: str | bytes, settings: Settings = REFERENCE) -> CheckedFile:
     path = tmp_path / "program.mlir"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return check_file(str(path), settings)

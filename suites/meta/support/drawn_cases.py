@@ -17,7 +17,7 @@ ELEMENT_TYPES_OF = {record.name: record.element_types for record in ELEMENTWISE}
 F32, F64, F16 = (ELEMENT_TYPES[name] for name in ("f32", "f64", "f16"))
 
 
-def filled(of: ElementType, profile: str, count: int = 600, seed: int = 5) -> Any:
+def fill_values(of: ElementType, profile: str, count: int = 600, seed: int = 5) -> Any:
     """Return elements of a profile; numbers as float64 (all parts of complex numbers), integers as
     int.
     """
@@ -42,5 +42,5 @@ def elements(case_: Case) -> int:
     return math.prod(operation_of(case_).results[0].type.static_shape)
 
 
-def given(one: Case) -> tuple[Any, ...]:
+def attributes_of(one: Case) -> tuple[Any, ...]:
     return operation_of(one).attributes

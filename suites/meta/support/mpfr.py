@@ -92,7 +92,7 @@ def mpfr_figures(function: Function, operands: tuple[Array, ...], actual: Array)
     got = to_float64(actual).tolist()
     right, errors = 0, []
     for *arguments, result in zip(*columns, got, strict=True):
-        exact = _exact(function.op, arguments)
+        exact = _exact_value(function.op, arguments)
         is_right = _is_rounded(exact, result, of)
         right += is_right
         is_normal = all(_is_normal(x, of) for x in (*arguments, result, float(exact)))
@@ -101,7 +101,7 @@ def mpfr_figures(function: Function, operands: tuple[Array, ...], actual: Array)
     return Figures(right, worst, errors.index(worst) if errors else 0, tuple(errors))
 
 
-def _exact(op: str, arguments: Sequence[float]) -> Any:
+def _exact_value(op: str, arguments: Sequence[float]) -> Any:
     with gmpy2.context(precision=PRECISION, emin=-(1 << 40), emax=1 << 40):
         return MPFR[op](*(gmpy2.mpfr(argument) for argument in arguments))
 
@@ -175,7 +175,7 @@ def _disagreement_at_worst(
 ) -> str:
     columns = [to_float64(operand).tolist() for operand in operands]
     for *arguments, result in zip(*columns, to_float64(actual).tolist(), strict=True):
-        exact = _exact(function.op, arguments)
+        exact = _exact_value(function.op, arguments)
         if math.isfinite(result) and gmpy2.is_finite(exact):
             error = error_of(exact, result, function.result_type)
             if abs(error - swept) <= slack:

@@ -9,7 +9,7 @@ import numpy as np
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Attribute, TensorType, Value, single_op
 from reference.ir.types import FLOATS, Array, ElementType, element_type_of, from_bits, to_bits
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 from suites.meta.support.ops.exact import INF, NAN, NEGATIVE_INF, Number, is_negative, numbers
 
 REAL_TYPES = list(FLOATS)
@@ -32,7 +32,7 @@ def run(
     program = single_op(name, values, (of,), given)
     (result,) = evaluate(program, operands)
     operation = program.main.body.operations[0]
-    masks = unspecified(operation, operands, result)
+    masks = unspecified_elements(operation, operands, result)
     assert all(label and mask.shape == result.shape for label, mask in masks)
     mask = np.zeros(result.shape, np.bool_)
     for _, one in masks:
@@ -81,12 +81,12 @@ def number_pairs(of: ElementType) -> list[tuple[Number, Number]]:
 def ordered_pairs(of: ElementType) -> list[tuple[Fraction, Fraction] | None]:
     """Return the pairs' values, infinities as very large numbers; None where either is NaN."""
     return [
-        None if NAN in pair else (ordered(pair[0])[0], ordered(pair[1])[0])
+        None if NAN in pair else (order_key(pair[0])[0], order_key(pair[1])[0])
         for pair in number_pairs(of)
     ]
 
 
-def ordered(x: Number) -> tuple[Fraction, int]:
+def order_key(x: Number) -> tuple[Fraction, int]:
     """Return a key by which numbers that are not NaN sort, -0 before +0."""
     value = {INF: Fraction(2) ** 2000, NEGATIVE_INF: -(Fraction(2) ** 2000)}.get(str(x))
     return (value if value is not None else Fraction(x)), -is_negative(x)

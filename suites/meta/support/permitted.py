@@ -10,7 +10,7 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64
 
 
-def permitted(expected: Array, rule: Rule) -> Array:
+def permitted_result(expected: Array, rule: Rule) -> Array:
     """Return the expected result, off by as many ulp as the rule permits and with other NaNs.
 
     Results at a limit of the rule's range stay, and so do those whose sign would change, and

@@ -12,11 +12,13 @@ from reference.ir.program import Dense, Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array, to_bits
 
 
-def typed(*shape: int, of: str = "f32") -> TensorType:
+def tensor_of(*shape: int, of: str = "f32") -> TensorType:
     return TensorType(shape, ELEMENT_TYPES[of])
 
 
-def one(op: str, operands: Sequence[TensorType | Dense], result: TensorType, **given) -> Program:
+def op_program(
+    op: str, operands: Sequence[TensorType | Dense], result: TensorType, **given
+) -> Program:
     values = tuple(
         Value(f"a{i}", of) if isinstance(of, TensorType) else of for i, of in enumerate(operands)
     )
@@ -38,7 +40,7 @@ def execute(backend: str, program: Program, *inputs: Array) -> list[Array]:
     return open_session(backend).compile(program).run(inputs)
 
 
-def same(left: Sequence[Array], right: Sequence[Array]) -> bool:
+def are_same(left: Sequence[Array], right: Sequence[Array]) -> bool:
     return len(left) == len(right) and all(
         a.dtype == b.dtype and a.shape == b.shape and np.array_equal(to_bits(a), to_bits(b))
         for a, b in zip(left, right, strict=True)

@@ -34,7 +34,7 @@ two.
 """
 
 
-def stepwise(*formulas: Formula) -> tuple[Hypothesis, ...]:
+def stepwise_hypotheses(*formulas: Formula) -> tuple[Hypothesis, ...]:
     """Return the classes of formulas' results, from cancellation to certain overflow."""
     return (
         of_any_range(*formulas),

@@ -53,7 +53,7 @@ def _possible_results(operation: Operation, operands: tuple[Array, ...]) -> Iter
             given: dict[str, Any] = dict(operation.attributes)
             by = _BY_DIRECTION.get(given["comparison_direction"])
             if by is not None:  # equality looks at both parts
-                lhs, rhs = (_real(operand, flushes=flushes) for operand in operands)
+                lhs, rhs = (_real_part(operand, flushes=flushes) for operand in operands)
                 yield by(lhs, rhs)
         elif operation.name == "clamp":
             low, operand, high = np.broadcast_arrays(*operands)
@@ -65,12 +65,12 @@ def _possible_results(operation: Operation, operands: tuple[Array, ...]) -> Iter
 
 def _extrema(name: str, lhs: Array, rhs: Array, *, flushes: bool) -> Iterator[Array]:
     """Return both choices between elements whose real parts are equal."""
-    left, right = (_real(operand, flushes=flushes) for operand in (lhs, rhs))
+    left, right = (_real_part(operand, flushes=flushes) for operand in (lhs, rhs))
     for after in (_STRICT[name], _LOOSE[name]):
         yield np.where(after(left, right), lhs, rhs)
 
 
-def _real(operand: Array, *, flushes: bool) -> Array:
+def _real_part(operand: Array, *, flushes: bool) -> Array:
     real = np.array(np.real(operand))  # contiguous, and of rank 0 if it is
     return flush_subnormals(real) if flushes else real
 

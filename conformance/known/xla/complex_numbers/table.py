@@ -8,7 +8,11 @@ from functools import partial
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.xla.complex_numbers import complex_formulas, orders
 from conformance.known.xla.complex_numbers.complex_formulas import Formula
-from conformance.known.xla.complex_numbers.functions import by_reciprocal, of_any_range, stepwise
+from conformance.known.xla.complex_numbers.functions import (
+    by_reciprocal,
+    of_any_range,
+    stepwise_hypotheses,
+)
 
 _SIDES = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
 """Sides of the branch cuts of a square root and a logarithm; rounding decides between them."""
@@ -33,12 +37,12 @@ _FORMULAS: dict[str, tuple[Formula, ...]] = {
 _POWER_OF_CONSTANT = replace(of_any_range(complex_formulas.power_of_constant), constants=("*",))
 
 COMPLEX: dict[str, tuple[Hypothesis, ...]] = {
-    **{op: stepwise(*formulas) for op, formulas in _FORMULAS.items()},
+    **{op: stepwise_hypotheses(*formulas) for op, formulas in _FORMULAS.items()},
     "divide": (
-        *stepwise(complex_formulas.divide),
+        *stepwise_hypotheses(complex_formulas.divide),
         replace(by_reciprocal(complex_formulas.divide_by_reciprocal), constants=("rhs",)),
     ),
-    "power": (*stepwise(complex_formulas.power), _POWER_OF_CONSTANT),
+    "power": (*stepwise_hypotheses(complex_formulas.power), _POWER_OF_CONSTANT),
     "clamp": (orders.BY_REAL_PART,),
     "compare": (orders.BY_REAL_PART,),
     "maximum": (orders.BY_REAL_PART,),

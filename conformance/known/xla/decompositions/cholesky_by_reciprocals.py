@@ -35,7 +35,7 @@ from conformance.known.xla.numbers_with_error import Number
 from conformance.tolerance.bounds.linear_algebra import RECIPROCAL_ROOT_ROUNDINGS, cholesky_errors
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops.linear_algebra import adjoint
 
 
@@ -46,7 +46,7 @@ def _predictions(operation: Operation, operands: Operands) -> Iterator[Number]:
         return
     for flushes, is_exact, kept in product((False, True), exactness(of), reciprocal_types(of)):
         steps = BlockArithmetic(of, flushes, is_exact)
-        given = wide(steps.flushed(a))
+        given = to_wide_type(steps.flushed(a))
         given = given if lower else adjoint(given)
         found, has_failed = _factor(steps, given, replace(steps, of=kept))
         for value in (found.value, np.where(has_failed[..., None, None], np.nan, found.value)):

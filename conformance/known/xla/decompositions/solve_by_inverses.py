@@ -35,7 +35,7 @@ from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_o
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.alike import flush_subnormals
 from reference.numerics.arithmetic import quiet
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops.linear_algebra import coefficients, round_numbers
 
 LABEL = "product with an inverse"
@@ -100,7 +100,7 @@ class BlockArithmetic(Arithmetic):
         if self.flushes and self.is_exact and self.of.bits <= _WIDE:  # in f32
             value = np.where(np.abs(value) < _SINGLE.smallest_normal, 0 * value, value)
         narrow = self.flushed(round_numbers(value, self.of))
-        again = wide(narrow)
+        again = to_wide_type(narrow)
         if self.is_exact:
             return Number(again, np.zeros(again.shape), self)
         error = error + (1 if units is None else units) * unit_roundoff(self.of) * np.abs(exact)
@@ -137,7 +137,7 @@ def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[
     is_many = prod(shape[:-2]) > _FEW and shape[-1] < _SMALL
     for flushes, is_exact in product((False, True), exactness(of)):
         steps = BlockArithmetic(of, flushes, is_exact)
-        a, b = (wide(steps.flushed(one)) for one in operands)
+        a, b = (to_wide_type(steps.flushed(one)) for one in operands)
         if not is_many:
             yield _compute_solution(steps, a, b, **given)
         if is_many or shape[-1] == 1:

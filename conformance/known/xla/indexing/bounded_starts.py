@@ -26,7 +26,7 @@ def concerns(operation: Operation) -> bool:
     """Return whether an operation slices an operand with one dimension whose size has only a
     bound.
     """
-    return operation.name == _SLICES and _free(operation) is not None
+    return operation.name == _SLICES and _bounded_dimension(operation) is not None
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
@@ -35,16 +35,17 @@ def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
     if any(map(concerns, operations)):
         makers = {value.name: one for one in operations for value in one.results}
         yield tuple(
-            with_body(program, _mistaken(operations, makers, content)) for content in CONTENTS
+            with_body(program, _mistaken_operations(operations, makers, content))
+            for content in CONTENTS
         )
 
 
-def _mistaken(
+def _mistaken_operations(
     operations: Sequence[Operation], makers: Mapping[str, Operation], content: Content
 ) -> Iterator[Operation]:
     for number, one in enumerate(operations):
         if concerns(one):
-            yield from _late(one, content, f"late{number}.", makers)
+            yield from _slice_late(one, content, f"late{number}.", makers)
         else:
             yield one
 
@@ -73,7 +74,7 @@ def _is_alike(value: Value, of: TensorType) -> bool:
     return isinstance(other, TensorType) and (other.shape, other.bounds) == (of.shape, of.bounds)
 
 
-def _free(operation: Operation) -> int | None:
+def _bounded_dimension(operation: Operation) -> int | None:
     """Return the operand's dimension whose size has only a bound, or None."""
     of = operation.operands[0].type
     if not isinstance(of, TensorType) or not of.bounds:
@@ -82,11 +83,11 @@ def _free(operation: Operation) -> int | None:
     return free[0] if len(free) == 1 and of.bounds[free[0]] is not None else None
 
 
-def _late(
+def _slice_late(
     operation: Operation, content: Content, prefix: str, makers: Mapping[str, Operation]
 ) -> Iterator[Operation]:
     """Yield the slice of the padded operand, with a start that fits the bound."""
-    operand, free = operation.operands[0], _free(operation)
+    operand, free = operation.operands[0], _bounded_dimension(operation)
     of, sizes = operand.type, operation.attribute("slice_sizes")
     assert isinstance(of, TensorType)
     assert free is not None

@@ -64,7 +64,7 @@ def _bounds_cut(operation: Operation, operands: Sequence[Array]) -> Iterator[Arr
     byte = element_type("si8" if of.is_signed else "ui8")
     whole = _drop_whole_windows(operation, _places(operation, operands))
     for kept in dict.fromkeys((of, byte if of.bits < byte.bits else of)):  # stored in a byte each
-        narrow = np.where(_fits(given, operand, indices, updates, kept), whole, -1)
+        narrow = np.where(_mask_within_bounds(given, operand, indices, updates, kept), whole, -1)
         if (narrow != whole).any():
             yield narrow
 
@@ -117,7 +117,7 @@ def _without_indices(
         yield last
 
 
-def _fits(
+def _mask_within_bounds(
     given: dict[str, Any], operand: Array, indices: Array, updates: Array, of: ElementType
 ) -> Array:
     """Return a mask of start indices within bounds, compared in the type of the indices."""

@@ -38,7 +38,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program whose dimensions of at most one element have one, if it reduces any."""
     operations = program.main.body.operations
     if any(map(concerns, operations)) and any(map(_cuts_one, operations)):
-        yield (with_body(program, _uncut(operations)),)
+        yield (with_body(program, _undo_cuts(operations)),)
 
 
 def _cuts_one(operation: Operation) -> bool:
@@ -49,7 +49,7 @@ def _cuts_one(operation: Operation) -> bool:
     return isinstance(of, TensorType) and isinstance(dimension, int) and of.shape[dimension] == 1
 
 
-def _uncut(operations: tuple[Operation, ...]) -> Iterator[Operation]:
+def _undo_cuts(operations: tuple[Operation, ...]) -> Iterator[Operation]:
     for number, one in enumerate(operations):
         if not _cuts_one(one):
             yield one

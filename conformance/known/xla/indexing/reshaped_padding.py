@@ -53,7 +53,7 @@ def _reshape_padding(
     (result,) = operation.results
     of = result.type
     assert isinstance(of, TensorType)
-    full = _most(of)
+    full = _largest_sizes(of)
     assert full is not None
     dynamic = [number for number, size in enumerate(of.shape) if size is None]
     value = Value(f"{prefix}whole", TensorType(full, of.element_type))
@@ -82,13 +82,13 @@ def _whole(operation: Operation, makers: Mapping[str, Operation]) -> Value | Non
     before, after = maker.operands[0].type, operation.results[0].type
     if not isinstance(before, TensorType) or not isinstance(after, TensorType):
         return None
-    most = _most(after)
+    most = _largest_sizes(after)
     if not before.is_static or most is None or math.prod(before.static_shape) != math.prod(most):
         return None
     return maker.operands[0]
 
 
-def _most(of: TensorType) -> tuple[int, ...] | None:
+def _largest_sizes(of: TensorType) -> tuple[int, ...] | None:
     """Return known sizes and the bounds of unknown sizes; None without bounds."""
     pairs = zip(of.shape, of.bounds or of.shape, strict=True)
     sizes = tuple(bound if size is None else size for size, bound in pairs)

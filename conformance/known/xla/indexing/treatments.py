@@ -46,7 +46,7 @@ def _class_of_treatment(label: str, explained: Explained) -> Hypothesis:
 
 
 def _scatter_hypothesis(label: str) -> Hypothesis:
-    def explained(
+    def explained_elements(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Array:
         body, found = body_of(operation.regions[0]), np.zeros(expected[0].shape, np.bool_)
@@ -55,7 +55,7 @@ def _scatter_hypothesis(label: str) -> Hypothesis:
             found |= _explained_mask(label, parts, operation, operands, expected, actual)
         return found
 
-    return _class_of_treatment(label, explained)
+    return _class_of_treatment(label, explained_elements)
 
 
 def _explained_mask(
@@ -82,12 +82,14 @@ def _explained_mask(
             bound = sum_or_product_bound(parts, other)
             same |= bound_distances(other, got.reshape(-1), bound) <= 1
         if label == SIGNED:
-            same |= _overflown(operation, operands, other.reshape(got.shape), got)
+            same |= _overflowing_elements(operation, operands, other.reshape(got.shape), got)
         explained &= same
     return (differs & explained).reshape(actual[0].shape)
 
 
-def _overflown(operation: Operation, operands: Operands, result: Array, got: Array) -> Array:
+def _overflowing_elements(
+    operation: Operation, operands: Operands, result: Array, got: Array
+) -> Array:
     """Return flat elements that become infinite or NaN in some order of the updates.
 
     Indices are read as signed.
@@ -101,7 +103,7 @@ def _overflown(operation: Operation, operands: Operands, result: Array, got: Arr
 
 
 def _gather_hypothesis(label: str) -> Hypothesis:
-    def explained(
+    def explained_elements(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Array:
         found = np.zeros(expected[0].shape, np.bool_)
@@ -111,7 +113,7 @@ def _gather_hypothesis(label: str) -> Hypothesis:
                 found |= equal_elements(other, actual[0]) & ~equal_elements(other, expected[0])
         return found
 
-    return _class_of_treatment(label, explained)
+    return _class_of_treatment(label, explained_elements)
 
 
 OF_XLA = frozenset({WINDOW, BOUND, NO_INDICES})

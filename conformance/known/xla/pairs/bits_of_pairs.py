@@ -50,7 +50,7 @@ def _word_of_pair(given: Value) -> tuple[Value, list[Operation]]:
         made.append(Operation(name, operands, (value,)))
         return value
 
-    def full(number: int, kind: str) -> Value:
+    def constant_of(number: int, kind: str) -> Value:
         value = Value(f"{given.name}.pair{len(made)}", TensorType(of.shape, element_type(kind)))
         made.append(constant(value, np.full(of.static_shape, number, element_type(kind).storage)))
         return value
@@ -58,7 +58,7 @@ def _word_of_pair(given: Value) -> tuple[Value, list[Operation]]:
     high = add("convert", "f32", given)
     rest = add("subtract", "f64", given, add("convert", "f64", high))
     finite = add("is_finite", "i1", high)
-    low = add("select", "f32", finite, add("convert", "f32", rest), full(0, "f32"))
+    low = add("select", "f32", finite, add("convert", "f32", rest), constant_of(0, "f32"))
     words = [add("convert", "ui64", add("bitcast_convert", "ui32", part)) for part in (high, low)]
-    shifted = add("shift_left", "ui64", words[0], full(_WIDTH, "ui64"))
+    shifted = add("shift_left", "ui64", words[0], constant_of(_WIDTH, "ui64"))
     return add("or", "ui64", shifted, words[1]), made

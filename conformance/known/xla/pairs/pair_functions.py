@@ -40,11 +40,11 @@ def _zero(*operands: Array) -> Array:
     return np.zeros(operands[0].shape)
 
 
-def _nowhere(*operands: Array) -> Array:
+def _no_elements(*operands: Array) -> Array:
     return np.zeros(operands[0].shape, np.bool_)
 
 
-def _exceeds(limit: float, operand: Array) -> Array:
+def _mask_above(limit: float, operand: Array) -> Array:
     """Return a mask of numbers whose magnitude exceeds a limit."""
     return np.abs(operand) > limit
 
@@ -95,22 +95,22 @@ _REDUCIBLE = 2.0**30
 _EXPONENT = 88.0
 """Largest number whose exponential is a pair; above it a quotient is NaN."""
 
-_PERIODIC = Weakness(_zero, partial(_exceeds, _REDUCIBLE), _nowhere)
+_PERIODIC = Weakness(_zero, partial(_mask_above, _REDUCIBLE), _no_elements)
 
 WEAKNESSES: dict[str, Weakness] = {
     "cosine": _PERIODIC,
     "power": Weakness(_power_errors, _is_power_lost, _is_negative_odd),
-    "remainder": Weakness(_remainder_errors, _has_large_quotient, _nowhere),
+    "remainder": Weakness(_remainder_errors, _has_large_quotient, _no_elements),
     "sine": _PERIODIC,
     "tan": _PERIODIC,
-    "tanh": Weakness(_tanh_errors, partial(_exceeds, _EXPONENT), _nowhere),
+    "tanh": Weakness(_tanh_errors, partial(_mask_above, _EXPONENT), _no_elements),
 }
 """The weaknesses of functions of real pairs."""
 
 
 def _has_large_part(operand: Array) -> Array:
     parts = (np.real(operand), np.imag(operand))
-    return np.logical_or(*(_exceeds(_REDUCIBLE, part) for part in parts))
+    return np.logical_or(*(_mask_above(_REDUCIBLE, part) for part in parts))
 
 
 def _has_large_exponential(operand: Array) -> Array:
@@ -120,7 +120,7 @@ def _has_large_exponential(operand: Array) -> Array:
 
 def _has_large_sinh(operand: Array) -> Array:
     """Return where sinh(b)^2, by which tan(a + b i) divides, overflows."""
-    return _has_large_part(operand) | _exceeds(_EXPONENT / 2, np.imag(operand))
+    return _has_large_part(operand) | _mask_above(_EXPONENT / 2, np.imag(operand))
 
 
 def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
@@ -134,14 +134,14 @@ def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
 
 
 COMPLEX_WEAKNESSES: dict[str, Weakness] = {
-    "atan2": Weakness(_zero, _nowhere, _nowhere, absolute=4.0),
+    "atan2": Weakness(_zero, _no_elements, _no_elements, absolute=4.0),
     **dict.fromkeys(
         ("cosine", "exponential", "exponential_minus_one", "sine", "tanh"),
-        Weakness(_zero, _has_large_part, _nowhere),
+        Weakness(_zero, _has_large_part, _no_elements),
     ),
-    "tan": Weakness(_zero, _has_large_sinh, _nowhere),
-    "logistic": Weakness(_zero, _has_large_exponential, _nowhere),
-    "power": Weakness(_zero, _is_complex_power_lost, _nowhere),
+    "tan": Weakness(_zero, _has_large_sinh, _no_elements),
+    "logistic": Weakness(_zero, _has_large_exponential, _no_elements),
+    "power": Weakness(_zero, _is_complex_power_lost, _no_elements),
 }
 """The weaknesses of functions of complex numbers: sines and cosines of a part, exponentials, and
 the angle -i log((x + i y) / sqrt(x^2 + y^2)), whose logarithm is of a number near 1.

@@ -95,7 +95,7 @@ def _subnormal_class(predict: Predict, ulps: float, *, narrow: bool = False) -> 
     return Hypothesis(LABEL, measure, ulps=distances)
 
 
-def _itself(
+def _complex_operand(
     _: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array, ...] | None:
     """Return the complex operand if both parts are subnormal: its modulus is zero, so its sign is
@@ -108,7 +108,7 @@ def _itself(
     return (np.where(largest < of.float_format.smallest_normal, z, expected[0]),)
 
 
-COMPLEX_SIGN = replace(exact_hypothesis(LABEL, _itself), flushes=True)
+COMPLEX_SIGN = replace(exact_hypothesis(LABEL, _complex_operand), flushes=True)
 LOGARITHM = _subnormal_class(_logarithm, 3)
 POWER = _subnormal_class(_power, 1, narrow=True)
 CUBE_ROOT = _subnormal_class(_cube_root, 2)

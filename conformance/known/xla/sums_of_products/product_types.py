@@ -36,7 +36,7 @@ def result_type_hypothesis(bound: Bound) -> Hypothesis:
     `bound` gives the largest permitted errors of a product.
     """
 
-    def other(
+    def compute_in_type(
         operation: Operation, operands: tuple[Array, ...], _: ElementType, to: ElementType
     ) -> tuple[Array, Array]:
         rounded = (*(convert_to(one, to) for one in operands[:2]), *operands[2:])
@@ -44,20 +44,20 @@ def result_type_hypothesis(bound: Bound) -> Hypothesis:
         changed = replace(operation, operands=(*factors, *operation.operands[2:]))
         return _compute_with_bound(changed, rounded, bound)
 
-    return _hypothesis(OPERANDS, other, narrows=True)
+    return _hypothesis(OPERANDS, compute_in_type, narrows=True)
 
 
 def in_operand_type(bound: Bound) -> Hypothesis:
     """Return the hypothesis of products that are rounded to operands of less precision first."""
 
-    def other(
+    def compute_in_type(
         operation: Operation, operands: tuple[Array, ...], of: ElementType, to: ElementType
     ) -> tuple[Array, Array]:
         changed = replace(operation, results=(_retype(operation.results[0], of),))
         product, limit = _compute_with_bound(changed, operands, bound)
         return convert_to(product, to), limit
 
-    return _hypothesis(RESULT, other, narrows=False)
+    return _hypothesis(RESULT, compute_in_type, narrows=False)
 
 
 def _compute_with_bound(

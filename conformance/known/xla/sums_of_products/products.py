@@ -70,10 +70,10 @@ def kept_in_bf16(
     They are off by the sum of the magnitudes at most.
     """
 
-    def few(operation: Operation, operands: Operands) -> int:
+    def small_depth(operation: Operation, operands: Operands) -> int:
         return min(depth(operation, operands), _FEW)
 
-    return make_measure(summation, few, replace(default, sums=_BF16))
+    return make_measure(summation, small_depth, replace(default, sums=_BF16))
 
 
 def _predict_bf16_sums(

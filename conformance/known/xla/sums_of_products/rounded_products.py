@@ -133,13 +133,13 @@ def _sums_of_windows(
 def _zero_if_contained(measure: Measure) -> Measure:
     """Return the measure that is 0 for each element in an interval, else infinite."""
 
-    def contained(
+    def zero_if_contained(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
         widths = measure(operation, operands, expected, actual)
         return predict_where(*map(np.isfinite, widths))
 
-    return contained
+    return zero_if_contained
 
 
 def _hypothesis(measure: Measure) -> Hypothesis:

@@ -20,7 +20,7 @@ from reference.ir.types import Array
 LABEL = "kernel dilated with zeros"
 
 
-def _rewritten(
+def _fill_holes(
     operation: Operation, operands: Operands, expected: Results
 ) -> tuple[Operation, Operands] | None:
     """Return the convolution by a kernel with zeros in its holes; None if it has no holes."""
@@ -54,4 +54,4 @@ def _with_holes(kernel: Array, steps: dict[int, int]) -> Array:
 
 def dilated_kernels_hypothesis(bound: Bound) -> Hypothesis:
     """Return the class of such convolutions; `bound` gives the largest permitted errors."""
-    return rewriting_hypothesis(LABEL, _rewritten, bound)
+    return rewriting_hypothesis(LABEL, _fill_holes, bound)

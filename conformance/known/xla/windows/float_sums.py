@@ -56,14 +56,14 @@ def sum_range(operands: tuple[Array, ...], of: Geometry, to: ElementType) -> tup
     They are equal if all partial sums are exact.
     """
     lhs, rhs = (one.astype(np.float64) for one in operands[:2])
-    by = _wider(element_type_of(operands[0]), to)
+    by = _wider_type(element_type_of(operands[0]), to)
     total = convolve(lhs, rhs, of, np.matmul)
     sizes = convolve(lhs, rhs, of, magnitudes)
     slack = np.where(sizes < EXACT, 0, sizes * max(rhs.size, 1) / EXACT)
     return _clamp_and_wrap(total - slack, by, to), _clamp_and_wrap(total + slack, by, to)
 
 
-def _wider(operand: ElementType, to: ElementType) -> ElementType:
+def _wider_type(operand: ElementType, to: ElementType) -> ElementType:
     """Return the type to which sums are clamped."""
     return operand if operand.bits > max(to.bits, _BYTE) else to
 

@@ -27,7 +27,7 @@ from conformance.known.hypothesis import (
 from conformance.tolerance.bounds.convolution import geometry_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.products import wide
+from reference.numerics.products import to_wide_type
 from reference.ops.convolution import Geometry, convolve
 
 LABEL = "image read beyond its end"
@@ -51,14 +51,14 @@ def _explain_overrun(
         return predict_nothing(expected)
     rest = [(low, high - more) for (low, high), more in zip(of.padding, behind, strict=True)]
     longer, read, unknown = _extend_image(operands[0], of, behind)
-    memory, kernel = (wide(one).astype(np.float64) for one in (longer, operands[1]))
+    memory, kernel = (to_wide_type(one).astype(np.float64) for one in (longer, operands[1]))
     of = replace(of, padding=tuple(rest))
     most, least = (
         sum(_sums(np.where(read, one, 0.0), two, of) for one, two in pairs)
         for pairs in _pairs(memory, kernel)
     )
     lost = _sums(unknown * 1.0, np.ones_like(kernel), of) > 0
-    right, got = (wide(one).astype(np.float64) for one in (expected[0], actual[0]))
+    right, got = (to_wide_type(one).astype(np.float64) for one in (expected[0], actual[0]))
     slack = 2.0 ** (1 - to.float_format.precision) * (np.abs(right) + most - least)
     between = (got >= right + least - slack) & (got <= right + most + slack)
     open_ = ~np.isfinite(most - least) | lost

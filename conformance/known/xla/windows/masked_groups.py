@@ -25,7 +25,12 @@ from reference.ir.program import Operation, attributes
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.arithmetic import quiet
-from reference.numerics.products import add_initial_zero, round_sums, unrounded_products, wide
+from reference.numerics.products import (
+    add_initial_zero,
+    round_sums,
+    to_wide_type,
+    unrounded_products,
+)
 from reference.numerics.rounding import to_float64
 from reference.ops.convolution import Geometry, convolve
 
@@ -49,7 +54,7 @@ def sums_inside(lhs: Array, rhs: Array, of: Geometry) -> Array:
 
 def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
     """Return the sums, from the finite numbers and from counts of infinite and NaN products."""
-    x, y = (np.where(np.isfinite(wide(one)), one, np.zeros_like(one)) for one in (lhs, rhs))
+    x, y = (np.where(np.isfinite(to_wide_type(one)), one, np.zeros_like(one)) for one in (lhs, rhs))
     total = convolve(x, y, of, unrounded_products)
     lhs, rhs = to_float64(lhs), to_float64(rhs)
 
@@ -94,7 +99,7 @@ def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
         in_ulps: bool,
     ) -> Results:
         (found,), of = predict_nothing(expected), geometry_of(operation, operands)
-        if _are_finite(operands[:2]) or not _concerns(label, of, operands):
+        if _are_finite(operands[:2]) or not _is_about(label, of, operands):
             return (found,)
         depth = depth_of(operation, operands)
         for given in _flush_variants(operands):
@@ -107,7 +112,7 @@ def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
                 else (_sum_without_padding,)
             ):
                 measure = make_measure(summation, lambda *_: depth, default)
-                by = ulps_from_prediction if in_ulps else partial(_off, measure, changed)
+                by = ulps_from_prediction if in_ulps else partial(_error_against, measure, changed)
                 want = round_sums(
                     add_initial_zero(summation(*changed, False)), element_type_of(actual[0])
                 )
@@ -121,7 +126,7 @@ def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
     return tuple(map(hypothesis, LABELS))
 
 
-def _off(
+def _error_against(
     measure: Callable[..., Results], given: tuple[Operation, Operands], want: Array, got: Array
 ) -> Array:
     """Return the error of a result against sums, in units of the permitted error."""
@@ -138,7 +143,7 @@ def _sum_without_padding(
     return sums_inside(operands[0], operands[1], geometry_of(operation, operands))
 
 
-def _concerns(label: str, of: Geometry, operands: tuple[Array, ...]) -> bool:
+def _is_about(label: str, of: Geometry, operands: tuple[Array, ...]) -> bool:
     """Return whether a class is about a convolution."""
     kernel = operands[1]
     if label == PADDING:
@@ -151,7 +156,7 @@ def _concerns(label: str, of: Geometry, operands: tuple[Array, ...]) -> bool:
 
 
 def _are_finite(operands: tuple[Array, ...]) -> bool:
-    return all(bool(np.isfinite(wide(one)).all()) for one in operands)
+    return all(bool(np.isfinite(to_wide_type(one)).all()) for one in operands)
 
 
 def _flush_variants(operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
@@ -180,7 +185,7 @@ def _mask_kernel(kernel: Array, of: Geometry) -> Array:
     """
     moved = np.moveaxis(kernel, of.kernel_output_feature, 0)
     by_group = moved.reshape(of.batch_groups, -1, *moved.shape[1:])
-    infinite = ~np.isfinite(wide(by_group))
+    infinite = ~np.isfinite(to_wide_type(by_group))
     others = infinite.sum(axis=0) - infinite > 0
     masked = np.where(others, np.full((), np.nan).astype(kernel.dtype), by_group)
     return np.moveaxis(masked.reshape(moved.shape), 0, of.kernel_output_feature)

@@ -148,15 +148,15 @@ def test_targets_stand_side_by_side_and_a_run_is_of_its_own(
         "--out", str(tmp_path),
     ]  # fmt: skip
 
-    def called(*given: str) -> tuple[int, str]:
+    def run_command(*given: str) -> tuple[int, str]:
         code = exit_code_of(lambda: app([*command, *given], standalone_mode=False))
         return code, capfd.readouterr().err
 
-    assert called("--backend", "cpu", "--backend", "cpu:SSE4_2")[0] == 0
+    assert run_command("--backend", "cpu", "--backend", "cpu:SSE4_2")[0] == 0
     summary = (tmp_path / "summary.json").read_text()
     assert '"instruction sets"' in summary
     assert '"SSE4_2"' in summary
     monkeypatch.setenv(isa.ENVIRONMENT, f"{isa.FLAG}=AVX")
-    code, said = called("--backend", "cpu", "--backend", "cpu:SSE4_2")
+    code, said = run_command("--backend", "cpu", "--backend", "cpu:SSE4_2")
     assert code == 2
     assert "instruction sets of cpu F16C, AVX2, FMA there and AVX, F16C here" in said

@@ -9,7 +9,7 @@ import pytest
 from conformance.backends.base import Settings, Unsupported
 from conformance.backends.passes import Passes, dumped_passes, unfinished_passes
 from conformance.backends.session import open_session
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 
 def test_passes_that_changed_the_program_are_read_from_dumped_files(
@@ -43,7 +43,7 @@ I0 1 hlo_pass_pipeline.cc:181]   HLO pass algsimp
 
 
 def test_xla_disables_the_given_passes(tmp_path: Path) -> None:
-    program = one("subtract", [typed(4), typed(4)], typed(4))
+    program = op_program("subtract", [tensor_of(4), tensor_of(4)], tensor_of(4))
     inputs = [array([1, 2, 3, 4]), array([4, 3, 2, 1])]
     whole, without = tmp_path / "whole", tmp_path / "without"
     session = open_session("cpu")

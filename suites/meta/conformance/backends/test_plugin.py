@@ -37,12 +37,12 @@ func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]):
-    def called(*arguments: object) -> tuple[int, str, str]:
+    def run_command(*arguments: object) -> tuple[int, str, str]:
         given = [str(argument) for argument in arguments]
         code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, *capsys.readouterr()
 
-    return called
+    return run_command
 
 
 def refusal(library: Path) -> str:
@@ -245,7 +245,7 @@ def test_no_shipped_expectation_matches_a_plugin_by_default(tmp_path: Path) -> N
 # Plugins that are here
 
 
-def installed() -> dict[str, Path]:
+def installed_plugins() -> dict[str, Path]:
     """Return the libraries of installed CPU plugins from PyPI, by name."""
     libraries = {
         "lammps": ("lammps_jax_pjrt_cpu", "pjrt_c_api_cpu_plugin.so"),
@@ -264,7 +264,7 @@ def installed() -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def plugins_here() -> dict[str, str]:
     """Return the spelling of each plugin, by its name in records."""
-    found = installed()
+    found = installed_plugins()
     if not found:
         pytest.skip("no plugin: pip install lammps-jax-pjrt-cpu xla-cpu-pjrt")
     return {f"plugin:{name}": f"plugin:{name}={path}" for name, path in found.items()}

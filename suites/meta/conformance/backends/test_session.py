@@ -212,11 +212,11 @@ def test_each_step_is_entered() -> None:
     told: list[str] = []
 
     @contextmanager
-    def around(step: str) -> Iterator[None]:
+    def note_step(step: str) -> Iterator[None]:
         told.append(step)
         yield
 
-    compiled = Session(Fake(), around).compile(negation())
+    compiled = Session(Fake(), note_step).compile(negation())
     compiled.run([ONES])
     compiled.run([ONES])
     assert told == ["emission", "compilation", "execution", "execution"]
@@ -237,11 +237,11 @@ def test_each_step_of_a_batch_is_entered() -> None:
     told: list[str] = []
 
     @contextmanager
-    def around(step: str) -> Iterator[None]:
+    def note_step(step: str) -> Iterator[None]:
         told.append(step)
         yield
 
-    Session(Fake(), around).run_batch([negation(), negation()], [[[ONES]] * 2] * 2)
+    Session(Fake(), note_step).run_batch([negation(), negation()], [[[ONES]] * 2] * 2)
     assert told == ["emission", "compilation", "execution", "execution"]
 
 

@@ -9,7 +9,7 @@ from conformance.backends.xla_messages import classify, short_message, verdict_o
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from reference.ir.program import Value, single_op
-from suites.meta.support.small_programs import typed
+from suites.meta.support.small_programs import tensor_of
 
 NEGATE = """
 func.func @main(%x: tensor<2x{0}>) -> tensor<2x{0}> {{
@@ -93,12 +93,12 @@ def test_an_op_that_the_dialect_lacks_is_unsupported(
 
 def test_an_algorithm_without_known_hardware_is_unsupported() -> None:
     """The specification's own example, bf16 in three components, is such an algorithm."""
-    values = tuple(Value(name, typed(2, 2)) for name in ("lhs", "rhs"))
+    values = tuple(Value(name, tensor_of(2, 2)) for name in ("lhs", "rhs"))
     given = {
         "lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,),
         "lhs_precision_type": "bf16", "rhs_precision_type": "bf16", "accumulation_type": "f32",
         "lhs_component_count": 3, "rhs_component_count": 3, "num_primitive_operations": 6,
         "allow_imprecise_accumulation": False,
     }  # fmt: skip
-    program = single_op("dot_general", values, (typed(2, 2),), given)
+    program = single_op("dot_general", values, (tensor_of(2, 2),), given)
     assert type(classify("any", emit(program), program)) is Unsupported

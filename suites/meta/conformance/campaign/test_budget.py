@@ -46,7 +46,7 @@ class Clock:
         return self.now
 
 
-def limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: float, **given) -> RunData:
+def limited_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: float, **given) -> RunData:
     """Return a run that ends after the time has been looked at so often."""
     with monkeypatch.context() as patch:
         clock = Clock()
@@ -85,7 +85,7 @@ def test_cases_left_out_by_budget_are_reported_and_run_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run(options(tmp_path / "whole"))
-    done = limited(tmp_path / "out", monkeypatch, 12)
+    done = limited_run(tmp_path / "out", monkeypatch, 12)
     counts = Counter((record.op, record.element_type) for record in done.records)
     assert 0 < len(done.records) < len(whole.records)
     assert max(counts.values()) - min(counts[cell] for cell in counts) <= 4
@@ -107,9 +107,9 @@ def test_spent_budget_runs_nothing_and_larger_budget_continues(
 ) -> None:
     first = run(options(tmp_path, budget=1e-9))
     assert (first.records, first.exit_code) == ([], 4)
-    done = limited(tmp_path, monkeypatch, 6)
+    done = limited_run(tmp_path, monkeypatch, 6)
     assert len(done.records) > 0
-    more = limited(tmp_path, monkeypatch, 12)
+    more = limited_run(tmp_path, monkeypatch, 12)
     assert len(done.records) < len(more.records)
 
 
@@ -129,7 +129,7 @@ def test_run_started_without_budget_continues_with_budget(
 def test_left_out_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run(options(tmp_path / "whole"))
     baseline = ReadBaseline("base.txt", baseline_of(whole))
-    done = limited(tmp_path / "out", monkeypatch, 6, baseline=baseline)
+    done = limited_run(tmp_path / "out", monkeypatch, 6, baseline=baseline)
     found = compare(done, baseline)
     missing = len(whole.records) - len(done.records)
     assert (found.counts[Kind.LOST], found.left_out) == (0, missing)
@@ -164,7 +164,7 @@ def test_failure_within_budget_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ("reference:one_wrong_element",)
-    done = limited(tmp_path, monkeypatch, 6, backends=given)
+    done = limited_run(tmp_path, monkeypatch, 6, backends=given)
     assert done.left_out
     assert {record.verdict for record in done.records} >= {Verdict.DIVERGENT}
     assert done.exit_code == 1
@@ -172,7 +172,7 @@ def test_failure_within_budget_fails_the_run(
 
 def test_shards_with_a_limit_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = [
-        limited(tmp_path / str(n), monkeypatch, 5 * n, shard=(n, 2), ops=("add", "abs"))
+        limited_run(tmp_path / str(n), monkeypatch, 5 * n, shard=(n, 2), ops=("add", "abs"))
         for n in (1, 2)
     ]
     merged, missing = merge_runs([tmp_path / "1", tmp_path / "2"], tmp_path / "all", "merge")

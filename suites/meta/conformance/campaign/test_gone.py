@@ -103,11 +103,11 @@ def test_counterexample_is_replayed_once_for_resumed_run(
     run(given)
     asked: list[str] = []
 
-    def noted(*arguments: Any) -> Any:
+    def note_and_replay(*arguments: Any) -> Any:
         asked.extend(one.id for one in arguments[1])
         return replay_counterexamples(*arguments)
 
-    monkeypatch.setattr(gone, "replay_counterexamples", noted)
+    monkeypatch.setattr(gone, "replay_counterexamples", note_and_replay)
     monkeypatch.setattr(gone, "MANY", 1)
     assert run(given).fixed == ("mended",)
     file.write_text(SHOWN + MENDED.replace('"1.0"', '"2.0"'))

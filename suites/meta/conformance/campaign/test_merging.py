@@ -38,7 +38,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run of another backend, on which an op is not supported."""
     out = tmp_path_factory.mktemp("elsewhere")
     run(replace(OPTIONS, out=out, backends=("reference:unsupported@not",)))
@@ -86,10 +86,10 @@ def test_a_part_without_cells_is_not_missing(tmp_path: Path) -> None:
     assert (missing, merged.exit_code) == ([], 0)
 
 
-def test_runs_of_other_backends_are_merged(whole, shards, elsewhere, tmp_path: Path) -> None:
-    merged, missing = merge_runs([*shards, elsewhere], tmp_path, "")
+def test_runs_of_other_backends_are_merged(whole, shards, run_elsewhere, tmp_path: Path) -> None:
+    merged, missing = merge_runs([*shards, run_elsewhere], tmp_path, "")
     assert missing == []
-    there = load(elsewhere)
+    there = load(run_elsewhere)
     ours = [record for record in merged.records if record.backend == "reference"]
     assert ours == whole.records
     assert [one for one in merged.records if one not in ours] == there.records
@@ -124,7 +124,7 @@ def test_shards_of_two_builds_of_a_backend_are_refused(shards, tmp_path: Path) -
         merge_runs([copied.parent, shards[1]], tmp_path / "out", "")
 
 
-def test_unmergeable_runs_are_one_line(shards, elsewhere, tmp_path: Path) -> None:
+def test_unmergeable_runs_are_one_line(shards, run_elsewhere, tmp_path: Path) -> None:
     other = tmp_path / "other"
     run(replace(OPTIONS, out=other, ops=("or",), seed=1, shard=(2, 4)))
     for given, said in (
@@ -132,7 +132,7 @@ def test_unmergeable_runs_are_one_line(shards, elsewhere, tmp_path: Path) -> Non
         ([shards[0], other], "op or,not,and and or"),
         ([shards[0], other], "seed 0 and 1"),
         ([shards[0], other], "shards of 3 and of 4 parts"),
-        ([elsewhere, other], "seed 0 and 1"),
+        ([run_elsewhere, other], "seed 0 and 1"),
     ):
         with pytest.raises(UsageError, match=said) as refused:
             merge_runs(given, tmp_path / "out", "")
@@ -141,7 +141,7 @@ def test_unmergeable_runs_are_one_line(shards, elsewhere, tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="is one of the runs: choose another --out"):
         merge_runs(shards, shards[1], "")
     with pytest.raises(UsageError, match="holds a run that was not merged"):
-        merge_runs(shards, elsewhere, "")
+        merge_runs(shards, run_elsewhere, "")
     with pytest.raises(StoreError, match="there is no"):
         merge_runs([shards[0], tmp_path / "none"], tmp_path / "out", "")
     assert len(load(shards[1]).records) > 0

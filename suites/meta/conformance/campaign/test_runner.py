@@ -254,7 +254,7 @@ def test_run_without_tested_case_exits_with_4(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("finished")
     run(options(out))
     return out
@@ -271,16 +271,18 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({"profile": "deep"}, "profile smoke .2 cases a cell. there and deep .100"),
     ],
 )
-def test_a_folder_of_another_run_is_refused(finished: Path, change: dict, named: str) -> None:
+def test_a_folder_of_another_run_is_refused(finished_run: Path, change: dict, named: str) -> None:
     with pytest.raises(UsageError, match=named):
-        run(options(finished, **change))
-    assert len(load(finished).records) == PROFILES["smoke"]
+        run(options(finished_run, **change))
+    assert len(load(finished_run).records) == PROFILES["smoke"]
 
 
-def test_other_versions_are_another_run(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_versions_are_another_run(
+    finished_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runner, "versions", lambda: {"jaxlib": "99"})
     with pytest.raises(UsageError, match=r"version of jaxlib \S+ there and 99 here"):
-        run(options(finished))
+        run(options(finished_run))
 
 
 @pytest.mark.parametrize("before", ["0123456789ab", None])
@@ -297,10 +299,12 @@ def test_run_of_other_build_is_not_resumed(
     assert load(tmp_path).records == kept.records
 
 
-def test_a_finished_run_is_not_run_again(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = load(finished)
+def test_a_finished_run_is_not_run_again(
+    finished_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = load(finished_run)
     monkeypatch.delattr("conformance.campaign.runner.coverage_of")  # what is known needs no work
-    again = run(options(finished))
+    again = run(options(finished_run))
     assert again.records == first.records
     assert again.coverage == first.coverage != {}
     assert (again.modules, again.timing) == (first.modules, first.timing)
@@ -352,10 +356,10 @@ def test_killed_run_resumes_to_the_same_records(tmp_path: Path) -> None:
         "--out", str(given.out),
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        while process.poll() is None and stored(given.out) < 2:
+        while process.poll() is None and count_stored_tasks(given.out) < 2:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
-    before = stored(given.out)
+    before = count_stored_tasks(given.out)
     assert 2 <= before < len(plan(given).tasks)
     resumed = run(replace(given, jobs=2))
     whole = run(replace(given, out=tmp_path / "whole"))
@@ -364,7 +368,7 @@ def test_killed_run_resumes_to_the_same_records(tmp_path: Path) -> None:
     assert {record.verdict for record in whole.records} >= {Verdict.PASS, Verdict.FLUSHED}
 
 
-def stored(out: Path) -> int:
+def count_stored_tasks(out: Path) -> int:
     if not (out / FILE_NAME).exists():
         return 0
     with Store(out / FILE_NAME, read_only=True) as store:

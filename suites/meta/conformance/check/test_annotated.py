@@ -12,7 +12,7 @@ from conformance.check.settings import Settings
 from conformance.frontends.modules import NotChecked, read_units
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
-from suites.meta.support.checking import checked
+from suites.meta.support.checking import check_text
 
 SHARDED = """
 module @jit_f attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
@@ -33,7 +33,7 @@ module @jit_f attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 :
 def test_an_annotated_program_is_shared_out_and_passes(tmp_path: Path) -> None:
     program = parse_module(SHARDED)
     assert (program.process_count, program.shared_among) == (1, 8)
-    found = checked(tmp_path, SHARDED, Settings("cpu"))
+    found = check_text(tmp_path, SHARDED, Settings("cpu"))
     assert (found.verdict, found.message) == (Verdict.PASS, "")
 
 
@@ -46,7 +46,7 @@ def test_its_values_lie_on_all_partitions() -> None:
 
 
 def test_faulty_operation_in_sharded_program_is_located(tmp_path: Path) -> None:
-    found = checked(tmp_path, SHARDED, Settings("reference:low_precision"))
+    found = check_text(tmp_path, SHARDED, Settings("reference:low_precision"))
     assert found.verdict.fails
     assert found.operation.startswith(("dot_general", "tanh"))
 

@@ -12,7 +12,7 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import check, evaluate
-from suites.meta.support.checking import checked
+from suites.meta.support.checking import check_text
 
 BOUNDED = "tensor<?xf32, #stablehlo.bounds<10>>"
 SUM = f"""
@@ -50,12 +50,12 @@ def test_padding_is_no_part_of_a_sum(tmp_path: Path, size: int) -> None:
     assert check(program) == []
     total, count = evaluate(program, (NUMBERS, np.array(size, np.int32)))
     assert (total, count) == (size * (size + 1), size)
-    assert checked(tmp_path, SUM, of(tmp_path, "cpu", size)).verdict is Verdict.PASS
+    assert check_text(tmp_path, SUM, of(tmp_path, "cpu", size)).verdict is Verdict.PASS
 
 
 def test_a_wrong_sum_is_found(tmp_path: Path) -> None:
     settings = of(tmp_path, "reference:one_wrong_element", 5)
-    assert checked(tmp_path, SUM, settings).verdict is Verdict.DIVERGENT
+    assert check_text(tmp_path, SUM, settings).verdict is Verdict.DIVERGENT
 
 
 def test_bounds_are_written_and_read() -> None:
@@ -69,13 +69,13 @@ def test_bounds_are_written_and_read() -> None:
 
 
 def test_results_of_bounded_size_are_unsupported(tmp_path: Path) -> None:
-    found = checked(tmp_path, OUT, of(tmp_path, "cpu", 5))
+    found = check_text(tmp_path, OUT, of(tmp_path, "cpu", 5))
     assert found.verdict is Verdict.UNSUPPORTED
     assert "sizes of results of bounded size" in found.message
-    assert checked(tmp_path, OUT, of(tmp_path, "reference", 5)).verdict is Verdict.PASS
+    assert check_text(tmp_path, OUT, of(tmp_path, "reference", 5)).verdict is Verdict.PASS
 
 
 def test_sizes_beyond_the_bound_are_no_programs_fault(tmp_path: Path) -> None:
-    found = checked(tmp_path, SUM, of(tmp_path, "cpu", 11))
+    found = check_text(tmp_path, SUM, of(tmp_path, "cpu", 11))
     assert found.verdict is Verdict.UNSUPPORTED
     assert "size 11 of a dimension of 10" in found.message

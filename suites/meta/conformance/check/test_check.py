@@ -26,7 +26,7 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.ir.program import Dense, Operation, Program
-from suites.meta.support.checking import ALONE, FAULTY, TEST_PROGRAM, checked
+from suites.meta.support.checking import ALONE, FAULTY, TEST_PROGRAM, check_text
 
 # --- Whole programs from JAX ---------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[tuple[int, ...], Any]]]
 }  # fmt: skip
 
 
-def exported(name: str) -> str:
+def export_program(name: str) -> str:
     function, arguments = PROGRAMS[name]
     shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments]
     return export.export(jax.jit(function))(*shapes).mlir_module()
@@ -103,7 +103,7 @@ def exported(name: str) -> str:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_from_jax_agree_with_xla(name: str, tmp_path: Path) -> None:
-    found = checked(tmp_path, exported(name), Settings("cpu"))
+    found = check_text(tmp_path, export_program(name), Settings("cpu"))
     assert (found.verdict, found.message) == (Verdict.PASS, "")
 
 
@@ -111,7 +111,7 @@ def test_a_portable_artifact_is_read(tmp_path: Path) -> None:
     function, arguments = PROGRAMS["attention"]
     shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments]
     artifact = export.export(jax.jit(function))(*shapes).mlir_module_serialized
-    assert checked(tmp_path, artifact).verdict is Verdict.PASS
+    assert check_text(tmp_path, artifact).verdict is Verdict.PASS
 
 
 class Mutant(PjrtBackend):
@@ -123,10 +123,10 @@ class Mutant(PjrtBackend):
 
     def compile(self, text: str, program: Program):
         del text
-        mutated = _mapped(program, self._changed)
+        mutated = _map_operations(program, self._change)
         return super().compile(emit(mutated), mutated)
 
-    def _changed(self, operation: Operation) -> Operation:
+    def _change(self, operation: Operation) -> Operation:
         value = operation.attribute("value")
         if not isinstance(value, Dense) or not value.type.element.is_float:
             return operation
@@ -136,7 +136,7 @@ class Mutant(PjrtBackend):
         return Operation("constant", (), operation.results, (("value", wrong),))
 
 
-def _mapped(program: Program, change: Callable[[Operation], Operation]) -> Program:
+def _map_operations(program: Program, change: Callable[[Operation], Operation]) -> Program:
     from dataclasses import replace
 
     def region(of: Any) -> Any:
@@ -153,7 +153,7 @@ def test_a_wrong_constant_is_located(
 ) -> None:
     mutant = Mutant(constant, constant * 1.5 + 0.2)
     monkeypatch.setattr(session, "cached_backend", lambda _: mutant)
-    found = checked(tmp_path, exported(name), Settings("mutant"))
+    found = check_text(tmp_path, export_program(name), Settings("mutant"))
     assert found.verdict is Verdict.DIVERGENT
     assert found.operation.startswith("constant %")
     assert "expected" in found.message
@@ -161,7 +161,7 @@ def test_a_wrong_constant_is_located(
 
 
 def test_the_first_wrong_operation_is_named(tmp_path: Path) -> None:
-    found = checked(tmp_path, FAULTY, Settings("reference:low_precision"))
+    found = check_text(tmp_path, FAULTY, Settings("reference:low_precision"))
     assert found.verdict.fails
     assert found.operation == "exponential %0 (@inner, line 3)"
     assert "first wrong: exponential" in found.message
@@ -195,9 +195,9 @@ BRANCHES = """    %2 = "stablehlo.case"(%k) ({
 
 def test_operations_are_located_within_loops_and_branches(tmp_path: Path) -> None:
     text = LOOP.replace("    %2 = stablehlo.case %k : (tensor<i32>) -> tensor<f32>", BRANCHES)
-    assert checked(tmp_path, text).verdict is Verdict.PASS
-    assert checked(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
-    found = checked(tmp_path, text, Settings("reference:low_precision"))
+    assert check_text(tmp_path, text).verdict is Verdict.PASS
+    assert check_text(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
+    found = check_text(tmp_path, text, Settings("reference:low_precision"))
     assert found.verdict.fails
     assert found.operation == "logistic %b (line 16) in case %2 (line 11) in while %r (line 6)"
 
@@ -213,11 +213,11 @@ def test_fault_visible_only_in_prefix_is_located(
             negated = [o.results[0] for o in program.walk() if o.name == "negate"]
             if any(value in returned for value in negated):
                 return super().compile(text, program)
-            wrong = _mapped(program, _positive)
+            wrong = _map_operations(program, _positive)
             return super().compile(emit(wrong), wrong)
 
     monkeypatch.setattr(session, "cached_backend", lambda _: Shy("cpu", "cpu"))
-    found = checked(tmp_path, FAULTY, Settings("shy"))
+    found = check_text(tmp_path, FAULTY, Settings("shy"))
     assert found.verdict is Verdict.DIVERGENT
     assert found.operation == "exponential %0 (@inner, line 3)"
 
@@ -235,11 +235,11 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %1 = "stablehlo.add"(%0, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }"""
-    assert checked(tmp_path, text).verdict is Verdict.PASS
+    assert check_text(tmp_path, text).verdict is Verdict.PASS
     broken = text.replace("e5m10", "e5m0").replace("%1 = ", "%1 = ", 1)
-    assert checked(tmp_path, broken).verdict is Verdict.PASS
+    assert check_text(tmp_path, broken).verdict is Verdict.PASS
     short = "func.func @main(%x: tensor<4xf32>) -> tensor<3xf32> {\n  return %x : tensor<4xf32>\n}"
-    found = checked(tmp_path, short)
+    found = check_text(tmp_path, short)
     assert found.is_invalid
     assert found.message.startswith("line 2, column 3: ")
 
@@ -267,10 +267,10 @@ def test_inputs_are_read_by_name_or_order_as_bits_or_ml_dtypes(
     archive = tmp_path / "in.npz"
     np.savez(archive, **arrays)
     settings = Settings("reference:one_wrong_element", archive)
-    found = checked(tmp_path, MIXED, settings)
+    found = check_text(tmp_path, MIXED, settings)
     assert found.verdict.fails
     assert {element.expected for element in found.elements} <= {"-1.0", "3.0"}
-    assert checked(tmp_path, MIXED, Settings("cpu", archive)).verdict is Verdict.PASS
+    assert check_text(tmp_path, MIXED, Settings("cpu", archive)).verdict is Verdict.PASS
 
 
 X = np.ones(2, np.float32)
@@ -287,7 +287,7 @@ STORED = "parameter 0 (%x) is tensor<2xf32>, stored as float32; given "
         ({"x": X.astype(np.int32), "y": X}, f"{STORED}int32"),
     ],
 )
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("in_this_process")
 def test_inputs_that_do_not_fit(call, arrays: dict[str, Any], reason: str, tmp_path: Path) -> None:
     program, archive = tmp_path / "sum.mlir", tmp_path / "in.npz"
     program.write_text("""
@@ -306,22 +306,24 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]):
-    def called(*arguments: object) -> tuple[int, str, str]:
+    def run_command(*arguments: object) -> tuple[int, str, str]:
         given = [str(argument) for argument in arguments]
         code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, *capsys.readouterr()
 
-    return called
+    return run_command
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are checked in this process: workers take seconds to start."""
 
-    def checked(_: object, given: Sequence[str], settings: Settings, __: int) -> list[CheckedFile]:
+    def check_here(
+        _: object, given: Sequence[str], settings: Settings, __: int
+    ) -> list[CheckedFile]:
         return [check_file(file, settings) for file in given]
 
-    monkeypatch.setattr(checking, "check_files", checked)
+    monkeypatch.setattr(checking, "check_files", check_here)
 
 
 def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None:
@@ -395,7 +397,7 @@ def test_a_hang_ends_in_time(call, tmp_path: Path) -> None:
         ),
     ],
 )
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("in_this_process")
 def test_exit_codes(call, text: str, backend: str, code: int, verdict: str, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(text)
@@ -443,11 +445,11 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, !stablehlo.token) {
   %2 = stablehlo.after_all : !stablehlo.token
   return %1, %2 : tensor<4xf32>, !stablehlo.token
 }"""
-    assert checked(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
-    assert checked(tmp_path, text, Settings("reference:low_precision")).verdict.fails
+    assert check_text(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
+    assert check_text(tmp_path, text, Settings("reference:low_precision")).verdict.fails
     only = text.replace("return %1, %2 : tensor<4xf32>, ", "return %2 : ")
     only = only.replace("(tensor<4xf32>, !stablehlo.token) {", "!stablehlo.token {")
-    assert checked(tmp_path, only, Settings("cpu")).message == NOTHING_RETURNED
+    assert check_text(tmp_path, only, Settings("cpu")).message == NOTHING_RETURNED
 
 
 def test_unknown_sizes_are_drawn(tmp_path: Path) -> None:
@@ -460,8 +462,8 @@ func.func @main(%n: tensor<i64>, %x: tensor<?x2xf32>, %y: tensor<?x2xf32>) -> te
   %4 = stablehlo.dynamic_reshape %0, %3 : (tensor<?x2xf32>, tensor<2xi64>) -> tensor<?x2xf32>
   return %4 : tensor<?x2xf32>
 }"""
-    assert checked(tmp_path, text).verdict is Verdict.PASS
-    found = checked(tmp_path, text, Settings("cpu"))
+    assert check_text(tmp_path, text).verdict is Verdict.PASS
+    found = check_text(tmp_path, text, Settings("cpu"))
     assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not implemented by the backend")
     wrong = text.replace("dense<2>", "dense<7>")
-    assert checked(tmp_path, wrong).verdict is Verdict.UNSUPPORTED
+    assert check_text(tmp_path, wrong).verdict is Verdict.UNSUPPORTED

@@ -28,7 +28,7 @@ from conformance.transforms.extract import extract_operation
 from conformance.verdict import Verdict
 from reference.ir.program import Operation, Program, Region
 from reference.ir.types import Array
-from suites.meta.support.checking import checked, values_of
+from suites.meta.support.checking import check_text, values_of
 
 SHIPPED = load(None, ("cpu",), versions())
 WRONG = {"sine": "cosine", "tanh": "negate", "abs": "sign"}
@@ -45,29 +45,29 @@ class Faulty(PjrtBackend):
     def compile(self, text: str, program: Program) -> Any:
         del text
         size = sum(operation.name != "return" for operation in program.main.body.operations)
-        wrong = _mapped(program) if size > self._least else program
+        wrong = _rename_operations(program) if size > self._least else program
         return super().compile(emit(wrong), wrong)
 
 
-def _mapped(program: Program) -> Program:
+def _rename_operations(program: Program) -> Program:
     def region(of: Region) -> Region:
-        return replace(of, operations=tuple(map(changed, of.operations)))
+        return replace(of, operations=tuple(map(rename_operation, of.operations)))
 
-    def changed(one: Operation) -> Operation:
+    def rename_operation(one: Operation) -> Operation:
         regions = tuple(map(region, one.regions))
         return replace(one, name=WRONG.get(one.name, one.name), regions=regions)
 
     return Program(tuple(replace(f, body=region(f.body)) for f in program.functions))
 
 
-def knows(*ops: str, **more: Any) -> Settings:
+def settings_for(*ops: str, **more: Any) -> Settings:
     """Settings of the faulty backend, with an expectation for each of these ops."""
     known = tuple(Expectation(f"{op}-wrong", (op,), f"{op} is wrong", **more) for op in ops)
     return Settings("cpu", expectations=known)
 
 
 @pytest.fixture
-def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
+def use_faulty_backend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "cached_backend", lambda _: Faulty())
 
 
@@ -87,28 +87,28 @@ BESIDE = CHAIN.replace("exponential", "tanh")
 SINE, TANH = "sine %1 (line 4)", "tanh %3 (line 6)"
 
 
-@pytest.mark.usefixtures("faulty")
+@pytest.mark.usefixtures("use_faulty_backend")
 def test_a_known_operation_is_named_and_fails_nothing(tmp_path: Path) -> None:
-    found = checked(tmp_path, CHAIN, knows("sine"))
+    found = check_text(tmp_path, CHAIN, settings_for("sine"))
     assert found.verdict is Verdict.DIVERGENT
     assert (found.known, found.is_new_failure, found.operation) == (("sine-wrong",), False, SINE)
     assert f"first wrong: {SINE}: " in found.message
-    found = checked(tmp_path, CHAIN, knows("tanh"))
+    found = check_text(tmp_path, CHAIN, settings_for("tanh"))
     assert (found.known, found.is_new_failure, found.operation) == ((), True, SINE)
 
 
-@pytest.mark.usefixtures("faulty")
+@pytest.mark.usefixtures("use_faulty_backend")
 @pytest.mark.parametrize("text", [BEHIND, BESIDE])
 def test_second_fault_is_not_hidden_by_known_divergence(text: str, tmp_path: Path) -> None:
     where = TANH if text is BEHIND else "tanh %4 (line 7)"
-    found = checked(tmp_path, text, knows("sine"))
+    found = check_text(tmp_path, text, settings_for("sine"))
     assert (found.verdict, found.known, found.operation) == (Verdict.DIVERGENT, (), where)
     assert f"beside the known divergence sine-wrong, first wrong: {where}: " in found.message
-    found = checked(tmp_path, text, knows("sine", "tanh"))
+    found = check_text(tmp_path, text, settings_for("sine", "tanh"))
     assert (found.known, found.operation) == (("sine-wrong", "tanh-wrong"), SINE)
 
 
-@pytest.mark.usefixtures("faulty")
+@pytest.mark.usefixtures("use_faulty_backend")
 @pytest.mark.parametrize(
     "narrowed",
     [
@@ -119,15 +119,17 @@ def test_second_fault_is_not_hidden_by_known_divergence(text: str, tmp_path: Pat
     ],
 )
 def test_every_field_of_an_expectation_counts(narrowed: dict[str, Any], tmp_path: Path) -> None:
-    assert checked(tmp_path, CHAIN, knows("sine", **narrowed)).is_new_failure
-    assert not checked(tmp_path, CHAIN, knows("sine", element_types=("f32",))).is_new_failure
+    assert check_text(tmp_path, CHAIN, settings_for("sine", **narrowed)).is_new_failure
+    assert not check_text(
+        tmp_path, CHAIN, settings_for("sine", element_types=("f32",))
+    ).is_new_failure
 
 
 def test_operation_right_in_isolation_is_not_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "cached_backend", lambda _: Faulty(least=1))
-    found = checked(tmp_path, CHAIN, knows("sine"))
+    found = check_text(tmp_path, CHAIN, settings_for("sine"))
     assert (found.known, found.operation) == ((), SINE)
 
 
@@ -161,10 +163,10 @@ def test_all_that_is_wrong_with_an_operation_must_be_known(
     """The most frequent class speaks for an operation; an element of another must be known too."""
     monkeypatch.setattr(session, "cached_backend", lambda _: Mixed("cpu", "cpu"))
     text = CHAIN.replace("return %3, %4", "return %1, %4")
-    both = knows("sine", kinds=("wrong value", "NaN"))
-    assert not checked(tmp_path, text, both).is_new_failure
-    assert checked(tmp_path, text, knows("sine", kinds=("wrong value",))).is_new_failure
-    assert checked(tmp_path, text, knows("sine", kinds=("NaN",))).is_new_failure
+    both = settings_for("sine", kinds=("wrong value", "NaN"))
+    assert not check_text(tmp_path, text, both).is_new_failure
+    assert check_text(tmp_path, text, settings_for("sine", kinds=("wrong value",))).is_new_failure
+    assert check_text(tmp_path, text, settings_for("sine", kinds=("NaN",))).is_new_failure
 
 
 LOOP = """
@@ -187,7 +189,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }"""
 
 
-@pytest.mark.usefixtures("faulty")
+@pytest.mark.usefixtures("use_faulty_backend")
 @pytest.mark.parametrize(
     ("text", "where"),
     [
@@ -197,12 +199,12 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     ],
 )
 def test_in_a_loop_every_iteration_is_looked_at(text: str, where: str, tmp_path: Path) -> None:
-    found = checked(tmp_path, text, knows("sine"))
+    found = check_text(tmp_path, text, settings_for("sine"))
     assert found.operation.startswith(where)
     assert found.known == (("sine-wrong",) if text is LOOP else ())
     inside = "exponential" in text
     assert (" in while %" in found.operation) == inside
-    assert checked(tmp_path, text, knows("sine", "tanh")).known
+    assert check_text(tmp_path, text, settings_for("sine", "tanh")).known
 
 
 def test_shift_adopts_the_backends_results() -> None:
@@ -252,9 +254,9 @@ func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
 )
 @pytest.mark.x86
 def test_known_of_xla(text: str, verdict: Verdict, known: tuple[str, ...], tmp_path: Path) -> None:
-    found = checked(tmp_path, text, Settings("cpu", expectations=SHIPPED))
+    found = check_text(tmp_path, text, Settings("cpu", expectations=SHIPPED))
     assert (found.verdict, found.known) == (verdict, known)
-    found = checked(tmp_path, text, Settings("cpu"))
+    found = check_text(tmp_path, text, Settings("cpu"))
     assert (found.verdict, found.known, found.is_new_failure) == (verdict, (), True)
 
 
@@ -289,11 +291,11 @@ def test_consequences_of_known_divergence_are_known(
     text: str, id_: str, first: str, tmp_path: Path
 ) -> None:
     """Sizes are folded as constants are; after a result of another type nothing can be right."""
-    found = checked(tmp_path, text, Settings("cpu", expectations=SHIPPED))
+    found = check_text(tmp_path, text, Settings("cpu", expectations=SHIPPED))
     assert (found.verdict, found.known) == (Verdict.DIVERGENT, (id_,))
     assert found.operation.startswith(first)
     others = tuple(one for one in SHIPPED if one.id != id_)
-    assert checked(tmp_path, text, Settings("cpu", expectations=others)).is_new_failure
+    assert check_text(tmp_path, text, Settings("cpu", expectations=others)).is_new_failure
 
 
 def test_constant_operand_stays_constant_in_extracted_operation() -> None:
@@ -333,17 +335,19 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
-    def checked(_: object, given: Sequence[str], settings: Settings, __: int) -> list[CheckedFile]:
+    def check_here(
+        _: object, given: Sequence[str], settings: Settings, __: int
+    ) -> list[CheckedFile]:
         return [check_file(file, settings) for file in given]
 
-    monkeypatch.setattr(checking, "check_files", checked)
+    monkeypatch.setattr(checking, "check_files", check_here)
 
-    def called(*arguments: object) -> tuple[int, str, str]:
+    def run_command(*arguments: object) -> tuple[int, str, str]:
         code = exit_code_of(lambda: app(list(map(str, arguments)), standalone_mode=False))
         out, err = capsys.readouterr()
         return code, out, err
 
-    return called
+    return run_command
 
 
 OURS = """
@@ -355,7 +359,7 @@ reason = "our sine is a cosine"
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("faulty")
+@pytest.mark.usefixtures("use_faulty_backend")
 def test_known_and_new_divergences_are_distinguished(call: Call, tmp_path: Path) -> None:
     ours, program, other = (tmp_path / name for name in ("ours.toml", "a.mlir", "b.mlir"))
     ours.write_text(OURS)
@@ -433,7 +437,7 @@ def test_bad_expectations_are_one_line(
 # --- Extensions ----------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("faulty")
+@pytest.mark.usefixtures("use_faulty_backend")
 def test_the_rest_of_a_program_with_a_note_is_judged_too(tmp_path: Path) -> None:
     product = "dot_general %x, %y, contracting_dims = [0] x [0]"
     text = f"""
@@ -442,7 +446,7 @@ func.func @main(%x: tensor<4xf8E5M2>, %y: tensor<4xf8E4M3FN>) -> tensor<f32> {{
   %1 = stablehlo.tanh %0 : tensor<f32>
   return %1 : tensor<f32>
 }}"""
-    found = checked(tmp_path, text, Settings("cpu"))
+    found = check_text(tmp_path, text, Settings("cpu"))
     assert (found.verdict, found.operation) == (Verdict.DIVERGENT, "tanh %1 (line 4)")
     assert "; breaks C13 of dot_general: " in found.message
 

@@ -32,7 +32,7 @@ def with_an_argument_that_jit_drops(weights: Any, dropped: Any, bias: Any) -> An
     return weights @ weights + bias
 
 
-def shown(tmp_path: Path, text: str | bytes, capsys: Any, *how: str) -> tuple[int, str]:
+def describe_text(tmp_path: Path, text: str | bytes, capsys: Any, *how: str) -> tuple[int, str]:
     path = tmp_path / "program.mlir"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     code = exit_code_of(
@@ -42,7 +42,7 @@ def shown(tmp_path: Path, text: str | bytes, capsys: Any, *how: str) -> tuple[in
 
 
 def test_parameters_and_results_are_printed(tmp_path: Path, capsys: Any) -> None:
-    code, out = shown(tmp_path, FAULTY, capsys)
+    code, out = describe_text(tmp_path, FAULTY, capsys)
     lines = [line.strip() for line in out.splitlines()]
     assert code == 0
     for line in ("x: tensor<4xf32>", "y: tensor<4xf32>", "%3: tensor<4xf32>"):
@@ -57,7 +57,7 @@ def test_snippet_writes_the_programs_inputs(name: str, tmp_path: Path, capsys: A
         made: Any = export.export(jax.jit(with_an_argument_that_jit_drops))
         shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in ((2, 2), (7,), (2,))]
         text = made(*shapes).mlir_module_serialized
-    _, out = shown(tmp_path, text, capsys, "--format", "json")
+    _, out = describe_text(tmp_path, text, capsys, "--format", "json")
     entry = json.loads(out)
     if name == "export":
         assert [one["name"] for one in entry["parameters"]] == ["weights", "bias"]
@@ -78,6 +78,6 @@ def test_snippet_writes_the_programs_inputs(name: str, tmp_path: Path, capsys: A
 def test_program_without_parameters_says_so(
     text: str, code: int, says: str, tmp_path: Path, capsys: Any
 ) -> None:
-    got, out = shown(tmp_path, text, capsys)
+    got, out = describe_text(tmp_path, text, capsys)
     assert got == code
     assert says in out

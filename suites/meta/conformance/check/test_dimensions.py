@@ -9,7 +9,7 @@ import pytest
 from conformance.check.describing import describe_file
 from conformance.fuzzing.seeds.files import cut_files
 from conformance.verdict import Verdict
-from suites.meta.support.checking import checked
+from suites.meta.support.checking import check_text
 
 MANY = f"tensor<{'1x' * 65}f32>"
 UNKNOWN = f"tensor<{'?x' * 65}f32>"
@@ -48,7 +48,7 @@ func.func @main(%x: tensor<f32>, %s: tensor<65xi32>, %n: tensor<0xi32>) -> tenso
 
 @pytest.mark.parametrize("where", PROGRAMS)
 def test_more_dimensions_than_numpy_has_are_refused_in_words(where: str, tmp_path: Path) -> None:
-    found = checked(tmp_path, PROGRAMS[where])
+    found = check_text(tmp_path, PROGRAMS[where])
     assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not read")
     assert "a tensor of 65 dimensions is not read" in found.message
     file = tmp_path / "program.mlir"
@@ -58,4 +58,4 @@ def test_more_dimensions_than_numpy_has_are_refused_in_words(where: str, tmp_pat
 
 def test_as_many_dimensions_as_numpy_has_are_read(tmp_path: Path) -> None:
     text = PROGRAMS["value"].replace(MANY, f"tensor<{'1x' * 64}f32>")
-    assert checked(tmp_path, text).verdict is Verdict.PASS
+    assert check_text(tmp_path, text).verdict is Verdict.PASS

@@ -26,7 +26,7 @@ reason = "theirs"
 """
 
 
-def failing(kind: str, wrong: int, known: str, predicted: int = 0) -> Failing:
+def failing_class(kind: str, wrong: int, known: str, predicted: int = 0) -> Failing:
     return Failing(Verdict.DIVERGENT, kind, "", wrong, known=known, predicted=predicted)
 
 
@@ -49,12 +49,18 @@ def whole(of: str, index: int, known: str) -> Record:
 def files(tmp_path: Path) -> list[str]:
     """Write a run and expectations, and return the options that name them."""
     records = [
-        record("tanh", "f32", 0, failing("NaN", 10, "mine", 8), failing("sign", 3, "other", 3)),
-        record("tanh", "f32", 1, failing("NaN", 4, "mine", 4)),
-        record("tanh", "f64", 0, failing("sign", 7, "")),
-        record("tanh", "bf16", 0, failing("sign", 100, "other", 100)),
-        record("add", "f32", 0, failing("NaN", 200, "other")),
-        record("tanh", "f32", 0, failing("NaN", 400, "mine"), backend="cpu"),
+        record(
+            "tanh",
+            "f32",
+            0,
+            failing_class("NaN", 10, "mine", 8),
+            failing_class("sign", 3, "other", 3),
+        ),
+        record("tanh", "f32", 1, failing_class("NaN", 4, "mine", 4)),
+        record("tanh", "f64", 0, failing_class("sign", 7, "")),
+        record("tanh", "bf16", 0, failing_class("sign", 100, "other", 100)),
+        record("add", "f32", 0, failing_class("NaN", 200, "other")),
+        record("tanh", "f32", 0, failing_class("NaN", 400, "mine"), backend="cpu"),
         whole("f32", 2, "mine"),
         whole("f32", 3, ""),
         Record("tanh", "f32", "reference", 4, "0", Verdict.PASS),

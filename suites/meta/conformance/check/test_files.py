@@ -20,7 +20,7 @@ SETTINGS = Settings(limits=Limits(7.0))
 FILES = tuple(f"file{number}" for number in range(12))
 
 
-def passed(file: str) -> CheckedFile:
+def passing_file(file: str) -> CheckedFile:
     return CheckedFile(Verdict.PASS, file=file)
 
 
@@ -37,7 +37,7 @@ def answer(call: Call, lost: dict[str, WorkerCrash | WorkerTimeout], second: Any
         return second
     files = call.name.files
     guilty = [lost[file] for file in files if file in lost]
-    return guilty[0] if guilty else tuple(map(passed, files))
+    return guilty[0] if guilty else tuple(map(passing_file, files))
 
 
 def test_batches_leave_no_worker_idle() -> None:
@@ -51,7 +51,7 @@ def test_batches_leave_no_worker_idle() -> None:
 def test_only_the_guilty_file_is_blamed_and_the_order_stays() -> None:
     judged = CheckedFile(Verdict.CRASHED, "abort", "m", known=("e",), file="file4")
     found, calls = verdicts(lambda call: answer(call, {"file4": WorkerCrash("SIGABRT")}, (judged,)))
-    assert found == [judged if file == "file4" else passed(file) for file in FILES]
+    assert found == [judged if file == "file4" else passing_file(file) for file in FILES]
     asked = [call.arguments[0].files for call in calls if call.function is JUDGE_CRASH]
     assert asked == [("file4",)]
     checked = [call.arguments[0].files for call in calls if call.function is CHECK_BATCH]

@@ -16,7 +16,7 @@ from conformance.triage.attribute import Explainer
 from conformance.verdict import Verdict
 from reference.ir.errors import out_of_memory
 from reference.ir.program import Operation
-from suites.meta.support.checking import FAULTY, checked
+from suites.meta.support.checking import FAULTY, check_text
 
 LARGE = """
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -44,7 +44,7 @@ def test_message_names_limit_operation_and_option(
 
 def test_message_without_limit_names_the_machine(tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", x=np.ones(8, np.float32))
-    found = checked(tmp_path, LARGE, Settings("reference", inputs=tmp_path / "in.npz"))
+    found = check_text(tmp_path, LARGE, Settings("reference", inputs=tmp_path / "in.npz"))
     assert found.verdict is Verdict.UNSUPPORTED
     assert "this machine has no more memory" in found.message
 
@@ -57,7 +57,7 @@ def test_evaluations_after_the_first_may_be_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(PermittedResults, "moved_samples", _too_large)
-    found = checked(tmp_path, FAULTY, Settings("reference:low_precision"))
+    found = check_text(tmp_path, FAULTY, Settings("reference:low_precision"))
     assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not evaluated")
     assert found.message.startswith("out of memory: Unable to allocate 3 GiB (negate); ")
 
@@ -66,7 +66,7 @@ def test_a_verdict_stands_if_its_explanation_is_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Explainer, "explain", _too_large)
-    found = checked(tmp_path, FAULTY, Settings("reference:low_precision"))
+    found = check_text(tmp_path, FAULTY, Settings("reference:low_precision"))
     assert found.verdict is Verdict.DIVERGENT
     assert found.operation.startswith("exponential %0 ")
     assert "the search for the cause was not finished: out of memory: " in found.message

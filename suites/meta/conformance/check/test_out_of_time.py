@@ -20,7 +20,7 @@ from conformance.limits import Limits
 from conformance.phases import keep_value
 from conformance.triage import conclusion
 from conformance.verdict import Verdict
-from suites.meta.support.checking import FAULTY, checked
+from suites.meta.support.checking import FAULTY, check_text
 
 TIMEOUT = 6.0
 
@@ -102,14 +102,14 @@ def test_a_wrong_operation_settles_that_a_program_fails(
 ) -> None:
     """The search for the fault may take longer than there is time for."""
 
-    def endless(*_: object) -> None:
+    def raise_out_of_time(*_: object) -> None:
         raise OutOfTime
 
     kept: list[CheckedFile] = []
     monkeypatch.setattr(file, "keep_value", kept.append)
-    monkeypatch.setattr(conclusion, "judge_program", endless)
+    monkeypatch.setattr(conclusion, "judge_program", raise_out_of_time)
     with pytest.raises(OutOfTime):
-        checked(tmp_path, FAULTY, Settings("reference:low_precision"))
+        check_text(tmp_path, FAULTY, Settings("reference:low_precision"))
     (told,) = kept
     assert told.verdict is Verdict.DIVERGENT
     assert told.operation.startswith("exponential %0 ")

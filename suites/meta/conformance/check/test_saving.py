@@ -18,20 +18,20 @@ from conformance.stablehlo.emit import emit, spell
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
-from suites.meta.support.checking import FAULTY, TEST_PROGRAM, checked
+from suites.meta.support.checking import FAULTY, TEST_PROGRAM, check_text
 from suites.meta.support.schemas import validate
 
 LOW = "reference:low_precision"
 
 
-def kept(tmp_path: Path, text: str | bytes, backend: str = LOW, **how: Any) -> list[Path]:
-    checked(tmp_path, text, Settings(backend, save=tmp_path / "kept", **how))
+def saved_files(tmp_path: Path, text: str | bytes, backend: str = LOW, **how: Any) -> list[Path]:
+    check_text(tmp_path, text, Settings(backend, save=tmp_path / "kept", **how))
     folder = tmp_path / "kept"
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def test_failing_program_is_saved_with_inputs_and_verdict(tmp_path: Path) -> None:
-    (folder,) = kept(tmp_path, FAULTY)
+    (folder,) = saved_files(tmp_path, FAULTY)
     said = json.loads((folder / "verdict.json").read_text())
     validate("verdict", said)
     assert (folder / "program.mlir").read_text() == FAULTY
@@ -49,7 +49,7 @@ def test_failing_program_is_saved_with_inputs_and_verdict(tmp_path: Path) -> Non
 
 
 def test_saved_program_fails_in_the_same_way(tmp_path: Path, capsys: Any) -> None:
-    (folder,) = kept(tmp_path, FAULTY)
+    (folder,) = saved_files(tmp_path, FAULTY)
     said = json.loads((folder / "verdict.json").read_text())
     command, subcommand, program, *rest = shlex.split(said["again"])
     assert (command, subcommand) == ("hlo-conformance", "check")
@@ -62,12 +62,12 @@ def test_saved_program_fails_in_the_same_way(tmp_path: Path, capsys: Any) -> Non
 
 
 def test_passing_or_unchecked_program_is_not_saved(tmp_path: Path) -> None:
-    assert kept(tmp_path, FAULTY, "reference") == []
-    assert kept(tmp_path, FAULTY.replace("tanh", "custom_call @none"), LOW) == []
+    assert saved_files(tmp_path, FAULTY, "reference") == []
+    assert saved_files(tmp_path, FAULTY.replace("tanh", "custom_call @none"), LOW) == []
 
 
 def test_test_program_is_saved_with_executed_program(tmp_path: Path) -> None:
-    (folder,) = kept(tmp_path, TEST_PROGRAM.format("expect_eq", "0.7"), "reference")
+    (folder,) = saved_files(tmp_path, TEST_PROGRAM.format("expect_eq", "0.7"), "reference")
     assert "check.expect_eq" in (folder / "program.mlir").read_text()
     assert "check.expect_eq" not in (folder / "executed.mlir").read_text()
     expected = load(folder / "expected.npz")
@@ -100,10 +100,10 @@ def test_inputs_of_every_element_type_are_taken_again(name: str, tmp_path: Path)
     x, y = Value("x", of), Value("y", of)
     body = (Operation("optimization_barrier", (x,), (y,)), Operation("return", (y,)))
     program = Program((Function("main", Region((x,), body), (of,)),))
-    (folder,) = kept(tmp_path, emit(program), "reference:one_wrong_element")
+    (folder,) = saved_files(tmp_path, emit(program), "reference:one_wrong_element")
     assert f"{spell(of)}" in (folder / "verdict.json").read_text()
     again = Settings(LOW, folder / "inputs.npz")
-    assert checked(tmp_path, emit(program), again).verdict is Verdict.PASS
+    assert check_text(tmp_path, emit(program), again).verdict is Verdict.PASS
 
 
 def test_arrays_may_have_any_name(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_names_of_folders_are_safe_and_differ(tmp_path: Path) -> None:
     for number, name in enumerate(("a b/../é*", "x" * 400, "a b/../é*")):
         text = FAULTY.replace("@main", f'@"{name}"')
         (tmp_path / str(number)).mkdir()
-        (folder,) = kept(tmp_path / str(number), text)
+        (folder,) = saved_files(tmp_path / str(number), text)
         assert folder.name.isascii()
         assert len(folder.name) < 200
         names.add(folder.name)
@@ -136,5 +136,5 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: Any
 
 
 def test_a_failure_says_on_which_inputs(tmp_path: Path) -> None:
-    found = checked(tmp_path, FAULTY, Settings(LOW))
+    found = check_text(tmp_path, FAULTY, Settings(LOW))
     assert found.message.endswith("; drawn inputs, set 1 of 3")

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.check.settings import Settings
 from conformance.verdict import Verdict
-from suites.meta.support.checking import checked
+from suites.meta.support.checking import check_text
 
 SCALED = """
 func.func @main(%x: tensor<4x64xf8E4M3FN>, %y: tensor<64x4xf8E4M3FN>, %s: tensor<4x2xf8E8M0FNU>)
@@ -43,4 +43,4 @@ func.func private @scaled(%x: tensor<4x64xf8E4M3FN>, %y: tensor<64x4xf8E4M3FN>,
 def test_scaled_dot_is_judged_by_its_own_rule(
     tmp_path: Path, backend: str, verdict: Verdict
 ) -> None:
-    assert checked(tmp_path, SCALED, Settings(backend)).verdict is verdict
+    assert check_text(tmp_path, SCALED, Settings(backend)).verdict is verdict

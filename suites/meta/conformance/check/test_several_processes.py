@@ -10,7 +10,7 @@ import pytest
 from conformance.check.settings import Settings
 from conformance.frontends.arguments import InputsError
 from conformance.verdict import Verdict
-from suites.meta.support.checking import checked
+from suites.meta.support.checking import check_text
 
 RUN = """
 func.func @gather(%x : tensor<2xi64>) -> tensor<4xi64> {
@@ -169,7 +169,7 @@ CPU = Settings("cpu")
 def test_the_interpreters_runs_of_several_processes_are_evaluated(
     tmp_path: Path, expected: str, verdict: Verdict
 ) -> None:
-    found = checked(tmp_path, RUN.replace("EXPECTED", expected))
+    found = check_text(tmp_path, RUN.replace("EXPECTED", expected))
     assert found.verdict is verdict, found
 
 
@@ -201,20 +201,20 @@ def test_groups_that_are_empty_break_their_constraint(
         return %0 : tensor<{result}xf32>
       }}
     }}"""
-    found = checked(tmp_path, text)
+    found = check_text(tmp_path, text)
     assert (found.verdict, found.kind) == (Verdict.REJECTED, "invalid program"), found
     assert id_ in found.message, found
     assert "is in no group" not in found.message
 
 
 def test_programs_of_replicas_are_judged_on_virtual_devices(tmp_path: Path) -> None:
-    assert checked(tmp_path, REPLICAS, CPU).verdict is Verdict.PASS
+    assert check_text(tmp_path, REPLICAS, CPU).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("construct", ["if", "case", "while"])
 def test_drawn_inputs_take_all_processes_to_the_same_branch(tmp_path: Path, construct: str) -> None:
     """A collective in a branch or a loop: processes that go other ways would wait for ever."""
-    found = checked(tmp_path, CHOSEN[construct], CPU)
+    found = check_text(tmp_path, CHOSEN[construct], CPU)
     assert found.verdict is Verdict.PASS, found
 
 
@@ -222,10 +222,10 @@ def test_archives_of_inputs_have_the_processes_first(tmp_path: Path) -> None:
     archive = tmp_path / "inputs.npz"
     arrays = {"w": np.ones((4, 4, 3), np.float32), "x": np.ones((4, 8, 4), np.float32)}
     np.savez(archive, **arrays)
-    assert checked(tmp_path, REPLICAS, Settings("cpu", inputs=archive)).verdict is Verdict.PASS
+    assert check_text(tmp_path, REPLICAS, Settings("cpu", inputs=archive)).verdict is Verdict.PASS
     np.savez(archive, **{name: array[0] for name, array in arrays.items()})
     with pytest.raises(InputsError, match="for 4 processes its first dimension must be 4"):
-        checked(tmp_path, REPLICAS, Settings("cpu", inputs=archive.with_suffix(".npz")))
+        check_text(tmp_path, REPLICAS, Settings("cpu", inputs=archive.with_suffix(".npz")))
 
 
 @pytest.mark.slow
@@ -240,7 +240,7 @@ def test_jax_exports_for_eight_devices_pass(tmp_path: Path) -> None:
         if file.stem == "ragged":
             _exchanges_parts(tmp_path, file.read_text())
             continue
-        found = checked(tmp_path, file.read_text(), CPU)
+        found = check_text(tmp_path, file.read_text(), CPU)
         assert found.verdict is Verdict.PASS, (file.name, found)
 
 
@@ -257,7 +257,7 @@ def _exchanges_parts(folder: Path, text: str) -> None:
     given = [data, empty, starts, sizes, places, waits]
     np.savez(archive, **{f"arg{n}": array for n, array in enumerate(given)})
     for backend, verdict in (("reference", Verdict.PASS), ("cpu", Verdict.UNSUPPORTED)):
-        found = checked(folder, text, Settings(backend, inputs=archive))
+        found = check_text(folder, text, Settings(backend, inputs=archive))
         assert found.verdict is verdict, found
     assert "ragged-all-to-all" in found.message
 
@@ -287,5 +287,5 @@ module attributes {mhlo.num_replicas = 4 : i32} {
 def test_several_sums_that_are_wrong_are_divergent(tmp_path: Path, shape: str) -> None:
     """The loss by flushing is considered in folds within a process, not in collectives."""
     wrong = Settings("reference:one_wrong_element")
-    found = checked(tmp_path, TWO_SUMS.replace("tensor<2xf32>", f"tensor<{shape}f32>"), wrong)
+    found = check_text(tmp_path, TWO_SUMS.replace("tensor<2xf32>", f"tensor<{shape}f32>"), wrong)
     assert found.verdict is Verdict.DIVERGENT, found

@@ -96,10 +96,10 @@ def test_results_that_are_the_same_are_not_looked_into(
     path, inputs = files
     np.savez(inputs, x=np.full(4, -np.inf, np.float32), y=Y.astype(np.float32))
 
-    def never(*_: object) -> None:
+    def fail_if_called(*_: object) -> None:
         raise AssertionError("operations were judged one by one")
 
-    monkeypatch.setattr(step_notes, "audit", never)
+    monkeypatch.setattr(step_notes, "audit", fail_if_called)
     assert check_file(path, Settings(OFF, inputs)).verdict is Verdict.PASS
     np.savez(inputs, x=X.astype(np.float32), y=Y.astype(np.float32))
     with pytest.raises(AssertionError):
@@ -115,11 +115,11 @@ def test_note_says_which_operations_were_not_judged(
         (note,) = check_file(path, Settings(OFF, inputs)).notes
     assert note == f"{UNJUDGED}: there are 5, more than 4"
 
-    def slowly(*given: object) -> object:
+    def audit_for_ever(*given: object) -> object:
         while True:
             audit(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(step_notes, "audit", slowly)
+    monkeypatch.setattr(step_notes, "audit", audit_for_ever)
     monkeypatch.setattr(program, "LEAST_SECONDS", 0.2)
     (note,) = check_file(path, Settings(OFF, inputs)).notes
     assert note.startswith(f"{UNJUDGED}: it took longer than ")

@@ -93,11 +93,11 @@ def test_an_end_is_that_of_the_call_which_a_worker_took_last(
     """The parent reads late that a call was done, and that the next call was taken."""
     receive = pool.Workers.receive
 
-    def late(self: pool.Workers, timeout: float) -> object:
+    def receive_late(self: pool.Workers, timeout: float) -> object:
         time.sleep(0.3)
         return receive(self, timeout)
 
-    monkeypatch.setattr(pool.Workers, "receive", late)
+    monkeypatch.setattr(pool.Workers, "receive", receive_late)
     calls = [Call(number, _end, (number % 2 * 7,), 5.0) for number in range(6)]
     with LocalExecutor(1) as executor:
         ended = {one.call.name: one.value for one in executor.results(calls) if one is not None}

@@ -27,7 +27,7 @@ from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeou
 from conformance.executors.ray_output import CommandOutput
 from conformance.limits import Limits
 from conformance.results.versions import fingerprint
-from suites.meta.conformance.executors.test_workers import collect, die, fail, twice
+from suites.meta.conformance.executors.test_workers import collect, die, double_number, fail
 
 pytestmark = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")
 """Ray starts its nodes by forking, and jax may be loaded here: it warns of that."""
@@ -66,13 +66,13 @@ def test_calls_end_as_they_do_here(cluster: Any, tmp_path: Path) -> None:
         ends = collect(
             executor,
             [
-                Call("value", twice, (21,), 30),
+                Call("value", double_number, (21,), 30),
                 Call("error", fail, ("no",), 30),
                 Call("death", die, (signal.SIGSEGV,), 30),
                 Call("exit", os._exit, (3,), 30),
                 Call("hang", time.sleep, (600,), 0.3),
                 Call("file", Path.read_text, (file,), 30),
-                *[Call(number, twice, (number,), 30) for number in range(5)],
+                *[Call(number, double_number, (number,), 30) for number in range(5)],
             ],
         )
         assert executor.jobs == 2
@@ -106,7 +106,10 @@ def test_a_call_that_agents_are_lost_under_is_not_made_for_ever(
     monkeypatch.setattr(on_ray, "_SUSPECT", 1)
     monkeypatch.setattr(on_ray, "_BLAMED", 2)
     with workers(cluster) as executor:
-        calls = [Call("evil", end_agent, (), 60), *[Call(n, twice, (n,), 60) for n in range(4)]]
+        calls = [
+            Call("evil", end_agent, (), 60),
+            *[Call(n, double_number, (n,), 60) for n in range(4)],
+        ]
         ends = collect(executor, calls)
     assert ends.pop("evil") == WorkerCrash("the loss of 2 nodes of the cluster")
     assert ends == {n: 2 * n for n in range(4)}
@@ -143,7 +146,7 @@ def test_nodes_with_other_versions_are_left_out_in_one_line(cluster: Any) -> Non
         workers(cluster, told, versions=partial(versions_of, os.getpid())) as executor,
         pytest.raises(NotAvailable, match="no node of the Ray cluster can work"),
     ):
-        executor.one(Call("value", twice, (21,), 30))
+        executor.one(Call("value", double_number, (21,), 30))
     reasons = {line.partition(" is left out: ")[2] for line in told}
     assert reasons - {""} == {  # a node that was lost just before may not answer
         "jax 0.9.0 there and 0.10.2 here: pip install jax==0.10.2 there"

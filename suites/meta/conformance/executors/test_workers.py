@@ -21,7 +21,7 @@ from conformance.limits import Limits
 from conformance.results.store import FILE_NAME
 
 
-def twice(number: int) -> int:
+def double_number(number: int) -> int:
     return 2 * number
 
 
@@ -44,12 +44,12 @@ def test_workers_survive_failing_calls() -> None:
         ends = collect(
             executor,
             [
-                Call("value", twice, (21,), 30),
+                Call("value", double_number, (21,), 30),
                 Call("error", fail, ("no",), 30),
                 Call("death", die, (signal.SIGSEGV,), 30),
                 Call("exit", os._exit, (3,), 30),
                 Call("hang", time.sleep, (600,), 0.3),
-                *[Call(number, twice, (number,), 30) for number in range(5)],
+                *[Call(number, double_number, (number,), 30) for number in range(5)],
             ],
         )
     assert ends["value"] == 42
@@ -94,11 +94,11 @@ def test_workers_do_not_outlive_their_parent(tmp_path: Path) -> None:
 def test_calls_can_be_added_while_others_end() -> None:
     with LocalExecutor(1) as executor:
         seen: list[object] = []
-        for ended in executor.results([Call("first", twice, (1,), 30)]):
+        for ended in executor.results([Call("first", double_number, (1,), 30)]):
             if isinstance(ended, CallEnd):
                 seen.append(ended.call.name)
                 if ended.call.name == "first":
-                    executor.push(Call("second", twice, (2,), 30))
+                    executor.push(Call("second", double_number, (2,), 30))
     assert seen == ["first", "second"]
 
 

@@ -17,7 +17,7 @@ from conformance.frontends.arguments import GivenInputs, InputsError, Parameter,
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
-from suites.meta.support.checking import checked
+from suites.meta.support.checking import check_text
 
 # --- What is no archive --------------------------------------------------------------------------
 
@@ -26,7 +26,7 @@ def object_array(path: Path) -> None:
     np.savez(path, x=np.array([1, None], object))
 
 
-def damaged(path: Path) -> None:
+def write_damaged(path: Path) -> None:
     np.savez(path, x=np.ones(50))
     path.write_bytes(path.read_bytes()[:200])
 
@@ -67,7 +67,7 @@ def another_zip(path: Path) -> None:
     ("make", "reason"),
     [
         (lambda path: path.write_bytes(b"PK\x03\x04garbage"), "a damaged .npz archive: "),
-        (damaged, "a damaged .npz archive: "),
+        (write_damaged, "a damaged .npz archive: "),
         (changed_bits, "a damaged .npz archive: Bad CRC-32 for file 'x.npy'"),
         (changed_compressed, "a damaged .npz archive: "),
         (object_array, "it holds Python objects, not arrays of numbers"),
@@ -120,7 +120,7 @@ def test_archives_of_numpy_hold_narrow_types(of: type, tmp_path: Path) -> None:
 A, B, C = np.ones(2, np.float32), np.ones((2, 3), np.float32), np.ones(4, np.int32)
 
 
-def taking(*arrays: Any) -> Program:
+def program_of(*arrays: Any) -> Program:
     parameters = tuple(
         Value(f"a{i}", TensorType(one.shape, ELEMENT_TYPES["f32" if one.dtype == "f4" else "si32"]))
         for i, one in enumerate(arrays)
@@ -133,7 +133,7 @@ def names(*pairs: str) -> list[Parameter]:
     return [Parameter(*pair.split("=")) for pair in pairs]
 
 
-def taken(found: GivenInputs, arrays: dict[str, Any]) -> list[str]:
+def taken_names(found: GivenInputs, arrays: dict[str, Any]) -> list[str]:
     return [next(k for k, v in arrays.items() if v.shape == a.shape) for a in found.arrays]
 
 
@@ -154,10 +154,10 @@ def taken(found: GivenInputs, arrays: dict[str, Any]) -> list[str]:
 def test_arrays_that_a_program_does_not_take_are_named(
     parameters: Any, named: Any, archive: Any, wanted: list[str] | None, ignored: Any
 ) -> None:
-    found = select_inputs(taking(*parameters), archive, names(*named))
+    found = select_inputs(program_of(*parameters), archive, names(*named))
     assert found.ignored == ignored
     if wanted is not None:
-        assert taken(found, archive) == wanted
+        assert taken_names(found, archive) == wanted
 
 
 @pytest.mark.parametrize(
@@ -177,11 +177,11 @@ def test_ambiguous_arrays_are_refused(
     parameters: Any, named: Any, archive: Any, reason: str
 ) -> None:
     with pytest.raises(InputsError, match=reason):
-        select_inputs(taking(*parameters), archive, names(*named))
+        select_inputs(program_of(*parameters), archive, names(*named))
 
 
 def test_arrays_of_the_other_byte_order_are_taken() -> None:
-    (array,) = select_inputs(taking(A), {"arr_0": np.array([1, 2], ">f4")}, names("x")).arrays
+    (array,) = select_inputs(program_of(A), {"arr_0": np.array([1, 2], ">f4")}, names("x")).arrays
     assert array.dtype == np.float32
     assert array.tolist() == [1, 2]
 
@@ -194,6 +194,6 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 }"""
     archive = tmp_path / "in.npz"
     np.savez(archive, x=A, dropped=B)
-    found = checked(tmp_path, text, Settings("reference", archive))
+    found = check_text(tmp_path, text, Settings("reference", archive))
     assert found.verdict is Verdict.PASS
     assert found.message == "arrays of the archive that are not parameters: dropped"

@@ -16,7 +16,7 @@ from conformance.stablehlo.parse import places
 from conformance.verdict import Verdict
 from reference.ir.program import TensorType, Value
 from reference.ir.types import element_type
-from suites.meta.support.checking import ALONE, FAULTY, REFERENCE, TEST_PROGRAM, checked
+from suites.meta.support.checking import ALONE, FAULTY, REFERENCE, TEST_PROGRAM, check_text
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from suites.meta.support.checking import ALONE, FAULTY, REFERENCE, TEST_PROGRAM,
 def test_a_test_program_is_judged_by_its_assertions(
     assertion: str, value: str, holds: bool, backend: str, tmp_path: Path
 ) -> None:
-    found = checked(tmp_path, TEST_PROGRAM.format(assertion, value), Settings(backend))
+    found = check_text(tmp_path, TEST_PROGRAM.format(assertion, value), Settings(backend))
     assert found.verdict is (Verdict.PASS if holds else Verdict.DIVERGENT)
     if not holds:
         assert found.kind == "expectation"
@@ -44,7 +44,7 @@ def test_a_test_program_is_judged_by_its_assertions(
 
 
 def test_an_unknown_assertion_is_not_checked(tmp_path: Path) -> None:
-    found = checked(tmp_path, TEST_PROGRAM.format("expect_more", "0.2"))
+    found = check_text(tmp_path, TEST_PROGRAM.format("expect_more", "0.2"))
     assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not read")
     assert "check.expect_more" in found.message
 
@@ -90,7 +90,7 @@ func.func @complex() {
 
 @pytest.mark.parametrize("backend", ["reference", "cpu"])
 def test_the_check_dialect_and_files_of_several_tests(backend: str, tmp_path: Path) -> None:
-    found = checked(tmp_path, CHECK_DIALECT, Settings(backend))
+    found = check_text(tmp_path, CHECK_DIALECT, Settings(backend))
     assert (found.verdict, found.message) == (Verdict.PASS, "")
     parts = list(read_units(tmp_path / "program.mlir"))
     assert all(isinstance(part, Unit) for part in parts)
@@ -115,7 +115,7 @@ def test_each_assertion_of_the_check_dialect_can_fail(
     right: str, wrong: str, function: str, tmp_path: Path
 ) -> None:
     assert right in CHECK_DIALECT
-    found = checked(tmp_path, CHECK_DIALECT.replace(right, wrong))
+    found = check_text(tmp_path, CHECK_DIALECT.replace(right, wrong))
     assert found.verdict is (Verdict.DIVERGENT if function else Verdict.PASS)
     assert found.message.startswith(f"@{function}: check.expect" if function else "")
 
@@ -133,9 +133,9 @@ func.func @main() {{
   func.return
 }}"""
     near, far = "1.0006e-4", "1.01e-4"
-    assert checked(tmp_path, text.format(near, 1e-12)).verdict is Verdict.PASS
-    assert checked(tmp_path, text.format(far, 1e-12)).verdict is Verdict.DIVERGENT
-    assert checked(tmp_path, text.format(far, 1e-5)).verdict is Verdict.PASS
+    assert check_text(tmp_path, text.format(near, 1e-12)).verdict is Verdict.PASS
+    assert check_text(tmp_path, text.format(far, 1e-12)).verdict is Verdict.DIVERGENT
+    assert check_text(tmp_path, text.format(far, 1e-5)).verdict is Verdict.PASS
 
 
 def test_an_unspecified_expected_value_is_no_failure(tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ func.func @main() {
   check.expect_eq_const %2, dense<[77, 3]> : tensor<2xi32>
   func.return
 }"""
-    found = checked(tmp_path, text)
+    found = check_text(tmp_path, text)
     assert (found.verdict, found.kind) == (Verdict.UNSPECIFIED, "integer division by zero")
-    assert checked(tmp_path, text.replace("[77, 3]", "[77, 4]")).verdict is Verdict.DIVERGENT
+    assert check_text(tmp_path, text.replace("[77, 3]", "[77, 4]")).verdict is Verdict.DIVERGENT
 
 
 def test_distances_are_counted_as_the_check_dialect_does() -> None:
@@ -182,7 +182,7 @@ def test_text_without_assertions_is_unchanged() -> None:
     ],
 )
 def test_unchecked_program_has_reason(text: str, reason: str, tmp_path: Path) -> None:
-    found = checked(tmp_path, text)
+    found = check_text(tmp_path, text)
     assert found.verdict is Verdict.UNSUPPORTED
     assert reason in found.message
 
@@ -198,7 +198,7 @@ def test_unchecked_program_has_reason(text: str, reason: str, tmp_path: Path) ->
     ],
 )
 def test_invalid_file_has_reason(content: bytes, reason: str, tmp_path: Path) -> None:
-    found = checked(tmp_path, content)
+    found = check_text(tmp_path, content)
     assert found.is_invalid
     assert reason in found.message
 
@@ -210,7 +210,7 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xi32>) {
   %values, %indices = chlo.top_k(%0, k = 2) : tensor<4xf32> -> (tensor<2xf32>, tensor<2xi32>)
   return %0, %indices : tensor<4xf32>, tensor<2xi32>
 }"""
-    assert checked(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
+    assert check_text(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
     (unit,) = read_units(tmp_path / "program.mlir")
     assert isinstance(unit, Unit)
     assert "divide" in {operation.name for operation in unit.program.walk()}
@@ -290,10 +290,10 @@ module @m {
     func.return
   }
 }"""
-    assert checked(tmp_path, text).verdict is Verdict.PASS
-    assert checked(tmp_path, text.replace("%0#0, dense<[1", "%0#0, dense<[3")).verdict.fails
+    assert check_text(tmp_path, text).verdict is Verdict.PASS
+    assert check_text(tmp_path, text.replace("%0#0, dense<[1", "%0#0, dense<[3")).verdict.fails
     apart = text.replace("[[@read]]", "[[@read, @read]]")
-    assert "2 functions of 2 inputs" in checked(tmp_path, apart).message
+    assert "2 functions of 2 inputs" in check_text(tmp_path, apart).message
 
 
 IREE = """
@@ -316,7 +316,7 @@ func.func @sums() {
 
 @pytest.mark.parametrize("backend", ["reference", "cpu"])
 def test_tests_as_iree_writes_them(backend: str, tmp_path: Path) -> None:
-    found = checked(tmp_path, IREE, Settings(backend))
+    found = check_text(tmp_path, IREE, Settings(backend))
     assert (found.verdict, found.message) == (Verdict.PASS, "")
     (part,) = read_units(tmp_path / "program.mlir")
     assert isinstance(part, Unit)
@@ -335,19 +335,21 @@ def test_tests_as_iree_writes_them(backend: str, tmp_path: Path) -> None:
 )
 def test_each_assertion_of_iree_can_fail(right: str, wrong: str, tmp_path: Path) -> None:
     assert right in IREE
-    found = checked(tmp_path, IREE.replace(right, wrong))
+    found = check_text(tmp_path, IREE.replace(right, wrong))
     assert found.verdict is Verdict.DIVERGENT
     assert found.message.startswith("@sums: check.expect")
 
 
 def test_iree_dialect_is_unsupported_by_name(tmp_path: Path) -> None:
-    found = checked(tmp_path, IREE.replace("util.unfoldable_constant dense<[1.0, 2.0]>", "util.x"))
+    found = check_text(
+        tmp_path, IREE.replace("util.unfoldable_constant dense<[1.0, 2.0]>", "util.x")
+    )
     assert found.verdict is Verdict.UNSUPPORTED
     assert found.message == "line 3, column 8: util.x is not read: jaxlib has no dialect util"
 
 
 def test_random_numbers_in_a_test_program_are_unspecified(tmp_path: Path) -> None:
-    found = checked(
+    found = check_text(
         tmp_path,
         """
         func.func @drawn() {
@@ -384,7 +386,7 @@ func.func @endless() {
 
 
 def test_a_loop_without_end_costs_only_its_own_program(tmp_path: Path) -> None:
-    found = checked(
+    found = check_text(
         tmp_path, ENDLESS, Settings("reference", limits=Limits(0.2 * Limits.EVALUATIONS))
     )
     assert found.verdict is Verdict.PASS

@@ -13,7 +13,7 @@ from conformance.frontends.extensions import EXTENSIONS, extension, unpermitted_
 from conformance.verdict import Verdict
 from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import element_type
-from suites.meta.support.checking import checked
+from suites.meta.support.checking import check_text
 
 CONVOLUTION = """
 func.func @main(%x: tensor<1x4x4x2x{0}>, %k: tensor<2x2x2x3x{1}>) -> tensor<1x3x3x3x{2}> {{
@@ -34,7 +34,7 @@ def test_a_convolution_of_wider_results_is_judged_with_a_note(
     narrow, wide = types
     text = CONVOLUTION.format(narrow, narrow, wide, "negate")
     for settings in (Settings("cpu"), Settings("reference")):
-        found = checked(tmp_path, text, settings)
+        found = check_text(tmp_path, text, settings)
         assert found.verdict is Verdict.PASS
         assert found.message.startswith("breaks C27 of convolution: the result's element type ")
 
@@ -51,11 +51,11 @@ func.func @main(%x: tensor<3x4x{0}>, %y: tensor<4x5x{1}>) -> tensor<3x5xf32> {{
 @pytest.mark.parametrize("backend", ["cpu", "reference"])
 def test_a_product_of_two_types_is_judged_with_a_note(backend: str, tmp_path: Path) -> None:
     text = DOT.format("f8E5M2", "f8E4M3FN", "negate")
-    found = checked(tmp_path, text, Settings(backend))
+    found = check_text(tmp_path, text, Settings(backend))
     assert found.verdict is Verdict.PASS
     assert found.message.startswith("breaks C13 of dot_general: the operands are of two floating")
     text = DOT.format("i8", "f8E4M3FN", "negate")
-    assert checked(tmp_path, text, Settings(backend)).verdict.fails
+    assert check_text(tmp_path, text, Settings(backend)).verdict.fails
 
 
 def test_other_violations_are_not_extensions() -> None:

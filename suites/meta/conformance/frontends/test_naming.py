@@ -24,7 +24,7 @@ from conformance.stablehlo.lexical import (
     without_locations,
 )
 from conformance.verdict import Verdict
-from suites.meta.support.checking import REFERENCE, checked
+from suites.meta.support.checking import REFERENCE, check_text
 
 LOW = Settings("reference:low_precision")
 
@@ -55,7 +55,7 @@ def test_values_have_the_names_of_the_file(tmp_path: Path) -> None:
     names = value_names(unit_of(tmp_path, NAMED))
     wanted = {"a0": "scores", "a1": "init", "0": "a", "3": "text", "4": "pair_2", "6": "sum"}
     assert {value: names["main", value] for value in wanted} == wanted
-    assert checked(tmp_path, NAMED, LOW).operation == "exponential %pair_2 (line 8)"
+    assert check_text(tmp_path, NAMED, LOW).operation == "exponential %pair_2 (line 8)"
 
 
 def test_names_are_found_behind_locations_and_expansions(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_names_of_a_static_program_are_those_of_the_file(tmp_path: Path) -> None
     made: Any = export.export(jax.jit(lambda x: jax.numpy.tanh(x) * 3))(shape)
     text = str(made.mlir_module()).replace("%0 = stablehlo.tanh", "%t = stablehlo.tanh")
     text = text.replace("multiply %0", "multiply %t")
-    found = checked(tmp_path, text, LOW)
+    found = check_text(tmp_path, text, LOW)
     assert found.operation.startswith("tanh %t ")
 
 
@@ -94,8 +94,8 @@ def test_names_of_source_files_are_no_operations(module: str, form: str, tmp_pat
     text: str | bytes = made.mlir_module() if form == "text" else made.mlir_module_serialized
     if isinstance(text, str):
         assert f"{module}.py" in text
-    assert checked(tmp_path, text).verdict is Verdict.PASS
-    assert f"{module}.py:3" in checked(tmp_path, text, LOW).operation
+    assert check_text(tmp_path, text).verdict is Verdict.PASS
+    assert f"{module}.py:3" in check_text(tmp_path, text, LOW).operation
     assert module not in sys.modules or sys.modules[module] is not loaded
 
 
@@ -118,7 +118,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
     : (tensor<4xf32>) -> tensor<4xf32> {between[1]}
   return %0 : tensor<4xf32>
 }}"""
-    found = checked(tmp_path, text, REFERENCE)
+    found = check_text(tmp_path, text, REFERENCE)
     assert (found.verdict, found.message) == (Verdict.PASS, "")
 
 
@@ -135,7 +135,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
 )
 def test_operation_of_other_dialect_is_named(line: str, name: str, tmp_path: Path) -> None:
     text = f"func.func @main(%x: tensor<4xf32>) -> () {{\n  {line}\n  return\n}}"
-    found = checked(tmp_path, text)
+    found = check_text(tmp_path, text)
     assert found.verdict is Verdict.UNSUPPORTED
     dialect = name.lstrip("#!").split(".")[0]
     assert f"{name} is not read: jaxlib has no dialect {dialect}" in found.message

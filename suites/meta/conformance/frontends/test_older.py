@@ -12,7 +12,7 @@ from conformance.check.settings import Settings
 from conformance.frontends.older import ADVICE, NOTE, update_spellings
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
-from suites.meta.support.checking import FAULTY, checked
+from suites.meta.support.checking import FAULTY, check_text
 
 OLD = """
 func.func @main(%x: tensor<4x3xf32>, %z: tensor<f32>) -> (tensor<3x2xf32>, tensor<4x3xf32>) {
@@ -37,12 +37,12 @@ func.func @main(%x: tensor<4x3xf32>, %z: tensor<f32>) -> (tensor<3x2xf32>, tenso
 
 @pytest.mark.parametrize("backend", ["reference", "cpu"])
 def test_lists_that_are_dense_tensors_are_read(backend: str, tmp_path: Path) -> None:
-    found = checked(tmp_path, OLD, Settings(backend))
+    found = check_text(tmp_path, OLD, Settings(backend))
     assert (found.verdict, found.message) == (Verdict.PASS, NOTE)
 
 
 def test_locations_refer_to_the_older_text(tmp_path: Path) -> None:
-    found = checked(tmp_path, OLD, Settings("reference:low_precision"))
+    found = check_text(tmp_path, OLD, Settings("reference:low_precision"))
     assert found.operation == "tanh %tanh (line 17)"
 
 
@@ -79,8 +79,8 @@ func.func @main(%x: tensor<4xf32>) -> tensor<3x4xf32> {
   %far = "mhlo.tanh"(%wide) : (tensor<3x4xf32>) -> tensor<3x4xf32>
   return %far : tensor<3x4xf32>
 }"""
-    assert checked(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
-    found = checked(tmp_path, text, Settings("reference:low_precision"))
+    assert check_text(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
+    found = check_text(tmp_path, text, Settings("reference:low_precision"))
     assert found.operation == "tanh %far (line 6)"
 
 
@@ -94,14 +94,14 @@ func.func @main(%x: tensor<4xf32>) -> tensor<3x4xf32> {
 )
 def test_unreadable_older_text_has_advice(line: str, tmp_path: Path) -> None:
     text = f"func.func @main(%x: tensor<4xf32>) -> () {{\n  {line}\n  return\n}}"
-    found = checked(tmp_path, text)
+    found = check_text(tmp_path, text)
     assert found.verdict is Verdict.UNSUPPORTED
     assert found.message.startswith("line 2, column ")
     assert found.message.endswith(ADVICE)
 
 
 def test_invalid_text_is_not_reported_as_older(tmp_path: Path) -> None:
-    found = checked(tmp_path, FAULTY.replace("tensor<4xf32>, %y", "tensor<5xf32>, %y"))
+    found = check_text(tmp_path, FAULTY.replace("tensor<4xf32>, %y", "tensor<5xf32>, %y"))
     assert found.is_invalid
     assert "older" not in found.message
 
@@ -113,7 +113,7 @@ def artifact(version: str) -> bytes:
 
 def test_portable_artifacts_of_every_version_are_read(tmp_path: Path) -> None:
     for version in (stablehlo.get_minimum_version(), stablehlo.get_current_version()):
-        assert checked(tmp_path, artifact(version)).verdict is Verdict.PASS
+        assert check_text(tmp_path, artifact(version)).verdict is Verdict.PASS
 
 
 def test_a_portable_artifact_of_a_later_version_says_so(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_portable_artifact_of_a_later_version_says_so(tmp_path: Path) -> None:
     major = known.split(".")[0]
     data = artifact(known).replace(f"StableHLO_v{major}.".encode(), b"StableHLO_v9.")
     broken = data[:-40] + bytes(40)
-    found = checked(tmp_path, broken)
+    found = check_text(tmp_path, broken)
     assert found.verdict is Verdict.UNSUPPORTED
     later = known.replace(f"{major}.", "9.", 1)
     assert found.message == (

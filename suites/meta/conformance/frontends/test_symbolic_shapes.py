@@ -27,7 +27,7 @@ from reference.ir.types import ELEMENT_TYPES
 F32 = ELEMENT_TYPES["f32"]
 
 
-def exported(function: Callable[..., Any], shape: str, dtype: Any = np.float32) -> str:
+def export_program(function: Callable[..., Any], shape: str, dtype: Any = np.float32) -> str:
     argument = jax.ShapeDtypeStruct(export.symbolic_shape(shape), dtype)
     return str(export.export(jax.jit(function), platforms=("cpu",))(argument).mlir_module())
 
@@ -46,7 +46,7 @@ POLYMORPHIC = {
 
 @pytest.mark.parametrize("name", POLYMORPHIC)
 def test_a_program_made_over_means_the_same(name: str) -> None:
-    text = expand_chlo(exported(*POLYMORPHIC[name]))
+    text = expand_chlo(export_program(*POLYMORPHIC[name]))
     x = np.random.default_rng(0).integers(-4, 5, (3, 4)).astype(np.float32)
     static = expand_chlo(specialise_main(text, (TensorType((3, 4), F32),)))
     program = parse_module(static)
@@ -70,10 +70,10 @@ def sorted_places(row: np.ndarray, k: int) -> list[int]:
     """Return the k largest by value, with -0 below +0, NaN on top, the first of equals first."""
     wide = row.astype(np.float64)
     key = [(np.isnan(x), 0.0 if np.isnan(x) else x, not np.signbit(x)) for x in wide]
-    return sorted(range(len(row)), key=lambda i: (*(_less(key[i])), i))[:k]
+    return sorted(range(len(row)), key=lambda i: (*(_reverse_key(key[i])), i))[:k]
 
 
-def _less(key: tuple[bool, float, bool]) -> tuple[bool, float, bool]:
+def _reverse_key(key: tuple[bool, float, bool]) -> tuple[bool, float, bool]:
     return not key[0], -key[1], not key[2]
 
 
@@ -125,6 +125,6 @@ def test_random_bits_of_a_shape_that_is_an_operand() -> None:
 @pytest.mark.parametrize("name", POLYMORPHIC)
 def test_check_takes_programs_of_unknown_sizes(name: str, backend: str, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
-    path.write_text(exported(*POLYMORPHIC[name]))
+    path.write_text(export_program(*POLYMORPHIC[name]))
     found = check_file(str(path), Settings(backend))
     assert (found.verdict, found.message) == (Verdict.PASS, "")

@@ -14,7 +14,7 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import diagnose
 from conformance.verdict import Verdict
 from reference.ir.program import TensorType
-from suites.meta.support.checking import checked
+from suites.meta.support.checking import check_text
 
 LOW = Settings("reference:low_precision")
 PAIR = "tuple<tensor<4xf32>, tensor<4xf32>>"
@@ -77,13 +77,13 @@ func.func @main(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {{
 def test_programs_with_tuples_and_tokens_are_judged(
     name: str, backend: str, tmp_path: Path
 ) -> None:
-    found = checked(tmp_path, PROGRAMS[name], Settings(backend))
+    found = check_text(tmp_path, PROGRAMS[name], Settings(backend))
     assert (found.verdict, found.message) == (Verdict.PASS, "")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_faulty_operation_beside_tuples_is_named(name: str, tmp_path: Path) -> None:
-    found = checked(tmp_path, PROGRAMS[name], LOW)
+    found = check_text(tmp_path, PROGRAMS[name], LOW)
     assert found.verdict.fails
     assert found.operation.startswith("tanh %")
 
@@ -92,7 +92,7 @@ def test_parts_of_a_parameter_are_given_by_name(tmp_path: Path) -> None:
     archive = tmp_path / "in.npz"
     one = np.ones(4, np.float32)
     write_arrays(archive, {"y": one, "p.0": one, "p.1": one * np.float32(np.nan)})
-    found = checked(
+    found = check_text(
         tmp_path, PROGRAMS["parameters"], Settings("reference:one_wrong_element", archive)
     )
     assert {element.expected for element in found.elements} == {"nan"}
@@ -111,10 +111,10 @@ LU = "tuple<tensor<3x3xf32>, tensor<3xi32>, tensor<i32>>"
 
 def test_a_custom_call_may_return_a_tuple(tmp_path: Path) -> None:
     text = CALL.format(target="lapack_sgetrf_ffi", result="tensor<3x3xf32>", tuple=LU)
-    assert checked(tmp_path, text).verdict is Verdict.PASS
-    found = checked(tmp_path, text, LOW)
+    assert check_text(tmp_path, text).verdict is Verdict.PASS
+    found = check_text(tmp_path, text, LOW)
     assert (found.verdict, found.operation) == (Verdict.DIVERGENT, "custom_call %0 (line 3)")
-    unknown = checked(tmp_path, text.replace("lapack_sgetrf_ffi", "someone"))
+    unknown = check_text(tmp_path, text.replace("lapack_sgetrf_ffi", "someone"))
     assert unknown.verdict is Verdict.UNSUPPORTED
     assert unknown.message == "no handler for the custom call 'someone' (custom_call %0 (line 3))"
 
@@ -151,5 +151,5 @@ func.func @main(%x: tensor<4xf32>){results} {{
     (unit,) = read_units(path)
     assert isinstance(unit, Unit)
     assert (unit.flat.program.main.result_types, unit.note) == ((), NOTHING_RETURNED)
-    found = checked(tmp_path, path.read_text(), Settings("cpu"))
+    found = check_text(tmp_path, path.read_text(), Settings("cpu"))
     assert (found.verdict, found.message) == (Verdict.PASS, NOTHING_RETURNED)

@@ -24,7 +24,7 @@ from generators.chains.strategy import program_at
 from generators.values.contents import materialise
 from reference.ir.program import Program
 from reference.ops.xla.lowering import lower_program
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_timeout_is_attributed_by_current_phase(names: tuple[str, ...], ours: bo
 
 
 def failure(verdict: Verdict, kind: str) -> FailingProgram:
-    program = one("abs", [typed(2)], typed(2))
+    program = op_program("abs", [tensor_of(2)], tensor_of(2))
     return FailingProgram(0, program, (array([-1.0, 2.0]),), Outcome(verdict, kind))
 
 

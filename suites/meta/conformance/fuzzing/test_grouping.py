@@ -34,14 +34,14 @@ from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.ir.program import Program
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 TINY = 1e-40
 
 
 def finding(op: str, of: str, verdict: Verdict, kind: str, message: str = "", **more) -> Finding:
     """Return a finding about one operation of 0 and 1."""
-    program = one(op, [typed(2, of=of)], typed(2, of=of))
+    program = op_program(op, [tensor_of(2, of=of)], tensor_of(2, of=of))
     values = (array([0, 1], of),)
     return Finding(
         verdict, kind, message, culprit=f"{op} {of}", program=program, text="", inputs=values,
@@ -188,9 +188,9 @@ def test_predicted_class_is_one_cause_across_its_operations(
     verdicts = (Verdict.DIVERGENT, Verdict.INACCURATE)
 
     def keys(names: tuple[str, ...]) -> set[str]:
-        return {key_of(called(name, verdict, kind)) for name in names for verdict in verdicts}
+        return {key_of(finding_of(name, verdict, kind)) for name in names for verdict in verdicts}
 
-    def called(name: str, verdict: Verdict, kind: str) -> Finding:
+    def finding_of(name: str, verdict: Verdict, kind: str) -> Finding:
         return replace(finding("abs", "f32", verdict, kind), culprit=f"{name} f32")
 
     assert len(keys(ops)) == 1
@@ -240,7 +240,7 @@ def test_memory_faults_are_one_class_however_the_process_ends() -> None:
 
 
 def test_programs_that_end_without_a_word_are_one_cause_if_one_has_the_last_of_the_other() -> None:
-    def silent(*ops: str) -> Finding:
+    def crash_of(*ops: str) -> Finding:
         ended = finding("abs", "f32", Verdict.CRASHED, "segmentation fault")
         return replace(ended, program=chain(ops))
 
@@ -248,12 +248,12 @@ def test_programs_that_end_without_a_word_are_one_cause_if_one_has_the_last_of_t
         assert key_of(one) == key_of(other)
         return may_be_one(key_of(one), one, stored_finding(other, {}))
 
-    behind, before = silent("sine", "abs"), silent("negate", "sine")
+    behind, before = crash_of("sine", "abs"), crash_of("negate", "sine")
     assert is_one(behind, before)
     assert is_one(before, behind)
-    assert is_one(silent("sine"), behind)
-    assert not is_one(silent("abs"), silent("sine"))
-    assert not is_one(silent("negate", "abs"), silent("negate", "sine"))
+    assert is_one(crash_of("sine"), behind)
+    assert not is_one(crash_of("abs"), crash_of("sine"))
+    assert not is_one(crash_of("negate", "abs"), crash_of("negate", "sine"))
 
 
 def test_a_division_by_zero_is_one_cause_in_all_operations() -> None:
@@ -332,12 +332,12 @@ def found_in(out: Path) -> list[dict]:
     return json.loads((out / "campaign.json").read_text())["findings"]
 
 
-def told(out: Path, finding: dict) -> dict:
+def finding_json(out: Path, finding: dict) -> dict:
     return json.loads((out / "findings" / finding["name"] / "finding.json").read_text())
 
 
 @pytest.fixture(scope="module")
-def resumed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def resumed_campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a campaign that ended before any cause was known, and went on."""
     out, backend = tmp_path_factory.mktemp("resumed"), "reference:wrong_constant_folding@divide"
     with pytest.MonkeyPatch.context() as patch:
@@ -357,22 +357,25 @@ def _ends(*_: object) -> None:
 
 @pytest.mark.slow
 def test_resumed_campaign_attributes_unexplained_findings(
-    resumed: Path,
+    resumed_campaign: Path,
 ) -> None:
-    assert all(told(resumed, one)["attribution"]["ways"] for one in found_in(resumed))
-    with Journal(resumed) as journal:
+    assert all(
+        finding_json(resumed_campaign, one)["attribution"]["ways"]
+        for one in found_in(resumed_campaign)
+    )
+    with Journal(resumed_campaign) as journal:
         assert not journal.unexplained()
         assert journal.open_count() == 0
 
 
 @pytest.mark.slow
-def test_fault_of_all_types_is_one_finding(resumed: Path) -> None:
-    found = found_in(resumed)
+def test_fault_of_all_types_is_one_finding(resumed_campaign: Path) -> None:
+    found = found_in(resumed_campaign)
     (wrong,) = (one for one in found if one["cause"] == "divergent | wrong value | divide")
-    types = told(resumed, wrong)["element_types"]
+    types = finding_json(resumed_campaign, wrong)["element_types"]
     assert len(types) > 4
-    assert sum(told(resumed, wrong)["culprits"].values()) == wrong["count"]
-    issue = (resumed / "findings" / wrong["name"] / "issue.md").read_text()
+    assert sum(finding_json(resumed_campaign, wrong)["culprits"].values()) == wrong["count"]
+    issue = (resumed_campaign / "findings" / wrong["name"] / "issue.md").read_text()
     assert f"Element types: {', '.join(types)}." in issue
     assert f"{wrong['count']} programs of the campaign" in issue
 
@@ -384,7 +387,7 @@ def test_faults_of_one_op_and_class_with_other_attributions_are_two_findings(
     faults = "floor_division@divide+wrong_constant_folding@divide"
     found = campaign(tmp_path, f"reference:{faults}", 128)
     same = [one for one in found if one["cause"] == "divergent | wrong value | divide"]
-    ways = [told(tmp_path, one)["attribution"]["vanishes"] for one in same]
+    ways = [finding_json(tmp_path, one)["attribution"]["vanishes"] for one in same]
     assert sorted(ways) == [[], ["with constants as parameters"]]
     assert len({one["name"] for one in same}) == 2
 
@@ -406,7 +409,7 @@ def test_flushed_subnormals_are_counted_and_not_split_by_attribution(
     found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
     flushed = [one for one in found if one["verdict"] == "flushed"]
     assert 0 < len(flushed) < 5
-    assert len({told(tmp_path, one)["cause"] for one in flushed}) == len(flushed)
+    assert len({finding_json(tmp_path, one)["cause"] for one in flushed}) == len(flushed)
     minimised = sum(sum(one["signatures"].values()) for one in flushed)
     assert minimised < sum(one["count"] for one in flushed)
     assert max(len(operations(one["culprits"])) for one in flushed) > 1

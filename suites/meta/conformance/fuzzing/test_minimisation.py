@@ -12,10 +12,10 @@ from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.pipeline.outcome import Outcome
 from conformance.verdict import Element, Verdict
 from reference.ir.program import Program
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
-LARGE = one("add", [typed(5), typed(5)], typed(5))
-SMALL = one("negate", [typed(2)], typed(2))
+LARGE = op_program("add", [tensor_of(5), tensor_of(5)], tensor_of(5))
+SMALL = op_program("negate", [tensor_of(2)], tensor_of(2))
 FAILED = Outcome(
     Verdict.DIVERGENT, "wrong value", elements=(Element(0, (4,), "1", "", "3", ""),), culprit="add"
 )
@@ -27,12 +27,12 @@ def finding(failing: Program, times: int, monkeypatch: pytest.MonkeyPatch) -> mi
     """
     left = [times]
 
-    def judged(_: Trial, __: object, program: Program, ___: object) -> Outcome:
+    def judge_alternately(_: Trial, __: object, program: Program, ___: object) -> Outcome:
         left[0] -= program == failing
         fails = program == failing and not left[0]
         return replace(FAILED, elements=()) if fails else Outcome(Verdict.PASS)
 
-    monkeypatch.setattr(minimisation, "judge_in_isolation", judged)
+    monkeypatch.setattr(minimisation, "judge_in_isolation", judge_alternately)
     small = SimpleNamespace(program=SMALL, inputs=(array([0, 0], "f32"),))
     monkeypatch.setattr(minimisation, "minimise", lambda *_: small)
     numbers = array([0, 0, 0, 0, 0], "f32")

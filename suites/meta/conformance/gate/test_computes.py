@@ -46,7 +46,7 @@ def example(name: str, folder: Path) -> tuple[Expectation, ...]:
     return load(str(path), ["reference"], {})
 
 
-def failing(backend: str, op: str, of: str, known: tuple[Expectation, ...]) -> list[Record]:
+def failing_records(backend: str, op: str, of: str, known: tuple[Expectation, ...]) -> list[Record]:
     task = Task(Cell(op, element_type(of), backend), 0, 0, 6)
     (result,) = run_tasks([task], Manner(hypotheses_of(known, backend)))
     return [record for record in result.records if record.verdict.fails]
@@ -62,7 +62,7 @@ def test_result_predicted_by_computes_is_known(
     name: str, backend: str, op: str, of: str, tmp_path: Path
 ) -> None:
     known = example(name, tmp_path)
-    records = failing(backend, op, of, known)
+    records = failing_records(backend, op, of, known)
     assert records
     assert {matching_entry(known, record) for record in records} == {name}
 
@@ -72,14 +72,14 @@ def test_result_not_predicted_by_computes_is_new(
     name: str, backend: str, op: str, of: str, tmp_path: Path
 ) -> None:
     known = example(name, tmp_path)
-    records = failing("reference:reversed_elements", op, of, known)
+    records = failing_records("reference:reversed_elements", op, of, known)
     assert records
     assert not any(matching_entry(known, record) for record in records)
     without = run_task(Task(Cell(op, element_type(of), backend), 0, 0, 6)).records
     assert not any(matching_entry(known, record) for record in without)
 
 
-def checked(
+def check_text(
     text: str, inputs: tuple[Array, ...], backend: str, known: tuple[Expectation, ...]
 ) -> Outcome:
     work = ProgramChecker(unit_of(parse_module(text)), open_session(backend), known, 60.0)
@@ -108,7 +108,7 @@ def test_computes_entry_matches_in_called_function(
     backend: str, known: tuple[str, ...], tmp_path: Path
 ) -> None:
     inputs = (array([0.25, 8.0], "f64"),)
-    outcome = checked(IN_A_FUNCTION, inputs, backend, example("tanh-clamped", tmp_path))
+    outcome = check_text(IN_A_FUNCTION, inputs, backend, example("tanh-clamped", tmp_path))
     assert outcome.verdict.fails
     assert outcome.known == known
 

@@ -20,7 +20,7 @@ from reference.ir.program import Function, Operation, Program, Region, TensorTyp
 from reference.ir.types import ELEMENT_TYPES, bits_dtype, element_type, from_bits, to_bits
 
 
-def taking(*types: TensorType) -> Program:
+def program_of(*types: TensorType) -> Program:
     """Return a program of these parameters that returns them."""
     values = tuple(Value(f"a{n}", of) for n, of in enumerate(types))
     body = Region(values, (Operation("return", values),))
@@ -28,7 +28,7 @@ def taking(*types: TensorType) -> Program:
 
 
 def read_one(text: str, of: str, *shape: int):
-    (array,) = parse_inputs(taking(TensorType(shape, element_type(of))), (text,))
+    (array,) = parse_inputs(program_of(TensorType(shape, element_type(of))), (text,))
     return array
 
 
@@ -43,7 +43,7 @@ def test_all_bits_survive_of_every_element_type(name: str) -> None:
     shape = (12, 4) if not of.is_complex else (6, 4, 2)
     array = from_bits(bits[: np.prod(shape)].reshape(shape), of)
     text = input_text(array)
-    (back,) = parse_inputs(taking(TensorType(array.shape, of)), (text,))
+    (back,) = parse_inputs(program_of(TensorType(array.shape, of)), (text,))
     assert back.dtype == array.dtype
     assert np.array_equal(to_bits(back), to_bits(array))
 
@@ -88,7 +88,7 @@ def test_inputs_that_do_not_fit_are_one_clear_line(text, of, shape, said: str) -
 
 def test_there_is_an_input_for_each_parameter() -> None:
     with pytest.raises(ValueError, match="takes 1 inputs, and 2 are given"):
-        parse_inputs(taking(TensorType((2,), element_type("f32"))), ("1.0", "1.0"))
+        parse_inputs(program_of(TensorType((2,), element_type("f32"))), ("1.0", "1.0"))
 
 
 # --- Replaying -----------------------------------------------------------------------------------
@@ -101,16 +101,16 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 """
 
 
-def known(id_: str, program: str, *inputs: str, **more) -> Expectation:
+def expectation_of(id_: str, program: str, *inputs: str, **more) -> Expectation:
     shown = Counterexample(program, inputs)
     return Expectation(id_, ("subtract",), "swapped.", counterexample=shown, **more)
 
 
 def test_a_counterexample_reproduces_if_its_own_entry_matches_it() -> None:
-    swapped = known("swapped", SUBTRACT, "[1.0, 2.0]", "3.0", kinds=("operands swapped",))
+    swapped = expectation_of("swapped", SUBTRACT, "[1.0, 2.0]", "3.0", kinds=("operands swapped",))
     seen = replay(swapped, "reference:transposed_operands")
     assert (seen.reproduces, seen.verdict) == (True, Verdict.DIVERGENT)
-    assert not replay(known("other", SUBTRACT, "1.0", "3.0", kinds=("NaN",)),
+    assert not replay(expectation_of("other", SUBTRACT, "1.0", "3.0", kinds=("NaN",)),
                       "reference:transposed_operands").reproduces  # fmt: skip
     seen = replay(swapped, "reference:right")
     assert (seen.reproduces, seen.verdict) == (False, Verdict.PASS)
@@ -127,7 +127,7 @@ def test_a_counterexample_that_cannot_be_read_is_a_mistake_in_the_file(
     program: str, inputs: tuple[str, ...], said: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        replay(known("a", program, *inputs), "reference:right")
+        replay(expectation_of("a", program, *inputs), "reference:right")
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -164,29 +164,29 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_command_says_which_reproduce(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    def called(*arguments: str) -> tuple[int, str, str]:
+    def run_command(*arguments: str) -> tuple[int, str, str]:
         given = ["expectations", *arguments, "--expectations", str(file), "--backend",
                  "reference:transposed_operands"]  # fmt: skip
         code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, *capfd.readouterr()
 
-    code, out, err = called("check", "--jobs", "1")
+    code, out, err = run_command("check", "--jobs", "1")
     assert code == 1
     first, second, third = out.splitlines()
     assert first.startswith("swapped: reproduces: divergent (operands swapped): ")
     assert second == "mended: fixed: pass"
     assert third == "bare: no counterexample"
     assert ": 1 reproduce, 1 fixed, 0 do not reproduce, 1 have no counterexample" in err
-    assert called("check", "swapped")[0] == 0
-    assert called("check", "bare")[0] == 4
-    code, _, err = called("check", "bare", "--strict")
+    assert run_command("check", "swapped")[0] == 0
+    assert run_command("check", "bare")[0] == 4
+    code, _, err = run_command("check", "bare", "--strict")
     assert code == 2
     assert f"--strict: no counterexample in entry 'bare' ({file}): without one nobody sees" in err
-    assert called("check", "swapped", "--strict")[0] == 0
-    code, _, err = called("check", "swaped")
+    assert run_command("check", "swapped", "--strict")[0] == 0
+    code, _, err = run_command("check", "swaped")
     assert code == 2
     assert "unknown expectation 'swaped'; did you mean swapped?" in err
-    code, out, _ = called("list")
+    code, out, _ = run_command("list")
     assert code == 0
     assert [line.partition(":")[0] for line in out.splitlines()] == ["swapped", "mended", "bare"]
 

@@ -52,7 +52,7 @@ def a_record(op="atan2", of="f32", verdict=Verdict.DIVERGENT, kind="signed zero"
     return Record(op, of, backend, 0, "", verdict, kind)
 
 
-def written(tmp_path: Path, text: str, name: str = "known.toml") -> Path:
+def write_file(tmp_path: Path, text: str, name: str = "known.toml") -> Path:
     (tmp_path / name).write_text(text)
     return tmp_path / name
 
@@ -71,18 +71,18 @@ def written(tmp_path: Path, text: str, name: str = "known.toml") -> Path:
     ],
 )
 def test_entry_matches_its_conditions(tmp_path: Path, record: Record, known: str) -> None:
-    assert matching_entry(read(written(tmp_path, ENTRY)), record) == known
+    assert matching_entry(read(write_file(tmp_path, ENTRY)), record) == known
 
 
 def test_entry_without_verdicts_matches_all_failures_with_results(tmp_path: Path) -> None:
     entry = '[[known]]\nid = "a"\nop = "*"\nreason = "broken"\n'
-    found = read(written(tmp_path, entry))
+    found = read(write_file(tmp_path, entry))
     known = {verdict for verdict in Verdict if matching_entry(found, a_record(verdict=verdict))}
     assert known == {Verdict.FLUSHED, Verdict.INACCURATE, Verdict.DIVERGENT, Verdict.ACCEPTED}
 
 
 def test_failures_without_a_record_are_known_alike(tmp_path: Path) -> None:
-    found = read(written(tmp_path, ENTRY))
+    found = read(write_file(tmp_path, ENTRY))
     failure = Failure("atan2", "f32", "cpu", Verdict.DIVERGENT, "signed zero")
     assert matching_entry(found, failure) == "zeros"
     assert matching_entry(found, replace(failure, kind="NaN")) == ""
@@ -104,7 +104,7 @@ def test_processes_are_known_to_end_where_the_backend_gives_no_answer(
 ) -> None:
     head = "[[known]]\nid = 'a'\nop = 'abs'\nreason = 'r'\nverdicts = ['crashed']\n"
     head += "words = ['*']\n"
-    found = read(written(tmp_path, head + entry))
+    found = read(write_file(tmp_path, head + entry))
     assert is_crash_known(found, ("abs", "f32", "cpu")) is ends
     assert not is_crash_known(found, ("add", "f32", "cpu"))
 
@@ -116,7 +116,7 @@ def test_flaky_crashes_are_of_programs_that_overwrite_memory(
 ) -> None:
     text = f"[[known]]\nid = 'a'\nop = 'abs'\nreason = 'r'\nverdicts = ['{verdict}']\n"
     text += "words = ['*']\n" * (verdict == "crashed") + "flaky = true\n" * flaky
-    found = read(written(tmp_path, text))
+    found = read(write_file(tmp_path, text))
     cell = ("abs", "f32", "cpu")
     assert is_overwriting_known(found, cell) == (flaky and verdict == "crashed")
     assert not is_overwriting_known(found, ("add", "f32", "cpu"))
@@ -132,12 +132,12 @@ def test_every_op_of_f32_is_there_for_campaigns(jaxlib: str) -> None:
 
 def test_an_entry_may_have_a_counterexample(tmp_path: Path) -> None:
     shown = "[known.counterexample]\nprogram = 'module {}'\ninputs = ['1.0']\n"
-    (found,) = read(written(tmp_path, ENTRY + shown))
+    (found,) = read(write_file(tmp_path, ENTRY + shown))
     assert found.counterexample == Counterexample("module {}", ("1.0",))
 
 
 def test_entries_of_a_backend_match_only_that_backend(tmp_path: Path) -> None:
-    written(tmp_path, ENTRY, "cpu.toml")
+    write_file(tmp_path, ENTRY, "cpu.toml")
     found = load(str(tmp_path), ["cpu", "gpu"], VERSIONS)
     assert matching_entry(found, a_record()) == "zeros"
     assert matching_entry(found, a_record(backend="gpu")) == ""
@@ -145,7 +145,7 @@ def test_entries_of_a_backend_match_only_that_backend(tmp_path: Path) -> None:
 
 
 def test_entries_are_true_of_some_versions(tmp_path: Path) -> None:
-    old = written(tmp_path, ENTRY + 'versions = "<0.11"\n')
+    old = write_file(tmp_path, ENTRY + 'versions = "<0.11"\n')
     assert load(str(old), ["cpu"], VERSIONS)
     assert not load(str(old), ["cpu"], {"jaxlib": "0.12.0.1"})
 
@@ -246,7 +246,7 @@ def test_shipped_expectations_of_several_backends_can_be_loaded_at_once() -> Non
     assert {name for one in found for name in one.backends} == {"cpu", "interpreter"}
 
 
-def failing(verdict: Verdict, kind: str, worst_ulp: float | None = None) -> Failing:
+def failing_class(verdict: Verdict, kind: str, worst_ulp: float | None = None) -> Failing:
     element = Element(0, (1,), "1.0", "0x1", "2.0", "0x2")
     return Failing(verdict, kind, f"{kind}: 1 of 4 elements", 1, (element,), worst_ulp)
 
@@ -258,13 +258,13 @@ def a_case(*found: Failing) -> Record:
     return replace(record, message=first.message, detail=detail, failing=found)
 
 
-ZEROS = failing(Verdict.DIVERGENT, "signed zero")
-NAN = failing(Verdict.DIVERGENT, "NaN")
-OFF = failing(Verdict.INACCURATE, "accuracy")
+ZEROS = failing_class(Verdict.DIVERGENT, "signed zero")
+NAN = failing_class(Verdict.DIVERGENT, "NaN")
+OFF = failing_class(Verdict.INACCURATE, "accuracy")
 
 
 def test_case_is_known_if_all_its_failures_are(tmp_path: Path) -> None:
-    known = read(written(tmp_path, ENTRY))
+    known = read(write_file(tmp_path, ENTRY))
     assert match_record(a_case(ZEROS), known).known == "zeros"
     for others in ([NAN], [OFF], [OFF, NAN]):
         record = match_record(a_case(ZEROS, *others), known)
@@ -275,7 +275,7 @@ def test_case_is_known_if_all_its_failures_are(tmp_path: Path) -> None:
 def test_new_failure_is_reported_before_known_failures(tmp_path: Path) -> None:
     """The worst failure is reported with its own elements, with known failures beside it."""
     other = replace(OFF, inputs=b"others", elements=(replace(ZEROS.elements[0], actual="3.0"),))
-    record = match_record(a_case(ZEROS, other), read(written(tmp_path, ENTRY)))
+    record = match_record(a_case(ZEROS, other), read(write_file(tmp_path, ENTRY)))
     assert (record.verdict, record.kind, record.message) == (
         Verdict.INACCURATE, "accuracy", OFF.message,
     )  # fmt: skip
@@ -290,6 +290,6 @@ def test_new_failure_is_reported_before_known_failures(tmp_path: Path) -> None:
 
 
 def test_the_largest_error_is_that_of_the_class(tmp_path: Path) -> None:
-    known = read(written(tmp_path, f"{ENTRY}max_ulp = 2\n"))
+    known = read(write_file(tmp_path, f"{ENTRY}max_ulp = 2\n"))
     assert match_record(a_case(replace(ZEROS, worst_ulp=2.0)), known).known == "zeros"
     assert not match_record(a_case(replace(ZEROS, worst_ulp=3.0)), known).known

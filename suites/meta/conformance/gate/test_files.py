@@ -14,7 +14,7 @@ VERSIONS = {"jaxlib": "0.10.2"}
 ENTRY = '[[known]]\nid = "{}"\nop = "add"\nreason = "r"\n'
 
 
-def written(folder: Path, **files: str) -> Path:
+def write_files(folder: Path, **files: str) -> Path:
     for name, text in files.items():
         (folder / f"{name}.toml").write_text(text)
     return folder
@@ -25,7 +25,7 @@ def ids(given: list[str] | str | None, backends: tuple[str, ...] = ("cpu",)) -> 
 
 
 def test_files_add_up_in_the_order_in_which_they_are_given(tmp_path: Path) -> None:
-    written(tmp_path, a=ENTRY.format("a"), b=ENTRY.format("b"))
+    write_files(tmp_path, a=ENTRY.format("a"), b=ENTRY.format("b"))
     a, b = str(tmp_path / "a.toml"), str(tmp_path / "b.toml")
     assert ids([a, b]) == ["a", "b"]
     assert ids([b, a]) == ["b", "a"]
@@ -36,8 +36,8 @@ def test_files_add_up_in_the_order_in_which_they_are_given(tmp_path: Path) -> No
 
 def test_a_folder_adds_up_with_a_file(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    written(tmp_path / "folder", cpu=ENTRY.format("own"))
-    written(tmp_path, a=ENTRY.format("a"))
+    write_files(tmp_path / "folder", cpu=ENTRY.format("own"))
+    write_files(tmp_path, a=ENTRY.format("a"))
     given = [str(tmp_path / "folder"), str(tmp_path / "a.toml")]
     assert ids(given) == ["own", "a"]
     assert ids(given, ("gpu",)) == ["a"]
@@ -45,8 +45,8 @@ def test_a_folder_adds_up_with_a_file(tmp_path: Path) -> None:
 
 def test_included_entries_come_before_own_entries(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
-    written(tmp_path / "more", b=ENTRY.format("b"))
-    written(tmp_path, a='include = ["cpu", "more/b.toml"]\n' + ENTRY.format("a"))
+    write_files(tmp_path / "more", b=ENTRY.format("b"))
+    write_files(tmp_path, a='include = ["cpu", "more/b.toml"]\n' + ENTRY.format("a"))
     a = str(tmp_path / "a.toml")
     assert ids(a) == [*ids("cpu"), "b", "a"]
     assert ids(["cpu", a, str(tmp_path / "more" / "b.toml")]) == ids(a)  # each file once
@@ -58,12 +58,12 @@ def test_included_entries_come_before_own_entries(tmp_path: Path) -> None:
 
 def test_a_file_beside_is_meant_before_a_shipped_one_of_that_name(tmp_path: Path) -> None:
     (tmp_path / "cpu").write_text(ENTRY.format("ours"))
-    written(tmp_path, a='include = ["cpu"]\n')
+    write_files(tmp_path, a='include = ["cpu"]\n')
     assert ids(str(tmp_path / "a.toml")) == ["ours"]
 
 
 def test_a_file_of_one_backend_included_for_all_matches_all(tmp_path: Path) -> None:
-    written(tmp_path, cpu=ENTRY.format("c"), a='include = ["cpu.toml"]\n')
+    write_files(tmp_path, cpu=ENTRY.format("c"), a='include = ["cpu.toml"]\n')
     (file,) = files_of(str(tmp_path), ("cpu",))
     assert file.backends == ("cpu",)
     (entry,) = load([str(tmp_path), str(tmp_path / "a.toml")], ("cpu", "gpu"), VERSIONS)
@@ -72,7 +72,7 @@ def test_a_file_of_one_backend_included_for_all_matches_all(tmp_path: Path) -> N
 
 def test_a_file_includes_single_entries_of_another_for_its_own_backends(tmp_path: Path) -> None:
     both = ENTRY.format("b") + ENTRY.format("c")
-    written(tmp_path, gpu=both, cpu='include = ["gpu.toml#c"]\n' + ENTRY.format("a"))
+    write_files(tmp_path, gpu=both, cpu='include = ["gpu.toml#c"]\n' + ENTRY.format("a"))
     folder = str(tmp_path)
     assert ids(folder) == ["c", "a"]
     assert [one.backends for one in load(folder, ("cpu",), VERSIONS)] == [("cpu",), ("cpu",)]
@@ -84,13 +84,15 @@ def test_a_file_includes_single_entries_of_another_for_its_own_backends(tmp_path
 
 
 def test_an_included_entry_keeps_the_backends_that_it_names(tmp_path: Path) -> None:
-    written(tmp_path, b=ENTRY.format("b") + 'backends = ["gpu"]\n', cpu='include = ["b.toml#b"]\n')
+    write_files(
+        tmp_path, b=ENTRY.format("b") + 'backends = ["gpu"]\n', cpu='include = ["b.toml#b"]\n'
+    )
     (entry,) = load(str(tmp_path), ("cpu",), VERSIONS)
     assert entry.backends == ("gpu",)
 
 
 def test_a_file_with_a_hash_in_its_name_is_meant_before_an_entry(tmp_path: Path) -> None:
-    written(tmp_path, a='include = ["b#c.toml"]\n', **{"b#c": ENTRY.format("own")})
+    write_files(tmp_path, a='include = ["b#c.toml"]\n', **{"b#c": ENTRY.format("own")})
     assert ids(str(tmp_path / "a.toml")) == ["own"]
 
 
@@ -115,14 +117,14 @@ def test_a_file_with_a_hash_in_its_name_is_meant_before_an_entry(tmp_path: Path)
 )
 def test_invalid_include_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "sub").mkdir()
-    written(tmp_path, a=text, b='include = ["a.toml"]', c=ENTRY.format("c"), d="known = [")
+    write_files(tmp_path, a=text, b='include = ["a.toml"]', c=ENTRY.format("c"), d="known = [")
     with pytest.raises(ExpectationError, match=said) as caught:
         load(str(tmp_path / "a.toml"), ("cpu",), VERSIONS)
     assert "\n" not in str(caught.value)
 
 
 def test_none_cannot_be_combined_with_files(tmp_path: Path) -> None:
-    written(tmp_path, a=ENTRY.format("a"))
+    write_files(tmp_path, a=ENTRY.format("a"))
     assert ids("none") == ids(["none"]) == []
     with pytest.raises(
         ExpectationError, match="--expectations none cannot be combined with others"
@@ -131,7 +133,7 @@ def test_none_cannot_be_combined_with_files(tmp_path: Path) -> None:
 
 
 def test_read_ignores_includes(tmp_path: Path) -> None:
-    written(tmp_path, a='include = ["cpu"]\n' + ENTRY.format("a"))
+    write_files(tmp_path, a='include = ["cpu"]\n' + ENTRY.format("a"))
     assert [one.id for one in read(tmp_path / "a.toml")] == ["a"]
 
 

@@ -124,7 +124,7 @@ def test_an_entry_is_written_in_the_same_layout() -> None:
 def test_the_command_formats_or_only_checks(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def called(*arguments: object) -> tuple[int, str, str]:
+    def run_command(*arguments: object) -> tuple[int, str, str]:
         given = ["expectations", "fmt", *map(str, arguments)]
         code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, *capfd.readouterr()
@@ -133,14 +133,14 @@ def test_the_command_formats_or_only_checks(
     text = '[[known]]\nop = "abs"\nid = "x"\nreason = "r"\n'
     file.write_text(text)
     wrong.write_text('[[known]]\nid = "x"\n')
-    assert called(file, "--check") == (1, f"{file}: would change\n", "")
+    assert run_command(file, "--check") == (1, f"{file}: would change\n", "")
     assert file.read_text() == text
-    assert called(file)[:2] == (0, f"{file}: formatted\n")
+    assert run_command(file)[:2] == (0, f"{file}: formatted\n")
     assert file.read_text() == '[[known]]\nid = "x"\nop = "abs"\nreason = "r"\n'
-    assert called(file, "--check") == (0, "", "")
-    code, _, err = called(wrong)
+    assert run_command(file, "--check") == (0, "", "")
+    code, _, err = run_command(wrong)
     assert (code, "b.toml: entry 'x': 'op' is missing" in err) == (2, True)
-    assert called(tmp_path / "nothing.toml")[0] == 2
+    assert run_command(tmp_path / "nothing.toml")[0] == 2
 
 
 def test_every_key_has_a_position_in_the_order() -> None:

@@ -17,7 +17,7 @@ WIDE = Expectation("wide", ("log*",), "r", ("f*",), ("divergent", "inaccurate"),
 CRASH = Expectation("crash", ("sort",), "r", verdicts=("crashed",), words=("size > 0",))
 
 
-def found(earlier: Expectation, **changes: object) -> str:
+def overlaps_of(earlier: Expectation, **changes: object) -> str:
     """Return the overlaps of an entry that differs from the earlier entry by these changes."""
     later = structs.replace(earlier, id="later", **changes)
     seen = list(overlaps([earlier, later]))
@@ -51,11 +51,11 @@ def found(earlier: Expectation, **changes: object) -> str:
 def test_an_entry_is_shadowed_if_an_earlier_one_matches_all_its_failures(
     changes: dict[str, object], said: str
 ) -> None:
-    assert found(WIDE, **changes) == said
+    assert overlaps_of(WIDE, **changes) == said
 
 
 def test_an_entry_of_smaller_errors_overlaps_with_one_of_all() -> None:
-    assert found(structs.replace(WIDE, max_ulp=8.0), max_ulp=16.0) == "overlaps"
+    assert overlaps_of(structs.replace(WIDE, max_ulp=8.0), max_ulp=16.0) == "overlaps"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_an_entry_of_smaller_errors_overlaps_with_one_of_all() -> None:
     ],
 )
 def test_texts_are_compared_as_parts_of_each_other(changes: dict[str, object], said: str) -> None:
-    assert found(CRASH, **changes) == said
+    assert overlaps_of(CRASH, **changes) == said
 
 
 def test_pairs_of_shipped_entries_are_not_reported() -> None:
@@ -91,19 +91,19 @@ def test_shadowed_entries_are_reported(tmp_path: Path, capfd: pytest.CaptureFixt
     given = ["--expectations", str(tmp_path / "a.toml"), "--expectations",
              str(tmp_path / "b.toml"), "--backend", "reference"]  # fmt: skip
 
-    def called(*arguments: str) -> tuple[int, str, str]:
+    def run_command(*arguments: str) -> tuple[int, str, str]:
         code = exit_code_of(lambda: app([*arguments, *given], standalone_mode=False))
         return code, *capfd.readouterr()
 
-    code, out, err = called("expectations", "check", "--jobs", "1")
+    code, out, err = run_command("expectations", "check", "--jobs", "1")
     assert code == 4
     assert err.splitlines()[0].startswith("c: shadowed by a, which comes first and matches all")
     assert len(out.splitlines()) == 4
     assert len(err.splitlines()) == 2
-    _, out, _ = called("expectations", "check", "c", "--jobs", "1", "--format", "json")
+    _, out, _ = run_command("expectations", "check", "c", "--jobs", "1", "--format", "json")
     assert '"shadowed_by": ["a"]' in out
     run = ("run", "--op", "subtract", "--element-type", "f32", "--profile", "smoke", "--jobs", "1")
-    code, _, err = called(*run, "--out", str(tmp_path / "out"))
+    code, _, err = run_command(*run, "--out", str(tmp_path / "out"))
     assert code == 0
     assert (
         "expectations: 1 entry is shadowed by an earlier entry; `hlo-conformance expectations"

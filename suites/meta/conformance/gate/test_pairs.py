@@ -45,17 +45,17 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 X = array([1e-20, 1e-20])
 
 
-def loaded(text: str, folder: Path) -> tuple[Expectation, ...]:
+def load_text(text: str, folder: Path) -> tuple[Expectation, ...]:
     path = folder / "ours.toml"
     path.write_text(text)
     return load(str(path), ["reference"], {})
 
 
 def entry(given: str, folder: Path) -> tuple[Expectation, ...]:
-    return loaded(f'[[known]]\nid = "mine"\nreason = "so it is"\n{given}', folder)
+    return load_text(f'[[known]]\nid = "mine"\nreason = "so it is"\n{given}', folder)
 
 
-def checked(
+def check_program(
     program: Program, inputs: tuple[Array, ...], backend: str, known: tuple[Expectation, ...]
 ) -> Outcome:
     return ProgramChecker(unit_of(program), open_session(backend), known, 60.0).judge_inputs(inputs)
@@ -69,8 +69,8 @@ def test_rewriting_entry_matches_in_every_construct(construct: str | None, tmp_p
         program = place(program)
         if given is not None:
             inputs = (X, np.array(given, np.bool_ if isinstance(given, bool) else np.int32))
-    known = loaded(EXAMPLES["constants-first"], tmp_path)
-    found = checked(program, inputs, CONSTANTS_FIRST, known)
+    known = load_text(EXAMPLES["constants-first"], tmp_path)
+    found = check_program(program, inputs, CONSTANTS_FIRST, known)
     assert found.verdict.fails
     assert found.known == ("constants-first",)
 
@@ -79,17 +79,17 @@ def test_a_prediction_that_looks_flushed_is_known(tmp_path: Path) -> None:
     """The product of the constants is subnormal, and has few digits."""
     text = PRODUCTS.replace("1.0e30", "-2.863").replace("[1.0e20, 1.0e-20]", "6.0e-8")
     program = parse_module(text.replace("2xf32", "2xf16"))
-    known = loaded(EXAMPLES["constants-first"], tmp_path)
-    found = checked(program, (array([64, 64], "f16"),), CONSTANTS_FIRST, known)
+    known = load_text(EXAMPLES["constants-first"], tmp_path)
+    found = check_program(program, (array([64, 64], "f16"),), CONSTANTS_FIRST, known)
     assert found.verdict.fails
     assert found.known == ("constants-first",)
 
 
 @pytest.mark.parametrize("backend", ["reference:off_by_one_last_element", "reference:sign_lost"])
 def test_other_wrong_results_of_these_operations_are_new(backend: str, tmp_path: Path) -> None:
-    known = loaded(EXAMPLES["constants-first"], tmp_path)
+    known = load_text(EXAMPLES["constants-first"], tmp_path)
     program = parse_module(PRODUCTS.replace("dense<1.0e30>", "dense<-2.0>"))
-    found = checked(program, (array([1e-3, 1e-20]),), backend, known)
+    found = check_program(program, (array([1e-3, 1e-20]),), backend, known)
     assert found.verdict.fails
     assert found.known == ()
 
@@ -108,7 +108,7 @@ def kind_by(known: tuple[Expectation, ...], text: str, given: list[Array], got: 
 
 
 def test_replacements_take_attributes_of_replaced_operations(tmp_path: Path) -> None:
-    known = loaded(EXAMPLES["negation-after-reversal"], tmp_path)
+    known = load_text(EXAMPLES["negation-after-reversal"], tmp_path)
     given = [array([1, 2, 3, 4]), array([5, 5, 5, 0])]
     right = (given[0] - given[1])[::-1]
     assert kind_by(known, REVERSED, given, -right) == "as computed by negation-after-reversal"
@@ -194,7 +194,7 @@ def test_each_condition_is_in_the_docs() -> None:
     assert all(f"| `{name}` |" in text for name in CONDITIONS)
 
 
-def failing(backend: str, op: str, of: str, known: tuple[Expectation, ...]) -> list[Record]:
+def failing_records(backend: str, op: str, of: str, known: tuple[Expectation, ...]) -> list[Record]:
     task = Task(Cell(op, element_type(of), backend), 0, 0, 6)
     (result,) = run_tasks([task], Manner(hypotheses_of(known, backend)))
     return [record for record in result.records if record.verdict.fails]
@@ -219,7 +219,7 @@ def test_a_pattern_of_one_operation_is_matched_in_runs(
     pair: str, backend: str, is_known: bool, tmp_path: Path
 ) -> None:
     known = entry(pair, tmp_path)
-    records = failing(backend, "divide", "f32", known)
+    records = failing_records(backend, "divide", "f32", known)
     assert records
     assert {matching_entry(known, record) for record in records} == {"mine" if is_known else ""}
 

@@ -14,7 +14,7 @@ from conformance.gate.reading import ExpectationError, read
 from conformance.gate.unpredictable import UNPREDICTABLE, check, unpredicted_classes
 from conformance.known.entry_prediction import EntryPrediction
 from reference.ir.types import Array
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 SHIPPED_ONES = [one for path in sorted(SHIPPED.glob("*.toml")) for one in read(path)]
 
@@ -85,7 +85,7 @@ return %root, %written : $T, tensor<$Sxi1>
 def test_masked_elements_may_be_anything_where_all_others_are_as_computed(
     unpredictable: bool, got: Array, expected: list[float]
 ) -> None:
-    program, inputs = one("sqrt", [typed(3)], typed(3)), (array([4, -1, 64]),)
+    program, inputs = op_program("sqrt", [tensor_of(3)], tensor_of(3)), (array([4, -1, 64]),)
     rooted = EntryPrediction("mine", ("sqrt",), ("*",), ROOT, unpredictable=unpredictable)
     right = (array([2, np.nan, 8]),)
     (errors,) = rooted.hypothesis().errors(program.subject, inputs, right, (got,))

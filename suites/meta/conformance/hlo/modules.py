@@ -36,12 +36,12 @@ class Pair:
 
 def pairs() -> list[Pair]:
     """Return all pairs: those written by hand, then those that compilers made."""
-    found = [Pair(path.stem, stored(path.stem), plain_of(path)) for path in PAIRS]
+    found = [Pair(path.stem, stored_proto(path.stem), plain_of(path)) for path in PAIRS]
     for path in PROGRAMS:
         for compiler in COMPILERS:
             name = f"{path.stem}.{compiler}"
             if name in _names():
-                found.append(Pair(name, stored(name), path.read_text()))
+                found.append(Pair(name, stored_proto(name), path.read_text()))
     return found
 
 
@@ -50,7 +50,7 @@ def _names() -> set[str]:
         return set(archive.namelist())
 
 
-def stored(name: str) -> bytes:
+def stored_proto(name: str) -> bytes:
     """Return the proto of a module."""
     with zipfile.ZipFile(ARCHIVE) as archive:
         return archive.read(name)
@@ -61,14 +61,14 @@ def plain_of(path: Path) -> str:
     return path.read_text().partition(_BETWEEN)[2]
 
 
-def _parsed(path: Path) -> bytes:
+def _parse_module(path: Path) -> bytes:
     from jaxlib import _hlo
 
     text = path.read_text().partition(_BETWEEN)[0]
     return _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
 
 
-def _compiled(path: Path, compiler: str) -> bytes | None:
+def _compile_module(path: Path, compiler: str) -> bytes | None:
     from conformance.backends.compiled.backend import CompiledBackend
     from conformance.backends.registry import open_backend, parse
     from conformance.errors import NotAvailable
@@ -86,16 +86,16 @@ def _compiled(path: Path, compiler: str) -> bytes | None:
 
 def make() -> None:
     """Write the archive."""
-    made = {path.stem: _parsed(path) for path in PAIRS}
+    made = {path.stem: _parse_module(path) for path in PAIRS}
     kept = _names() if ARCHIVE.exists() else set[str]()
     for path in PROGRAMS:
         for compiler in COMPILERS:
             name = f"{path.stem}.{compiler}"
-            proto = _compiled(path, compiler)
+            proto = _compile_module(path, compiler)
             if proto is not None:
                 made[name] = proto
             elif name in kept:
-                made[name] = stored(name)
+                made[name] = stored_proto(name)
     with zipfile.ZipFile(ARCHIVE, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, proto in sorted(made.items()):
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), proto, zipfile.ZIP_DEFLATED)

@@ -12,7 +12,7 @@ from conformance.hlo.protos import ConvolutionDimensions, WindowDimension
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Function, Program, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
-from suites.meta.support.small_programs import typed
+from suites.meta.support.small_programs import tensor_of
 
 BATCHING = WindowDimension(size=3, stride=2, base_dilation=3)
 CONTRACTING = WindowDimension(size=4)
@@ -20,10 +20,10 @@ OF_LHS = WindowDimension(size=1)
 OF_RHS = WindowDimension(size=5, padding_low=4, padding_high=4, window_reversal=True)
 WINDOW = (BATCHING, CONTRACTING, OF_LHS, OF_RHS)
 
-LHS = typed(2, 6, 3, 4, 7, 1)
+LHS = tensor_of(2, 6, 3, 4, 7, 1)
 """Batch and feature, then a dimension of each role."""
-RHS = typed(6, 8, 3, 4, 1, 5)
-RESULT = typed(2, 8, 3, 1, 7, 5)
+RHS = tensor_of(6, 8, 3, 4, 1, 5)
+RESULT = tensor_of(2, 8, 3, 1, 7, 5)
 NUMBERS = ConvolutionDimensions(
     input_batch_dimension=0, input_feature_dimension=1, input_spatial_dimensions=[2, 3, 4, 5],
     kernel_input_feature_dimension=0, kernel_output_feature_dimension=1,
@@ -98,7 +98,7 @@ def test_other_windows_are_of_no_product(
 
 def test_a_convolution_without_dilation_and_padding_stays_one() -> None:
     of = TensorType((2, 6, 4), ELEMENT_TYPES["f32"])
-    kernel, result = typed(6, 8, 4), typed(2, 8, 1)
+    kernel, result = tensor_of(6, 8, 4), tensor_of(2, 8, 1)
     numbers = ConvolutionDimensions(
         input_batch_dimension=0, input_feature_dimension=1, input_spatial_dimensions=[2],
         kernel_input_feature_dimension=0, kernel_output_feature_dimension=1,

@@ -10,7 +10,7 @@ from conformance.hlo.placement import CopiesDiffer, Placement, placement_of
 from conformance.hlo.unreadable import Unreadable
 from conformance.stablehlo.parse import parse_module
 from reference.ir.program import Program
-from suites.meta.support.small_programs import array, same
+from suites.meta.support.small_programs import are_same, array
 
 REPLICATED, MAXIMAL, TUPLE, TILED = 0, 1, 2, 3
 
@@ -26,7 +26,7 @@ func.func @main(%x: tensor<{sizes}xf32> {{mhlo.sharding = "{{replicated}}"}}) ->
     )
 
 
-def sharding(kind: int, dimensions: list[int], **given: list[int]) -> Message:
+def sharding_message(kind: int, dimensions: list[int], **given: list[int]) -> Message:
     """Return a serialised sharding."""
     numbers = {"devices": 4, "last": 8, "reshape": 9, "transpose": 10}
     made = Message()
@@ -37,7 +37,7 @@ def sharding(kind: int, dimensions: list[int], **given: list[int]) -> Message:
     return made
 
 
-def placed(of: Message, sizes: str, count: int) -> Placement | None:
+def placement_in_module(of: Message, sizes: str, count: int) -> Placement | None:
     """Return the placement by a module with the same sharding of argument and result."""
     module = Message()
     module.put_messages(12, [of])
@@ -46,17 +46,17 @@ def placed(of: Message, sizes: str, count: int) -> Placement | None:
 
 
 def test_rows_lie_on_devices_in_the_order_that_is_listed() -> None:
-    placement = placed(sharding(TILED, [2, 1], devices=[1, 0]), "4x2", 2)
+    placement = placement_in_module(sharding_message(TILED, [2, 1], devices=[1, 0]), "4x2", 2)
     assert placement is not None
     rows = np.arange(8, dtype=np.float32).reshape(4, 2)
     shares = placement.split([rows])
-    assert same([share[0] for share in shares], [rows[2:], rows[:2]])
-    assert same(placement.join([share[0] for share in shares]), [rows])
+    assert are_same([share[0] for share in shares], [rows[2:], rows[:2]])
+    assert are_same(placement.join([share[0] for share in shares]), [rows])
 
 
 def test_an_iota_is_reshaped_and_transposed() -> None:
-    of = sharding(TILED, [4, 1, 2], last=[REPLICATED], reshape=[2, 4], transpose=[1, 0])
-    placement = placed(of, "4x1", 8)
+    of = sharding_message(TILED, [4, 1, 2], last=[REPLICATED], reshape=[2, 4], transpose=[1, 0])
+    placement = placement_in_module(of, "4x1", 8)
     assert placement is not None
     rows = array([[0], [1], [2], [3]])
     firsts = [int(share[0][0, 0]) for share in placement.split([rows])]
@@ -64,16 +64,16 @@ def test_an_iota_is_reshaped_and_transposed() -> None:
 
 
 def test_uneven_shards_are_padded_and_cropped() -> None:
-    placement = placed(sharding(TILED, [2], devices=[0, 1]), "3", 2)
+    placement = placement_in_module(sharding_message(TILED, [2], devices=[0, 1]), "3", 2)
     assert placement is not None
     shares = placement.split([array([1, 2, 3])])
     assert shares[1][0][0] == 3
     assert np.isnan(shares[1][0][1])
-    assert same(placement.join([share[0] for share in shares]), [array([1, 2, 3])])
+    assert are_same(placement.join([share[0] for share in shares]), [array([1, 2, 3])])
 
 
 def test_copies_that_differ_are_an_error() -> None:
-    placement = placed(sharding(REPLICATED, []), "2", 2)
+    placement = placement_in_module(sharding_message(REPLICATED, []), "2", 2)
     assert placement is not None
     nan = float("nan")
     assert np.isnan(placement.join([array([1, nan]), array([1, nan])])[0][1])
@@ -90,12 +90,12 @@ def test_a_module_that_is_not_partitioned_has_no_placement() -> None:
 @pytest.mark.parametrize(
     ("of", "why"),
     [
-        (sharding(MAXIMAL, [1], devices=[0]), "of kind 1"),
-        (sharding(TILED, [4], devices=[0, 1, 2, 3]), "over 4 devices"),
-        (sharding(TILED, [1, 2], devices=[0, 1], last=[4]), "in part manual"),
-        (sharding(TUPLE, []), "not those of the program"),
+        (sharding_message(MAXIMAL, [1], devices=[0]), "of kind 1"),
+        (sharding_message(TILED, [4], devices=[0, 1, 2, 3]), "over 4 devices"),
+        (sharding_message(TILED, [1, 2], devices=[0, 1], last=[4]), "in part manual"),
+        (sharding_message(TUPLE, []), "not those of the program"),
     ],
 )
 def test_a_sharding_without_a_meaning_is_unreadable(of: Message, why: str) -> None:
     with pytest.raises(Unreadable, match=why):
-        placed(of, "2", 2)
+        placement_in_module(of, "2", 2)

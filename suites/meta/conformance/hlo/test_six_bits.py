@@ -10,12 +10,12 @@ from conformance.hlo.moving import reinterpret
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Function, Program
 from reference.ir.types import ELEMENT_TYPES
-from suites.meta.support.small_programs import typed
+from suites.meta.support.small_programs import tensor_of
 
 
 @pytest.mark.parametrize("name", ["f6E2M3FN", "f6E3M2FN"])
 def test_all_numbers_of_six_bits_are_their_codes_as_bytes_and_back(name: str) -> None:
-    of = typed(64, of=name)
+    of = tensor_of(64, of=name)
     inner = Building().inner()
     value = inner.value(of)
     code = reinterpret(inner, value, ELEMENT_TYPES["ui8"])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from conformance.hlo.building import Building
-from conformance.hlo.moving import relaid
+from conformance.hlo.moving import reinterpret_layout
 from conformance.hlo.protos import Layout, Shape, Tile
 from conformance.hlo.unreadable import Unreadable
 from reference.ir.program import Value
-from suites.meta.support.small_programs import typed
+from suites.meta.support.small_programs import tensor_of
 
 F32 = 11
 
@@ -22,9 +22,11 @@ def _shape(sizes: list[int], rows: int) -> Shape:
 def test_elements_in_the_padding_of_tiles_are_not_lost(columns: int, is_readable: bool) -> None:
     """With 129 columns the elements of the last are where a device pads the columns before."""
     source, target = _shape([4, columns, 4], 4), _shape([2, columns, 8], 8)
-    value = Value("x", typed(4, columns, 4))
+    value = Value("x", tensor_of(4, columns, 4))
     if is_readable:
-        assert relaid(Building(), value, source, target).type == typed(2, columns, 8)
+        assert reinterpret_layout(Building(), value, source, target).type == tensor_of(
+            2, columns, 8
+        )
         return
     with pytest.raises(Unreadable, match="padding"):
-        relaid(Building(), value, source, target)
+        reinterpret_layout(Building(), value, source, target)

@@ -9,15 +9,15 @@ from conformance.hlo.protos import Module
 from conformance.hlo.read import read_module
 from conformance.hlo.unreadable import Unreadable
 from conformance.hlo.wire import WireError, decode
-from suites.meta.conformance.hlo.modules import stored
+from suites.meta.conformance.hlo.modules import stored_proto
 
-_GEMM = stored("cublas_gemm")
+_GEMM = stored_proto("cublas_gemm")
 
 
-def _changed(name: str, before: bytes, after: bytes) -> bytes:
+def _replace_text(name: str, before: bytes, after: bytes) -> bytes:
     """Return a module with a text replaced by another of the same length."""
     assert len(before) == len(after)
-    proto = stored(name)
+    proto = stored_proto(name)
     assert before in proto
     return proto.replace(before, after)
 
@@ -25,10 +25,13 @@ def _changed(name: str, before: bytes, after: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("proto", "construct"),
     [
-        (_changed("cublas_gemm", b"__cublas$gemm", b"__strange$foo"), "custom call __strange$foo"),
-        (_changed("mulhi", b"mulhi", b"mulho"), "opcode mulho"),
-        (_changed("cublaslt_bias_relu", b"BIAS_RELU", b"BIAS_LUAU"), "__cublas$lt$matmul"),
-        (_changed("cublas_gemm", b'{"gemm', b'["gemm'), "__cublas$gemm"),
+        (
+            _replace_text("cublas_gemm", b"__cublas$gemm", b"__strange$foo"),
+            "custom call __strange$foo",
+        ),
+        (_replace_text("mulhi", b"mulhi", b"mulho"), "opcode mulho"),
+        (_replace_text("cublaslt_bias_relu", b"BIAS_RELU", b"BIAS_LUAU"), "__cublas$lt$matmul"),
+        (_replace_text("cublas_gemm", b'{"gemm', b'["gemm'), "__cublas$gemm"),
         (b"no module at all", "module"),
         (_GEMM[:-7], "module"),
         (b"", "computation"),
@@ -63,7 +66,7 @@ def test_malformed_bytes_raise_an_error(payload: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["windows", "cudnn_gradient_of_input", "bitcast_to_bytes"])
 def test_damaged_modules_raise_only_unreadable(name: str) -> None:
-    proto, source = bytearray(stored(name)), np.random.default_rng(0)
+    proto, source = bytearray(stored_proto(name)), np.random.default_rng(0)
     outcomes: set[bool] = set()
     for _ in range(150):
         damaged = bytearray(proto)

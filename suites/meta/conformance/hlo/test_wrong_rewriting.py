@@ -8,7 +8,7 @@ import pytest
 from conformance.hlo.read import read_module
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
-from suites.meta.conformance.hlo.modules import PAIRS, plain_of, stored
+from suites.meta.conformance.hlo.modules import PAIRS, plain_of, stored_proto
 from suites.meta.conformance.hlo.test_reading import inputs_of
 
 _TEXTS = {path.stem: plain_of(path) for path in PAIRS}
@@ -31,7 +31,7 @@ CHANGES = (
 
 @pytest.mark.parametrize(("name", "before", "after"), CHANGES)
 def test_a_wrong_rewriting_shows(name: str, before: bytes, after: bytes) -> None:
-    plain, proto = parse_module(_TEXTS[name]), stored(name)
+    plain, proto = parse_module(_TEXTS[name]), stored_proto(name)
     assert before in proto
     assert len(before) == len(after)
     read = read_module(proto.replace(before, after))

@@ -36,7 +36,7 @@ from reference.ir.program import (
 from reference.ir.types import ALL, ELEMENT_TYPES, Array, element_type, from_bits, to_bits
 from reference.ops.table import OPS
 from reference.ops.xla.lowering import lower_program
-from suites.meta.support.permitted import permitted
+from suites.meta.support.permitted import permitted_result
 
 
 def tensor(name: str, values: Any) -> Array:
@@ -261,7 +261,7 @@ def test_permitted_result_never_fails(op: str) -> None:
             judged = judge(case.program, inputs, expected, list(expected), rule)
             assert (judged.verdict, judged.worst_ulp or 0.0) == (P, 0.0)
             stated = apply_result_accuracy(lower_program(case.program).subject, rule)
-            others = [permitted(result, stated) for result in expected]
+            others = [permitted_result(result, stated) for result in expected]
             judged = judge(case.program, inputs, expected, others, rule)
             assert judged.verdict in (P, U), judged.message
 
@@ -275,7 +275,7 @@ def test_permitted_samples_differ_from_reference(op: str) -> None:
     of = element_type("f32")
     for case in cases(op, of, 7, 20):
         expected = evaluate(case.program, materialise(case.program, case.inputs[0]))
-        if any(permitted(r, rule).tobytes() != r.tobytes() for r in expected):
+        if any(permitted_result(r, rule).tobytes() != r.tobytes() for r in expected):
             return
     pytest.fail("nothing that the test above could have seen")
 

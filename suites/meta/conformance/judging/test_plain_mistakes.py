@@ -64,14 +64,14 @@ ZEROS_ALONE = frozenset(one for one, reason in PREDICTED.items() if reason is _Z
 """Models that may explain zeros of the other sign, and no other mistake."""
 
 
-def _modelled(op: str) -> bool:
+def _has_model(op: str) -> bool:
     return any(hypotheses_of_op(op, hardware, is_complex=True) for hardware in Hardware)
 
 
-ASKED = [op for op in CATALOG if OPS[op].lower is None and _modelled(op)]
+ASKED = [op for op in CATALOG if OPS[op].lower is None and _has_model(op)]
 
 
-def _explained(
+def _explaining_classes(
     found: list[tuple[DifferingElements, ElementClasses]], mistake: str
 ) -> Iterator[tuple[str, str]]:
     """Yield the class of each model that explains elements, with the mistake there."""
@@ -85,17 +85,17 @@ def _explained(
             yield kind, OTHER_ZERO if zeros.all() else mistake
 
 
-def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
+def _classes_of_mistakes(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
     """Return the classes that explain mistakes in an op's cases, each with the mistake."""
     seen: list[tuple[DifferingElements, ElementClasses]] = []
     find = compare.classify_elements
 
-    def recorded(differing: DifferingElements) -> ElementClasses:
+    def find_and_note(differing: DifferingElements) -> ElementClasses:
         findings = find(differing)
         seen.append((differing, findings))
         return findings
 
-    monkeypatch.setattr(compare, "classify_elements", recorded)
+    monkeypatch.setattr(compare, "classify_elements", find_and_note)
     explained: set[tuple[str, str]] = set()
     for column in valid_columns(op):
         if column.name not in TYPES:
@@ -111,7 +111,7 @@ def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
                         judgement = compare.judge(
                             case.program, inputs, expected, wrong, rule, platform=hardware
                         )
-                    explained |= set(_explained(seen, name))
+                    explained |= set(_explaining_classes(seen, name))
                     if judgement.kind in OF_PROGRAMS:
                         explained.add((judgement.kind, name))
     return explained
@@ -122,7 +122,7 @@ def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
 def test_model_explains_only_the_plain_mistakes_that_it_predicts(
     op: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = _asked(op, monkeypatch)
+    asked = _classes_of_mistakes(op, monkeypatch)
     found = {one for one in asked if one[0] not in OF_ANY_OP or (op, one[0]) in PREDICTED}
     assert {mistake for _, mistake in asked - found} <= ROUNDED
     labels = {(op, label) for label, _ in found}

@@ -17,12 +17,12 @@ from conformance.verdict import Failing
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 TINY, ULP = 1e-40, 2.0**-23
 
 
-def failing(program: Program, inputs: list[Array], *actual: Array) -> Failing:
+def failing_class(program: Program, inputs: list[Array], *actual: Array) -> Failing:
     """Return the only class of elements that fail."""
     (found,) = judge_operation(program, inputs, evaluate(program, inputs), actual).failing
     return found
@@ -31,9 +31,9 @@ def failing(program: Program, inputs: list[Array], *actual: Array) -> Failing:
 def of(op: str, operands: list[Any], actual: Any, element_type: str = "f32") -> tuple[str, int]:
     """Return the class of a failing elementwise op, and the number of predicted elements."""
     given = [array(one, element_type) for one in operands]
-    type_ = typed(len(given[0]), of=element_type)
-    program = one(op, [type_] * len(given), type_)
-    found = failing(program, given, array(actual, element_type))
+    type_ = tensor_of(len(given[0]), of=element_type)
+    program = op_program(op, [type_] * len(given), type_)
+    found = failing_class(program, given, array(actual, element_type))
     return found.kind, found.predicted
 
 
@@ -67,27 +67,27 @@ def test_entries_may_permit_more_than_counts_as_predicted(off: int, predicted: i
     text = "%0 = $op(%operand)\n%1 = stablehlo.add %0, %0 : $T"
     entry = EntryPrediction("mine", ("tanh",), ("f32",), text, within=4.0)
     x = array([0.5, 0.25])
-    program = one("tanh", [typed(2)], typed(2))
+    program = op_program("tanh", [tensor_of(2)], tensor_of(2))
     (right,) = evaluate(program, [x])
     actual = 2 * right
     actual[0] += np.float32(off) * np.spacing(actual[0])
     with in_force([entry]):
-        found = failing(program, [x], actual)
+        found = failing_class(program, [x], actual)
     assert (found.kind, found.wrong, found.predicted) == ("as computed by mine", 2, predicted)
 
 
 def test_bounds_predict_only_values_near_their_result() -> None:
     """Operands rounded to f8E5M2 give 24, where the result may be any of 20 to 28."""
-    program = one(
+    program = op_program(
         "dot",
-        [typed(1, 4, of="f8E4M3FN"), typed(4, 1, of="f8E4M3FN")],
-        typed(1, 1, of="f8E5M2"),
+        [tensor_of(1, 4, of="f8E4M3FN"), tensor_of(4, 1, of="f8E4M3FN")],
+        tensor_of(1, 1, of="f8E5M2"),
     )
     operands = [
         np.array(numbers, ml_dtypes.float8_e4m3fn).reshape(shape)
         for numbers, shape in (([1.125, 1.125, 1.125, 0], (1, 4)), ([8, 8, 8, 0], (4, 1)))
     ]
-    found = failing(program, operands, np.full((1, 1), 24, ml_dtypes.float8_e5m2))
+    found = failing_class(program, operands, np.full((1, 1), 24, ml_dtypes.float8_e5m2))
     assert (found.wrong, found.predicted) == (1, 1)
 
 
@@ -98,21 +98,21 @@ func.func @main() -> tensor<2x2xui4> {
   %0 = stablehlo.bitcast_convert %x : (tensor<2xui8>) -> tensor<2x2xui4>
   return %0 : tensor<2x2xui4>
 }""")
-    found = failing(program, [], np.array([[4, 5], [9, 9]], ml_dtypes.uint4))
+    found = failing_class(program, [], np.array([[4, 5], [9, 9]], ml_dtypes.uint4))
     assert found.kind == "one element a byte"
     assert (found.wrong, found.predicted) == (3, 1)  # 4 is right
 
 
 def test_results_of_an_unsigned_type_are_predicted_where_their_bits_are_right() -> None:
     x = array([1.5, -2.0, 4.0])
-    program = one("negate", [typed(3)], typed(3))
+    program = op_program("negate", [tensor_of(3)], tensor_of(3))
     (right,) = evaluate(program, [x])
     found = judge_operation(program, [x], [right], [right.view(np.uint32)])
     assert [(one.wrong, one.predicted) for one in found.failing] == [(3, 3)]
 
 
 def test_predicted_elements_of_input_sets_add_up() -> None:
-    program = one("add", [typed(2), typed(2)], typed(2))
+    program = op_program("add", [tensor_of(2), tensor_of(2)], tensor_of(2))
     tiny, zero = array([TINY, TINY]), array([0.0, 0.0])
     judged = [
         judge_operation(program, [tiny, zero], [tiny], [array([0.0, last])]) for last in (0.0, TINY)

@@ -99,7 +99,7 @@ def test_negative_zeros_gathered_by_a_sum(platform: str, zero: float, kind: str)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
-def _scattered() -> tuple[Program, tuple[Array, ...]]:
+def _reduce_scatter() -> tuple[Program, tuple[Array, ...]]:
     """Return a ReduceScatter of two arrays, and inputs whose sums depend on the order."""
     values = (Value("x", tensor(F32, 3)), Value("y", tensor(F32, 3, 2)))
     given: dict[str, Any] = {
@@ -115,7 +115,7 @@ def _scattered() -> tuple[Program, tuple[Array, ...]]:
 @pytest.mark.parametrize("way", [ALONE, IF, LOOP])
 def test_each_array_of_a_tuple_that_is_scattered_is_judged_as_a_reduction(way: str) -> None:
     """1e8 + 3 + 3 is 1e8 or 1e8 + 8, as it is added."""
-    program, inputs = _scattered()
+    program, inputs = _reduce_scatter()
     if way != ALONE:
         case = Case(program, (InputRecipe(("values:1",) * 2, 0),))
         program = put_in_construct(case, way, Pick(lambda _: 0)).program
@@ -213,7 +213,7 @@ _MESH = (MeshAxis("x", 2), MeshAxis("y", 2))
 _ORDER = (3, 0, 2, 1)
 
 
-def _meshed(op: str, device_ids: tuple[int, ...] | None, **given: Any) -> Program:
+def _program_on_mesh(op: str, device_ids: tuple[int, ...] | None, **given: Any) -> Program:
     """Return a program of four replicas in groups along the first axis of a mesh."""
     groups = mesh_groups(_MESH, (AxisRef("x"),), device_ids)
     grid = (4, 2) if "channel_id" in given else (4, 1)
@@ -225,7 +225,7 @@ def _meshed(op: str, device_ids: tuple[int, ...] | None, **given: Any) -> Progra
     return replace(single_op(op, (value,), (result,), said, body), process_grid=grid)
 
 
-def _numbered(program: Program) -> tuple[Array, ...]:
+def _numbered_inputs(program: Program) -> tuple[Array, ...]:
     return tuple(np.array([n + 1], np.float32) for n in range(program.process_count))
 
 
@@ -239,8 +239,8 @@ def _numbered(program: Program) -> tuple[Array, ...]:
 )
 def test_device_ids_of_a_mesh_that_are_ignored(op: str, given: dict[str, Any]) -> None:
     """Across partitions too, where the group is in another order beside that or is not."""
-    program, plain = (_meshed(op, ids, **given) for ids in (_ORDER, None))
-    inputs = _numbered(program)
+    program, plain = (_program_on_mesh(op, ids, **given) for ids in (_ORDER, None))
+    inputs = _numbered_inputs(program)
     expected, taken = evaluate(program, inputs), list(evaluate(plain, inputs))
     rule = CATALOG[op].tolerance
     other = process_order.replica_by_replica(plain)
@@ -254,9 +254,9 @@ def test_device_ids_of_a_mesh_that_are_ignored(op: str, given: dict[str, Any]) -
 
 def test_a_mesh_in_its_natural_order_is_no_excuse() -> None:
     for ids in (None, (0, 1, 2, 3)):
-        program = _meshed("all_gather", ids, all_gather_dim=0)
-        inputs = _numbered(program)
-        actual = list(evaluate(_meshed("all_gather", _ORDER, all_gather_dim=0), inputs))
+        program = _program_on_mesh("all_gather", ids, all_gather_dim=0)
+        inputs = _numbered_inputs(program)
+        actual = list(evaluate(_program_on_mesh("all_gather", _ORDER, all_gather_dim=0), inputs))
         expected = evaluate(program, inputs)
         found = judge(program, inputs, expected, actual, CATALOG["all_gather"].tolerance)
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")

@@ -18,22 +18,26 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Dense, Program
 from reference.ir.types import Array
 from reference.ops.table import OPS
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 SQUARE = "%0 = stablehlo.multiply %operand, %operand : $T"
 
 
 def a_tanh(*shape: int, of: str = "f32") -> Program:
-    return one("tanh", [typed(*shape, of=of)], typed(*shape, of=of))
+    return op_program("tanh", [tensor_of(*shape, of=of)], tensor_of(*shape, of=of))
 
 
 def a_gather() -> Program:
-    return one(
-        "torch_index_select", [typed(4, 2), typed(3, of="si32")], typed(3, 2), dim=0, batch_dims=0
+    return op_program(
+        "torch_index_select",
+        [tensor_of(4, 2), tensor_of(3, of="si32")],
+        tensor_of(3, 2),
+        dim=0,
+        batch_dims=0,
     )
 
 
-def computed(program: Program, text: str, *inputs: Array) -> Array:
+def compute_text(program: Program, text: str, *inputs: Array) -> Array:
     return evaluate(instantiate(text, program.subject), inputs)[0]
 
 
@@ -44,7 +48,7 @@ def test_placeholders_have_types_of_the_operation(shape: tuple[int, ...]) -> Non
     %n = stablehlo.convert %w : (tensor<$operand.Sxf64>) -> tensor<$Sx$E>
     """
     x = np.full(shape, 0.25, np.float32)
-    assert np.array_equal(computed(a_tanh(*shape), text, x), x)
+    assert np.array_equal(compute_text(a_tanh(*shape), text, x), x)
 
 
 def test_comments_regions_and_attributes_in_several_lines_are_read() -> None:
@@ -59,7 +63,7 @@ def test_comments_regions_and_attributes_in_several_lines_are_read() -> None:
       broadcast_dimensions = array<i64>
     } : (tensor<$E>) -> $T
     """
-    assert computed(a_tanh(2), text, array([1.0, 2.0])).tolist() == [3.0, 3.0]
+    assert compute_text(a_tanh(2), text, array([1.0, 2.0])).tolist() == [3.0, 3.0]
 
 
 def test_the_op_itself_takes_other_operands_and_keeps_its_attributes() -> None:
@@ -68,7 +72,7 @@ def test_the_op_itself_takes_other_operands_and_keeps_its_attributes() -> None:
     %0 = $op(%operand, %i)
     """
     operand, index = array([[1, 2], [3, 4], [5, 6], [7, 8]]), array([0, -1, -3], "si32")
-    assert computed(a_gather(), text, operand, index).tolist() == [[1, 2], [3, 4], [7, 8]]
+    assert compute_text(a_gather(), text, operand, index).tolist() == [[1, 2], [3, 4], [7, 8]]
     assert "axes = [0]" in module_text("%0 = f axes = [$dim]", a_gather().subject)
 
 
@@ -92,7 +96,9 @@ def test_invalid_computes_is_one_line(text: str, reason: str) -> None:
 
 
 def a_concatenate(*sizes: int) -> Program:
-    return one("concatenate", [typed(size) for size in sizes], typed(sum(sizes)), dimension=0)
+    return op_program(
+        "concatenate", [tensor_of(size) for size in sizes], tensor_of(sum(sizes)), dimension=0
+    )
 
 
 def test_each_of_several_operands_has_a_type_of_its_own() -> None:
@@ -102,7 +108,7 @@ def test_each_of_several_operands_has_a_type_of_its_own() -> None:
     %b = stablehlo.convert %w : (tensor<$inputs.1.Sxf64>) -> tensor<$inputs.1.Sx$inputs.1.E>
     %0 = $op(%a, %b)
     """
-    found = computed(a_concatenate(1, 2), text, array([1.0]), array([2.0, 3.0]))
+    found = compute_text(a_concatenate(1, 2), text, array([1.0]), array([2.0, 3.0]))
     assert found.tolist() == [-1.0, 2.0, 3.0]
     with pytest.raises(TemplateError, match=r"this concatenate has no operand 'inputs\.1'"):
         module_text(
@@ -114,7 +120,7 @@ def test_each_of_several_operands_has_a_type_of_its_own() -> None:
         check_names("%0 = stablehlo.abs %operand : $operand.0", OPS["tanh"])
 
 
-def judged(
+def judge_result(
     program: Program, inputs: list[Array], actual: Array, *known: EntryPrediction
 ) -> Judgement:
     rule = CATALOG[program.subject.name].tolerance
@@ -130,16 +136,16 @@ X = array([0.5, 1.5, 3.0])
 
 
 def test_elements_as_predicted_have_the_class_of_the_entry() -> None:
-    found = judged(a_tanh(3), [X], X * X, entry())
+    found = judge_result(a_tanh(3), [X], X * X, entry())
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "as computed by mine")
-    assert judged(a_tanh(3), [X], X * X).kind == "wrong value"
+    assert judge_result(a_tanh(3), [X], X * X).kind == "wrong value"
 
 
 @pytest.mark.parametrize("ulp", [0, 2, 3, 64])
 def test_result_beyond_within_is_not_predicted(ulp: int) -> None:
     actual = (X * X).view(np.int32)
     actual[1] += ulp
-    found = judged(a_tanh(3), [X], actual.view(np.float32), entry(within=2.0))
+    found = judge_result(a_tanh(3), [X], actual.view(np.float32), entry(within=2.0))
     kinds = {kind for _, kind in found.findings} if ulp > 2 else {found.kind}
     assert ("as computed by mine" in kinds, len(kinds)) == (True, 2 if ulp > 2 else 1)
 
@@ -150,7 +156,7 @@ def test_special_values_are_predicted_as_they_are(wrong: float) -> None:
     x = array([0.5, 1.5, 0.0])
     actual = x + x
     actual[2] = wrong
-    found = judged(a_tanh(3), [x], actual, entry(text, within=2.0))
+    found = judge_result(a_tanh(3), [x], actual, entry(text, within=2.0))
     assert {kind for _, kind in found.findings} > {"as computed by mine"}
 
 
@@ -161,10 +167,12 @@ def test_a_mask_says_which_elements_are_predicted() -> None:
     %large = stablehlo.compare GT, %operand, %one : ($T, $T) -> tensor<$Sxi1>
     return %0, %large : $T, tensor<$Sxi1>
     """
-    found = judged(a_tanh(3), [X], X * X, entry(text))
+    found = judge_result(a_tanh(3), [X], X * X, entry(text))
     assert found.wrong == 3
     assert len(found.findings) == 2
-    assert judged(a_tanh(2), [X[1:]], X[1:] * X[1:], entry(text)).kind == "as computed by mine"
+    assert (
+        judge_result(a_tanh(2), [X[1:]], X[1:] * X[1:], entry(text)).kind == "as computed by mine"
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,17 +184,17 @@ def test_a_mask_says_which_elements_are_predicted() -> None:
     ],
 )
 def test_an_entry_says_nothing_outside_of_its_scope(known: EntryPrediction) -> None:
-    assert judged(a_tanh(3), [X], X * X, known).kind == "wrong value"
+    assert judge_result(a_tanh(3), [X], X * X, known).kind == "wrong value"
 
 
 def test_an_entry_of_constants_is_about_constants() -> None:
-    program = one("tanh", [Dense.of(X, typed(3))], typed(3))
-    assert judged(program, [], X * X, entry(constants=("*",))).kind == "as computed by mine"
+    program = op_program("tanh", [Dense.of(X, tensor_of(3))], tensor_of(3))
+    assert judge_result(program, [], X * X, entry(constants=("*",))).kind == "as computed by mine"
 
 
 def test_hypotheses_about_constants_are_not_about_parameters() -> None:
-    of = typed(3, of="complex<f32>")
-    division = one("divide", [of, of], of).subject
+    of = tensor_of(3, of="complex<f32>")
+    division = op_program("divide", [of, of], of).subject
     for folded, is_about in (((False, True), True), ((True, False), False), (None, True)):
         labels = {model.label for model in models_of(division, "cpu", folded)}
         assert ("reciprocal" in labels) is is_about
@@ -208,15 +216,16 @@ def test_entry_with_flushes_flushes_intermediates(flushes: bool) -> None:
     %2 = stablehlo.subtract %0, %1 : $T
     """
     x, y, huge = array([1e-40, 2.0]), array([2e-40, 1.0]), np.float32(1e30)
-    program = one("add", [typed(2), typed(2)], typed(2))
+    program = op_program("add", [tensor_of(2), tensor_of(2)], tensor_of(2))
     kept, flushed = x * huge - y * huge, array([0.0, 1e30])
     actual = flushed if flushes else kept
-    assert judged(program, [x, y], actual, entry(text, flushes=flushes)).wrong == 2
+    assert judge_result(program, [x, y], actual, entry(text, flushes=flushes)).wrong == 2
     kinds = {
-        kind for _, kind in judged(program, [x, y], actual, entry(text, flushes=flushes)).findings
+        kind
+        for _, kind in judge_result(program, [x, y], actual, entry(text, flushes=flushes)).findings
     }
     assert kinds == {"as computed by mine"}
-    other = judged(program, [x, y], actual, entry(text, flushes=not flushes))
+    other = judge_result(program, [x, y], actual, entry(text, flushes=not flushes))
     assert {kind for _, kind in other.findings} != {"as computed by mine"}
 
 

@@ -47,13 +47,13 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITLAB_CI"):  # these may run in CI
         monkeypatch.delenv(name, raising=False)
 
-    def called(*arguments: object) -> tuple[int, str]:
+    def run_command(*arguments: object) -> tuple[int, str]:
         given = [str(argument) for argument in arguments]
         capsys.readouterr()
         code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, capsys.readouterr().out
 
-    return called
+    return run_command
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -124,7 +124,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def printed(call: Call, *arguments: object) -> tuple[int, dict[str, Any]]:
+def print_report(call: Call, *arguments: object) -> tuple[int, dict[str, Any]]:
     code, out = call("report", *arguments, "--format", "json")
     told = json.loads(out)
     validate("report", told)
@@ -133,7 +133,7 @@ def printed(call: Call, *arguments: object) -> tuple[int, dict[str, Any]]:
 
 def test_a_run_that_passes(call: Call, whole: Path) -> None:
     before = {path.name: path.stat().st_mtime_ns for path in whole.iterdir()}
-    code, told = printed(call, whole)
+    code, told = print_report(call, whole)
     assert (code, told["divergences"], told["comparison"]) == (0, [], None)
     assert told == json.loads((whole / "summary.json").read_text())
     assert {path.name: path.stat().st_mtime_ns for path in whole.iterdir()} == before
@@ -152,7 +152,7 @@ def test_new_and_lost_against_a_baseline(call: Call, whole: Path, tmp_path: Path
     assert {one["backend"] for one in told["divergences"]} == {WRONG}
     one = tmp_path / "one"
     assert call("run", "--backend", LOST, *SMOKE, "--out", one)[0] == 0
-    code, told = printed(call, one, "--baseline", whole)
+    code, told = print_report(call, one, "--baseline", whole)
     assert (code, told["comparison"]["counts"]["lost"]) == (1, 4)
     assert {change["op"] for change in told["comparison"]["changes"]} == {"not"}
 
@@ -162,7 +162,7 @@ def test_known_divergences(call: Call, tmp_path: Path) -> None:
     given = ("--expectations", tmp_path / "ours.toml", "--out", tmp_path / "run")
     code, _ = call("run", "--backend", WRONG, *SMOKE, *given)
     assert code == 0
-    _, told = printed(call, tmp_path / "run")
+    _, told = print_report(call, tmp_path / "run")
     assert told["expectations"]["one-wrong"]["reason"] == "injected by this test"
     assert {(*one["known"], one["is_new"]) for one in told["divergences"]} == {("one-wrong", False)}
     assert told["shares"][0]["known"] == told["shares"][0]["planned"]
@@ -174,13 +174,13 @@ def test_a_merged_run_with_a_shard_missing(call: Call, tmp_path: Path) -> None:
         given = ("--shard", f"{part}/3", "--out", tmp_path / str(part))
         assert call("run", "--backend", "reference", *SMOKE, *given)[0] == 0
     out = tmp_path / "merged"
-    code, told = printed(call, tmp_path / "1", tmp_path / "2", "--out", out)
+    code, told = print_report(call, tmp_path / "1", tmp_path / "2", "--out", out)
     assert code == 1
     assert told["denominators"]["cells_untested"] == told["shares"][0]["untested"] > 0
     assert told == json.loads((out / "summary.json").read_text())
 
 
-def dated(whole: Path, folder: Path, started: str, versions: dict[str, str]) -> Path:
+def copy_of_run(whole: Path, folder: Path, started: str, versions: dict[str, str]) -> Path:
     """Return a copy of a run that began at another time, with other versions."""
     shutil.copytree(whole, folder)
     with Store(folder / FILE_NAME) as store:
@@ -189,14 +189,14 @@ def dated(whole: Path, folder: Path, started: str, versions: dict[str, str]) -> 
 
 
 def test_a_history_with_findings(call: Call, whole: Path, tmp_path: Path) -> None:
-    old = dated(whole, tmp_path / "old", "2025-01-02T03:04:05+00:00", {"jax": "0.9"})
+    old = copy_of_run(whole, tmp_path / "old", "2025-01-02T03:04:05+00:00", {"jax": "0.9"})
     finding = tmp_path / "corpus" / "not-1"
     finding.mkdir(parents=True)
     (finding / "program.mlir").write_text(PROGRAM)
     told = {"verdict": "divergent", "cause": "a cause", "programs": 3, "backend": "cpu"}
     (finding / "finding.json").write_text(json.dumps(told))
     given = ("--history", "--findings", finding.parent)
-    code, told = printed(call, whole, old, *given)
+    code, told = print_report(call, whole, old, *given)
     assert code == 0
     assert [run["path"] for run in told["history"]["runs"]] == [str(old), str(whole)]
     assert told["history"]["cells"] == []  # all ended alike

@@ -45,11 +45,11 @@ def test_modules_are_of_one_grid_and_mesh(monkeypatch: pytest.MonkeyPatch) -> No
     modules: list[list[int]] = []
     run = Batcher.run
 
-    def counting(self: Batcher, group: list[Item]) -> object:
+    def note_and_run(self: Batcher, group: list[Item]) -> object:
         modules.append([one.index for one in group])
         return run(self, group)
 
-    monkeypatch.setattr(Batcher, "run", counting)
+    monkeypatch.setattr(Batcher, "run", note_and_run)
     run_all(Batcher(open_session("reference")), [prepared[::2], prepared[1::2]])
     assert sorted(number for module in modules for number in module) == list(range(len(made)))
     assert len(modules) == len(wanted)

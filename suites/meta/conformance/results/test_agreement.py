@@ -24,34 +24,34 @@ def record(backend: str, *elements: Element, index: int = 0) -> Record:
     return Record("divide", "ui8", backend, index, "0" * 16, verdict, "by zero", detail=detail)
 
 
-def compared(*records: Record):
+def compare_records(*records: Record):
     return unspecified_cases(synthetic.run_of(list(records), {}, [("divide", "ui8", "cpu")]))
 
 
 def test_backends_that_give_the_same_agree() -> None:
-    (case,) = compared(record("cpu", element("1")), record("gpu", element("1")))
+    (case,) = compare_records(record("cpu", element("1")), record("gpu", element("1")))
     assert (case.agree, case.kind) == (True, "by zero")
     assert case.answers == (("cpu", "1"), ("gpu", "1"))
 
 
 def test_the_first_element_on_which_backends_differ_is_shown() -> None:
     one = record("cpu", element("1"), element("2", (3,)))
-    (case,) = compared(one, record("gpu", element("1"), element("9", (3,))))
+    (case,) = compare_records(one, record("gpu", element("1"), element("9", (3,))))
     assert not case.agree
     assert case.answers == (("cpu", "2"), ("gpu", "9"))
 
 
 def test_passing_backend_counts_with_the_reference_value() -> None:
-    (case,) = compared(record("cpu", element("1")), record("gpu"))
+    (case,) = compare_records(record("cpu", element("1")), record("gpu"))
     assert (case.agree, case.answers) == (False, (("cpu", "1"), ("gpu", "7")))
 
 
 def test_cases_without_comparison_are_omitted() -> None:
-    assert compared(record("cpu", element("1"))) == []
-    assert compared(record("cpu"), record("gpu")) == []
-    assert compared(record("cpu", element("1")), record("gpu", index=1)) == []
+    assert compare_records(record("cpu", element("1"))) == []
+    assert compare_records(record("cpu"), record("gpu")) == []
+    assert compare_records(record("cpu", element("1")), record("gpu", index=1)) == []
     failing = replace(record("gpu"), verdict=Verdict.DIVERGENT)
-    assert compared(record("cpu", element("1")), failing) == []
+    assert compare_records(record("cpu", element("1")), failing) == []
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from suites.meta.support.synthetic_run import failure, run_of
 ADD, SINE, DOT = (("add", "f32", "cpu"), ("sine", "f32", "cpu"), ("dot_general", "f32", "cpu"))
 
 
-def passed(cell: tuple[str, str, str]) -> Record:
+def passing_record(cell: tuple[str, str, str]) -> Record:
     return Record(*cell, 0, "0" * 16, Verdict.PASS)
 
 
@@ -44,8 +44,8 @@ def test_cells_that_changed_last_come_first() -> None:
     known = failure(SINE, 0, Verdict.DIVERGENT, known="subnormals")
     new = failure(ADD, 0, Verdict.INACCURATE)
     found = history(
-        at("2026-01-01T00:00:00", passed(ADD), passed(SINE)),
-        at("2026-02-01T00:00:00", passed(ADD), known, jax="0.13"),
+        at("2026-01-01T00:00:00", passing_record(ADD), passing_record(SINE)),
+        at("2026-02-01T00:00:00", passing_record(ADD), known, jax="0.13"),
         at("2026-03-01T00:00:00", new, known, planned=(ADD, SINE, DOT)),
     )
     assert [cell.key for cell in found.changed] == [ADD, SINE]
@@ -72,16 +72,16 @@ def test_cells_that_changed_last_come_first() -> None:
 
 
 def test_a_run_with_other_filters_says_so() -> None:
-    date, made = at("2026-02-01T00:00:00", passed(ADD))
+    date, made = at("2026-02-01T00:00:00", passing_record(ADD))
     other = replace(made, filters={"op": ["add", "sine"], "element_type": None})
-    found = history(at("2026-01-01T00:00:00", passed(ADD)), (date, other))
+    found = history(at("2026-01-01T00:00:00", passing_record(ADD)), (date, other))
     assert found.differences(1) == (("--op", "", "add sine"),)
     assert found.changed == ()
 
 
-def stored(folder: Path, date: str) -> Path:
+def store_run(folder: Path, date: str) -> Path:
     """Return the folder of a run with its database and its summary.json."""
-    _, made = at(date, passed(ADD), passed(SINE))
+    _, made = at(date, passing_record(ADD), passing_record(SINE))
     with Store(folder / FILE_NAME) as store:
         records = made.records
         for record in records:
@@ -97,7 +97,7 @@ def stored(folder: Path, date: str) -> Path:
 @pytest.fixture
 def runs(tmp_path: Path) -> tuple[Path, Path]:
     dates = ("2026-01-01T00:00:00+00:00", "2026-02-01T00:00:00+00:00")
-    return stored(tmp_path / "old", dates[0]), stored(tmp_path / "new", dates[1])
+    return store_run(tmp_path / "old", dates[0]), store_run(tmp_path / "new", dates[1])
 
 
 @pytest.mark.parametrize("is_other_format", [False, True])

@@ -6,7 +6,7 @@ from conformance.results.known_elements import KnownElements, known_elements
 from conformance.verdict import Detail, Failing, Record, Verdict
 
 
-def failing(known: str, wrong: int, predicted: int) -> Failing:
+def failing_class(known: str, wrong: int, predicted: int) -> Failing:
     return Failing(Verdict.DIVERGENT, "k", "m", wrong, known=known, predicted=predicted)
 
 
@@ -18,9 +18,9 @@ def record(known: str, *of: Failing, wrong: int = 0) -> Record:
 
 
 RECORDS = [
-    record("a", failing("a", 4, 3), failing("b", 2, 2), failing("", 50, 0)),
+    record("a", failing_class("a", 4, 3), failing_class("b", 2, 2), failing_class("", 50, 0)),
     record("a", wrong=3),
-    record("", failing("", 7, 0)),
+    record("", failing_class("", 7, 0)),
     record("", wrong=9),
 ]
 

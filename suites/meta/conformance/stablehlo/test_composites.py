@@ -21,7 +21,7 @@ from reference.ir.types import element_type
 F8, E8 = jnp.float8_e4m3fn, jnp.float8_e8m0fnu
 
 
-def exported(lhs: Any, rhs: Any, scales: tuple[Any, ...], **given: Any) -> str:
+def export_program(lhs: Any, rhs: Any, scales: tuple[Any, ...], **given: Any) -> str:
     """Return the text that jax writes, for operands and scales as (shape, type)."""
 
     def function(*operands: Any) -> Any:
@@ -48,7 +48,7 @@ EXPORTED = {
 def test_composite_written_by_jax_is_the_op(name: str) -> None:
     """The decomposition that we write is that of jax, operation for operation."""
     operands, given = EXPORTED[name]
-    program = parse_module(exported(*operands, **given))
+    program = parse_module(export_program(*operands, **given))
     names = [one.name for one in program.walk()]
     assert names[-2:] == ["ScaledDot", "return"]
     assert len(program.functions) == 1
@@ -58,7 +58,7 @@ def test_composite_written_by_jax_is_the_op(name: str) -> None:
 
 def test_composite_with_other_decomposition_stays_composite() -> None:
     operands, given = EXPORTED["batches"]
-    text = exported(*operands, **given)
+    text = export_program(*operands, **given)
     for this, that in (
         ("stablehlo.multiply", "stablehlo.add"), ("[DEFAULT, DEFAULT]", "[HIGHEST, HIGHEST]"),
         ("preferred_element_type = bf16", "preferred_element_type = f32"),
@@ -77,7 +77,7 @@ def test_composite_with_other_decomposition_stays_composite() -> None:
 
 
 def test_scales_that_the_op_does_not_take_are_left_to_the_decomposition() -> None:
-    text = exported(((4, 64), F8), ((64, 8), F8), (((4, 2), jnp.float32), ((2, 8), E8)))
+    text = export_program(((4, 64), F8), ((64, 8), F8), (((4, 2), jnp.float32), ((2, 8), E8)))
     assert "composite" in {one.name for one in parse_module(text).walk()}
 
 
@@ -86,7 +86,7 @@ def test_equal_decompositions_are_shared_and_others_have_their_own_names() -> No
     made = plan.case("RngBernoulli", element_type("ui32"), 0, 0).program
     other = plan.case("RngBernoulli", element_type("ui32"), 0, 3).program
     assert made.main.result_types != other.main.result_types
-    text = emit(Program((*_twice(made).functions, *_named(other, "xla.rng_bernoulli"))))
+    text = emit(Program((*_repeat_last(made).functions, *_rename_main(other, "xla.rng_bernoulli"))))
     assert text.count('stablehlo.rng"') == 2
     assert text.count("decomposition = @xla.rng_bernoulli_1") == 2
     program = parse_module(text)
@@ -94,11 +94,11 @@ def test_equal_decompositions_are_shared_and_others_have_their_own_names() -> No
     assert [one.name for one in program.walk()].count("RngBernoulli") == 3
 
 
-def _named(program: Program, name: str) -> tuple[Any, ...]:
+def _rename_main(program: Program, name: str) -> tuple[Any, ...]:
     return (replace(program.main, name=name),)
 
 
-def _twice(program: Program) -> Program:
+def _repeat_last(program: Program) -> Program:
     """Return the program with its last operation once more."""
     main = program.main
     *before, subject, end = main.body.operations
@@ -140,7 +140,7 @@ def test_dictionaries_hold_lists_and_types() -> None:
 def test_operations_of_xla_builder_are_spelled_as_they_are_written() -> None:
     """Without that, no expectation for crashes could describe them."""
     operands, given = EXPORTED["batches"]
-    program = parse_module(exported(*operands, **given))
+    program = parse_module(export_program(*operands, **given))
     spelled = spell_operation(program.subject)
     assert spelled in emit(program).replace("\n    ", "\n")
     assert 'name = "xla.scaled_dot"' in spelled

@@ -38,7 +38,7 @@ F32 = ELEMENT_TYPES["f32"]
 SI64 = ELEMENT_TYPES["si64"]
 
 
-def canonical(program: Program) -> Program:
+def canonical_form(program: Program) -> Program:
     """Return a program as the parser gives it back: with its names of values."""
     return Program(tuple(replace(f, body=_Renamer().region(f.body)) for f in program.functions))
 
@@ -145,7 +145,7 @@ def test_generated_programs_are_read_back(op):
         pytest.skip("the dialect here does not have it yet")
     program = merge([one for one in made if one.process_grid == made[0].process_grid])
     parsed = parse_module(emit(program))
-    assert without_defaults(parsed, program) == canonical(program)
+    assert without_defaults(parsed, program) == canonical_form(program)
     assert parse_module(emit(parsed)) == parsed
 
 
@@ -231,7 +231,7 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<i32>) -> (tensor<f32>, tensor<4xf3
 
 def test_regions_captures_and_several_results():
     program = parse_module(REGIONS)
-    assert canonical(program) == program
+    assert canonical_form(program) == program
     text = emit(program)
     assert parse_module(text) == program
     x = np.array([3, -1, 2, -5], np.float32)

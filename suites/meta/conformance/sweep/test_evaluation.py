@@ -23,7 +23,7 @@ def function_of(op: str, of: str, to: str = "") -> Function:
     return function
 
 
-def changed(expected: Array, random: np.random.Generator) -> tuple[Array, Array]:
+def flip_bits(expected: Array, random: np.random.Generator) -> tuple[Array, Array]:
     """Return results with a bit flipped here and there, and where; NaN stays NaN."""
     of, codes = element_type_of(expected), to_bits(expected).copy()
     where = np.sort(random.choice(len(codes), len(codes) // 50, replace=False))
@@ -34,7 +34,7 @@ def changed(expected: Array, random: np.random.Generator) -> tuple[Array, Array]
 
 def check(function: Function, operands: tuple[Array, ...], *, is_ordered: bool) -> None:
     expected = function.evaluate(operands)
-    actual, where = changed(expected, np.random.default_rng(7))
+    actual, where = flip_bits(expected, np.random.default_rng(7))
     found = differences_of(function, operands, actual, is_ordered=is_ordered)
     assert found.where.tolist() == where.tolist()
     assert np.array_equal(to_bits(found.expected), to_bits(expected[where]))

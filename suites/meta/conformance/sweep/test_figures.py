@@ -34,7 +34,7 @@ MPFR = {
 }
 
 
-def one(op: str, of: str) -> Function:
+def function_of(op: str, of: str) -> Function:
     (function,) = functions_of([op], [of])
     return function
 
@@ -48,7 +48,7 @@ def arguments(count: int) -> Array:
     return from_bits(codes | random.integers(0, 2, count, dtype=np.uint32) << np.uint32(31), F32)
 
 
-def rounded(exact: object) -> np.float32:
+def round_value(exact: object) -> np.float32:
     with gmpy2.context(precision=24, emin=-148, emax=128, subnormalize=True):
         return np.float32(float(gmpy2.mpfr(exact)))
 
@@ -63,19 +63,19 @@ def all_differences(function: Function, x: Array) -> Differences:
 @pytest.mark.parametrize("op", MPFR)
 def test_expected_results_and_errors_equal_mpfr(op: str) -> None:
     x = arguments(1200)
-    found = all_differences(one(op, "f32"), x)
+    found = all_differences(function_of(op, "f32"), x)
     assert found.exact is not None
     values = found.exact(np.arange(len(x))).astype(np.float64)
     for argument, expected, value in zip(x.tolist(), found.expected, values, strict=True):
         with gmpy2.context(precision=200, emin=-4000, emax=4000):
             exact = MPFR[op](gmpy2.mpfr(argument))
-            near = rounded(exact)
+            near = round_value(exact)
             assert near == expected or np.isnan([near, expected]).all(), (op, argument)
             if 1e-40 < abs(exact) < 1e38:
                 assert abs(exact - gmpy2.mpfr(value)) <= abs(exact) * 2.0**-44, (op, argument)
 
 
-def shifted(function: Function, by: int) -> tuple[Array, Array, Array]:
+def shifted_results(function: Function, by: int) -> tuple[Array, Array, Array]:
     """Return all f16 arguments, with results `by` ulp above the right results where finite."""
     domain = domain_of(function, 0, exhaustive=False)
     (x,) = domain.arguments(0, domain.numbers)
@@ -87,9 +87,9 @@ def shifted(function: Function, by: int) -> tuple[Array, Array, Array]:
 
 @pytest.mark.parametrize(("by", "verdict"), [(1, "pass"), (4, "inaccurate")])
 def test_errors_are_counted_as_they_are(by: int, verdict: str) -> None:
-    function = one("cbrt", "f16")
+    function = function_of("cbrt", "f16")
     domain = domain_of(function, 0, exhaustive=False)
-    x, expected, actual = shifted(function, by)
+    x, expected, actual = shifted_results(function, by)
     outcome = outcome_of(domain, (x,), actual, Hardware.CPU)
     wrong = int(np.count_nonzero(to_bits(actual) != to_bits(expected)))
     assert wrong > 10_000
@@ -112,7 +112,7 @@ def test_errors_are_counted_as_they_are(by: int, verdict: str) -> None:
 
 
 def test_inversions_and_asymmetries_are_counted() -> None:
-    function = one("tanh", "f16")
+    function = function_of("tanh", "f16")
     domain = domain_of(function, 0, exhaustive=False)
     (x,) = domain.arguments(0, domain.numbers)
     actual = function.evaluate((x,))
@@ -136,11 +136,11 @@ def test_inversions_and_asymmetries_are_counted() -> None:
     ],
 )
 def test_properties_equal_those_of_the_function(op: str, properties: Properties) -> None:
-    assert properties_of(one(op, "f32")) == properties
+    assert properties_of(function_of(op, "f32")) == properties
 
 
 def test_a_joint_of_blocks_is_compared_too() -> None:
-    domain = domain_of(one("sqrt", "f16"), 0, exhaustive=False)
+    domain = domain_of(function_of("sqrt", "f16"), 0, exhaustive=False)
     half = domain.numbers // 2
     parts = [
         run_block("reference", Block((0,), (domain,), start, start + half))[0]
@@ -156,24 +156,24 @@ def test_a_joint_of_blocks_is_compared_too() -> None:
 
 @pytest.mark.parametrize("of", ["si8", "ui4", "f8E4M3FN", "bf16", "i1"])
 def test_every_value_is_swept_once(of: str) -> None:
-    function = one("abs" if of in ("bf16", "f8E4M3FN", "si8") else "not", of)
+    function = function_of("abs" if of in ("bf16", "f8E4M3FN", "si8") else "not", of)
     domain = domain_of(function, 0, exhaustive=False)
     codes = to_bits(domain.arguments(0, domain.numbers)[0])
     assert sorted(codes.tolist()) == list(range(1 << ELEMENT_TYPES[of].bits))
 
 
 def test_every_pair_is_swept_once() -> None:
-    domain = domain_of(one("add", "f8E5M2"), 0, exhaustive=False)
+    domain = domain_of(function_of("add", "f8E5M2"), 0, exhaustive=False)
     left, right = map(to_bits, domain.arguments(0, domain.numbers))
     pairs = set(zip(left.tolist(), right.tolist(), strict=True))
     assert len(pairs) == domain.values == 65536
 
 
 def test_samples_hold_every_exponent_and_are_reproducible() -> None:
-    domain = domain_of(one("exponential", "f64"), 1 << 14, exhaustive=False)
+    domain = domain_of(function_of("exponential", "f64"), 1 << 14, exhaustive=False)
     (x,) = domain.arguments(0, domain.numbers)
     assert not domain.is_exhaustive
     assert len(np.unique(np.frexp(x[np.isfinite(x) & (x > 0)])[1])) >= 2046
     assert np.array_equal(to_bits(x), to_bits(domain.arguments(0, domain.numbers)[0]))
-    other = domain_of(one("exponential", "f64"), 1 << 14, exhaustive=False, seed=1)
+    other = domain_of(function_of("exponential", "f64"), 1 << 14, exhaustive=False, seed=1)
     assert not np.array_equal(to_bits(x)[:64], to_bits(other.arguments(0, 32)[0]))

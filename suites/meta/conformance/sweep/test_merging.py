@@ -16,7 +16,7 @@ GIVEN = ("tanh", "add", "--element-type", "f8*", "--element-type", "f32", "--sam
 GIVEN = (*GIVEN, "--backend", "reference:off_by_100_ulp@tanh")
 
 
-def comparable(told: dict[str, Any]) -> dict[str, Any]:
+def comparable_part(told: dict[str, Any]) -> dict[str, Any]:
     return {name: told[name] for name in told if name not in ("seconds", "started", "command")}
 
 
@@ -26,7 +26,7 @@ def test_shards_are_merged_into_the_whole(sweep: Call, report: Report, tmp_path:
     for number, part in enumerate(parts, 1):
         sweep(*GIVEN, "--shard", f"{number}/3", out=part)
     code, told, _ = report(*reversed(parts), "--out", tmp_path / "all", "--format", "json")
-    assert (code, comparable(json.loads(told))) == (whole[0], comparable(whole[1]))
+    assert (code, comparable_part(json.loads(told))) == (whole[0], comparable_part(whole[1]))
     files = ("axis.json", "index.html")
     assert (tmp_path / "all" / files[0]).read_text() == (tmp_path / "whole" / files[0]).read_text()
     assert "StableHLO sweep" in (tmp_path / "all" / files[1]).read_text()
@@ -35,7 +35,7 @@ def test_shards_are_merged_into_the_whole(sweep: Call, report: Report, tmp_path:
     assert code == 1
     assert "missing: shard 2/3" in told
     again = sweep(*GIVEN, out=tmp_path / "two")  # the command of the whole goes on from there
-    assert comparable(again[1]) == comparable(whole[1])
+    assert comparable_part(again[1]) == comparable_part(whole[1])
 
 
 def test_an_unfinished_shard_is_said(sweep: Call, report: Report, tmp_path: Path) -> None:

@@ -36,13 +36,13 @@ POINTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def single(op: str, *of: ElementType, to: ElementType, size: int = 1, **given: Any) -> Program:
+def program_of(op: str, *of: ElementType, to: ElementType, size: int = 1, **given: Any) -> Program:
     """Return an op of operands of that many elements."""
     operands = {f"x{number}": tensor(one, size) for number, one in enumerate(of)}
     return program(op, operands, (tensor(to, size),), **given)
 
 
-def reducing(region: Region, of: tuple[ElementType, ...], size: int) -> Program:
+def reduction_of(region: Region, of: tuple[ElementType, ...], size: int) -> Program:
     named = {f"x{n}": tensor(one, size) for n, one in enumerate(of)}
     named |= {f"init{n}": tensor(one) for n, one in enumerate(of)}
     return program("reduce", named, tuple(map(tensor, of)), (region,), dimensions=(0,))
@@ -54,12 +54,12 @@ def windows(region: Region, of: ElementType, size: int, window: int) -> Program:
     return program("reduce_window", named, to, (region,), window_dimensions=(window,))
 
 
-def scattering(region: Region, of: ElementType, size: int, count: int) -> Program:
+def scatter_of(region: Region, of: ElementType, size: int, count: int) -> Program:
     named = {"x": tensor(of, size), "at": tensor(SI32, count, 1), "updates": tensor(of, count)}
     return program("scatter", named, (tensor(of, size),), (region,), **POINTS)
 
 
-def pooling(direction: str, of: ElementType) -> Program:
+def pooling_of(direction: str, of: ElementType) -> Program:
     """Return each window of two elements adds its source to the element that the
     direction selects.
     """
@@ -69,7 +69,7 @@ def pooling(direction: str, of: ElementType) -> Program:
     return program("select_and_scatter", named, (tensor(of, 4),), regions, **given)
 
 
-def sorting(of: ElementType, size: int, *, stable: bool) -> Program:
+def sort_of(of: ElementType, size: int, *, stable: bool) -> Program:
     block = BodyBuilder.of(of, of, SI32, SI32)
     region = block.returns(block.compare(block.arguments[0], block.arguments[1], "LT"))
     types = (tensor(of, size), tensor(SI32, size))
@@ -77,7 +77,7 @@ def sorting(of: ElementType, size: int, *, stable: bool) -> Program:
     return program("sort", named, types, (region,), dimension=0, is_stable=stable)
 
 
-def larger(of: ElementType) -> Region:
+def larger_body(of: ElementType) -> Region:
     """Return the larger of two arguments, by a comparison and a choice."""
     block = BodyBuilder.of(of, of)
     lhs, rhs = block.arguments
@@ -112,46 +112,46 @@ MAX, MIN = fold_of("maximum", F32).region, fold_of("minimum", F32).region
 KEYS = ([T, 0.0, -T, 1.0], [0, 1, 2, 3])
 
 CHOSEN = [
-    Chosen("maximum", single("maximum", F32, F32, to=F32), ([T], [-T]), (([-T],),),
+    Chosen("maximum", program_of("maximum", F32, F32, to=F32), ([T], [-T]), (([-T],),),
            (([U],), ([-U],), ([1.0],))),
-    Chosen("maximum of unlike ones", single("maximum", F32, F32, to=F32), ([T], [1.0]), (),
+    Chosen("maximum of unlike ones", program_of("maximum", F32, F32, to=F32), ([T], [1.0]), (),
            (([T],), ([NAN],))),
-    Chosen("minimum", single("minimum", F32, F32, to=F32), ([T], [0.0]), (([T],),),
+    Chosen("minimum", program_of("minimum", F32, F32, to=F32), ([T], [0.0]), (([T],),),
            (([-T],), ([1.0],))),
-    Chosen("maximum of bf16", single("maximum", BF16, BF16, to=BF16), ([T], [-T]), (([-T],),),
+    Chosen("maximum of bf16", program_of("maximum", BF16, BF16, to=BF16), ([T], [-T]), (([-T],),),
            (([U],),)),
-    Chosen("clamp", single("clamp", F32, F32, F32, to=F32), ([-T], [-U], [1.0]), (([-U],),),
+    Chosen("clamp", program_of("clamp", F32, F32, F32, to=F32), ([-T], [-U], [1.0]), (([-U],),),
            (([T],), ([1.0],))),
-    Chosen("clamp from above", single("clamp", F32, F32, F32, to=F32), ([-1.0], [U], [T]),
+    Chosen("clamp from above", program_of("clamp", F32, F32, F32, to=F32), ([-1.0], [U], [T]),
            (([U],),), (([V],), ([-1.0],))),
-    Chosen("compare", single("compare", F32, F32, to=I1, comparison_direction="GT"), ([T], [-T]),
-           (([False],),), (), "subnormal input"),
+    Chosen("compare", program_of("compare", F32, F32, to=I1, comparison_direction="GT"),
+           ([T], [-T]), (([False],),), (), "subnormal input"),
     Chosen("compare of normal numbers",
-           single("compare", F32, F32, to=I1, comparison_direction="GT"), ([1.0], [T]), (),
+           program_of("compare", F32, F32, to=I1, comparison_direction="GT"), ([1.0], [T]), (),
            (([False],),)),
-    Chosen("reduce", reducing(MAX, (F32,), 3), ([T, -U, U], -1.0), ((T,), (-U,)),
+    Chosen("reduce", reduction_of(MAX, (F32,), 3), ([T, -U, U], -1.0), ((T,), (-U,)),
            ((V,), (-T,), (-1.0,))),
-    Chosen("reduce with a normal number", reducing(MAX, (F32,), 3), ([T, 1.0, U], -1.0), (),
+    Chosen("reduce with a normal number", reduction_of(MAX, (F32,), 3), ([T, 1.0, U], -1.0), (),
            ((T,), (U,))),
-    Chosen("reduce by a choice", reducing(larger(F32), (F32,), 2), ([T, U], -1.0), ((T,),),
+    Chosen("reduce by a choice", reduction_of(larger_body(F32), (F32,), 2), ([T, U], -1.0), ((T,),),
            ((V,),)),
-    Chosen("place of the largest", reducing(PLACE.region, (F32, SI32), 3),
+    Chosen("place of the largest", reduction_of(PLACE.region, (F32, SI32), 3),
            ([T, 0.0, U], [0, 1, 2], -1.0, 99), ((T, 0),), ((V, 0), (U, 1), (U, 99))),
     Chosen("reduce_window", windows(MIN, F32, 3, 2), ([T, -T, 1.0], 1.0), (([T, -T],),),
            (([U, -T],), ([-T, 1.0],))),
-    Chosen("scatter", scattering(MAX, F32, 2, 2), ([-1.0, 3.0], [[0], [0]], [T, U]),
+    Chosen("scatter", scatter_of(MAX, F32, 2, 2), ([-1.0, 3.0], [[0], [0]], [T, U]),
            (([T, 3.0],),), (([V, 3.0],), ([-1.0, 3.0],), ([U, 1.0],))),
-    Chosen("scatter by a choice", scattering(larger(F32), F32, 2, 2),
+    Chosen("scatter by a choice", scatter_of(larger_body(F32), F32, 2, 2),
            ([-1.0, 3.0], [[0], [0]], [T, U]), (([T, 3.0],),), (([V, 3.0],), ([-1.0, 3.0],))),
-    Chosen("select_and_scatter", pooling("GE", F32), ([T, U, 1.0, 2.0], [5.0, 7.0], 0.0),
+    Chosen("select_and_scatter", pooling_of("GE", F32), ([T, U, 1.0, 2.0], [5.0, 7.0], 0.0),
            (([5.0, 0, 0, 7.0],),), (([0, 5.0, 7.0, 0],), ([0, 5.0, 0, 8.0],))),
-    Chosen("stable sort", sorting(F32, 4, stable=True), KEYS, (KEYS,),
+    Chosen("stable sort", sort_of(F32, 4, stable=True), KEYS, (KEYS,),
            (([-T, T, 0.0, 1.0], [2, 0, 1, 3]), ([U, 0.0, -T, 1.0], [0, 1, 2, 3]),
             ([T, 0.0, 1.0, -T], [0, 1, 3, 2]))),
-    Chosen("sort", sorting(F32, 4, stable=False), KEYS,
+    Chosen("sort", sort_of(F32, 4, stable=False), KEYS,
            (KEYS, ([T, -T, 0.0, 1.0], [0, 2, 1, 3])),
            (([T, 0.0, -T, 1.0], [0, 2, 1, 3]), ([T, 0.0, 1.0, -T], [0, 1, 3, 2]))),
-    Chosen("map", mapping(larger(F32), F32), ([T], [U]), (([T],),), (([V],),)),
+    Chosen("map", mapping(larger_body(F32), F32), ([T], [U]), (([T],),), (([V],),)),
 ]  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def test_a_backend_that_compares_so_is_flushed(op: str, name: str) -> None:
 
 
 def test_a_region_compares_coarsely() -> None:
-    (region,) = with_flushed_comparisons(larger(F32))
+    (region,) = with_flushed_comparisons(larger_body(F32))
     lanes = body_of(region).lanes
     x, y = (np.array(row, np.float32) for row in ([T, -U, 1.0, NAN, T], [U, 0.0, U, T, 2.0]))
     assert lanes(x, y)[0].tolist()[:3] == np.array([T, -U, 1.0], np.float32).tolist()
@@ -207,7 +207,7 @@ def test_a_region_compares_coarsely() -> None:
 
 
 def test_comparators_of_other_types_are_not_flushed() -> None:
-    for region in (larger(SI32), fold_of("add", F32).region):
+    for region in (larger_body(SI32), fold_of("add", F32).region):
         assert with_flushed_comparisons(region) == ()
 
 

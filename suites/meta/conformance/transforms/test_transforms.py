@@ -97,13 +97,13 @@ FLAT = inline(WHOLE).program
 INPUTS = (np.array(3, np.int32), np.array([1, -2, 0.5, 4], np.float32))
 
 
-def alike(results: Any, expected: Any) -> None:
+def assert_equal(results: Any, expected: Any) -> None:
     assert len(results) == len(expected)
     for result, one in zip(results, expected, strict=True):
         np.testing.assert_array_equal(result, one)
 
 
-def the(name: str, program: Program = FLAT) -> Operation:
+def only_operation(name: str, program: Program = FLAT) -> Operation:
     """Return the only operation of main of that name."""
     (found,) = (one for one in program.main.body.operations if one.name == name)
     return found
@@ -130,19 +130,25 @@ DOUBLED = next(one.results[0] for one in FLAT.main.body.operations if one.name =
 
 def test_test_program_computes_its_expected_results() -> None:
     x = INPUTS[1]
-    alike(RESULTS[:1], [2 * x + (2 * x + x * x + 2 * x)])
+    assert_equal(RESULTS[:1], [2 * x + (2 * x + x * x + 2 * x)])
     assert diagnose(emit(WHOLE)) is None
 
 
 def test_free_values_include_those_of_nested_regions() -> None:
-    condition, body = the("while").regions
+    condition, body = only_operation("while").regions
     n, x = FLAT.main.arguments
     assert free_values(condition) == (n,)
     one, *others = free_values(body)
     assert one in the_constants()
     assert others == [DOUBLED, x]
     assert free_values(FLAT.main.body) == ()
-    assert set(used_values(the("while"))) == {*the("while").operands, n, one, DOUBLED, x}
+    assert set(used_values(only_operation("while"))) == {
+        *only_operation("while").operands,
+        n,
+        one,
+        DOUBLED,
+        x,
+    }
 
 
 def the_constants() -> list[Value]:
@@ -150,7 +156,7 @@ def the_constants() -> list[Value]:
 
 
 def test_nested_operations_and_the_values_that_a_region_makes() -> None:
-    names = [one.name for one in nested_operations(the("while"))]
+    names = [one.name for one in nested_operations(only_operation("while"))]
     assert names == [
         "compare", "return", "add", "and", "case", "return", "multiply", "return", "add", "return",
     ]  # fmt: skip
@@ -162,15 +168,15 @@ def test_nested_operations_and_the_values_that_a_region_makes() -> None:
 
 def test_makers_number_the_operations_of_main() -> None:
     makers = definition_index(FLAT)
-    assert FLAT.main.body.operations[makers[PLACES.name]] is the("sort")
+    assert FLAT.main.body.operations[makers[PLACES.name]] is only_operation("sort")
     assert makers[SORTED.name] == makers[PLACES.name]
     assert FLAT.main.arguments[0].name not in makers
 
 
 def test_inlined_programs_and_programs_of_several_compute_the_same() -> None:
-    alike(evaluate(FLAT, INPUTS), RESULTS)
+    assert_equal(evaluate(FLAT, INPUTS), RESULTS)
     merged = merge([WHOLE, FLAT])
-    alike(evaluate(merged, (*INPUTS, *INPUTS)), (*RESULTS, *RESULTS))
+    assert_equal(evaluate(merged, (*INPUTS, *INPUTS)), (*RESULTS, *RESULTS))
     assert len({function.name for function in merged.functions}) == len(merged.functions)
 
 
@@ -194,7 +200,7 @@ def test_arguments_and_results_of_a_merged_program_are_those_of_its_programs(gri
         for found, program, given in zip(
             split_results(programs, results), programs, sets, strict=True
         ):
-            alike(found, evaluate(program, given[min(turn, len(given) - 1)]))
+            assert_equal(found, evaluate(program, given[min(turn, len(given) - 1)]))
     with pytest.raises(ValueError, match="results expected of the batch"):
         split_results(programs, results[1:])
 
@@ -207,7 +213,7 @@ def test_a_single_program_is_merged_with_nothing() -> None:
 
 def test_a_function_as_main() -> None:
     scaled = with_entry(WHOLE, "scaled")
-    alike(evaluate(scaled, (INPUTS[1], INPUTS[1])), (INPUTS[1] * INPUTS[1],))
+    assert_equal(evaluate(scaled, (INPUTS[1], INPUTS[1])), (INPUTS[1] * INPUTS[1],))
     assert [function.name for function in scaled.functions] == ["main"]
     with pytest.raises(KeyError):
         with_entry(WHOLE, "unknown")
@@ -215,14 +221,14 @@ def test_a_function_as_main() -> None:
 
 def test_other_results() -> None:
     shown = with_results(FLAT, [DOUBLED, SUM, DOUBLED])
-    alike(evaluate(shown, INPUTS), (2 * INPUTS[1], RESULTS[0], 2 * INPUTS[1]))
+    assert_equal(evaluate(shown, INPUTS), (2 * INPUTS[1], RESULTS[0], 2 * INPUTS[1]))
 
 
 def test_restriction_keeps_only_needed_operations() -> None:
     less = restrict_to(FLAT, [SUM])
-    alike(evaluate(less, INPUTS), RESULTS[:1])
+    assert_equal(evaluate(less, INPUTS), RESULTS[:1])
     assert not {"sort", "iota"} & {one.name for one in less.main.body.operations}
-    assert the("while", less) is the("while")
+    assert only_operation("while", less) is only_operation("while")
     only = restrict_to(FLAT, [DOUBLED])
     assert [one.name for one in only.main.body.operations] == [
         "constant", "broadcast_in_dim", "multiply", "return",
@@ -260,7 +266,7 @@ def test_a_prefix_returns_what_the_rest_uses(length: int) -> None:
     assert {value.name for value in ends} == {
         value.name for one in rest for value in used_values(one)
     } & set(definition_index(shorter))
-    alike(evaluate(shorter, INPUTS), [VALUES[value.name] for value in ends])
+    assert_equal(evaluate(shorter, INPUTS), [VALUES[value.name] for value in ends])
 
 
 def test_extracted_part_has_parameters_and_copies_constants() -> None:
@@ -271,33 +277,33 @@ def test_extracted_part_has_parameters_and_copies_constants() -> None:
     assert DOUBLED.name in names
     assert len(names) == len(set(names))
     assert not {value.name for value in the_constants()} & set(names)
-    alike(evaluate(group, [VALUES[name] for name in names]), (RESULTS[1], RESULTS[0]))
+    assert_equal(evaluate(group, [VALUES[name] for name in names]), (RESULTS[1], RESULTS[0]))
 
 
 @pytest.mark.parametrize("name", ["while", "sort", "multiply"])
 def test_an_extracted_operation_has_its_operands_in_the_program(name: str) -> None:
-    operation = the(name)
+    operation = only_operation(name)
     taken = extract_operation(FLAT, operation, VALUES)
     assert taken is not None
-    alike(evaluate(*taken), [VALUES[value.name] for value in operation.results])
+    assert_equal(evaluate(*taken), [VALUES[value.name] for value in operation.results])
     constants = {value.name for value in the_constants()}
     assert not constants & {argument.name for argument in taken[0].main.arguments}
     assert diagnose(emit(taken[0])) is None
 
 
 def test_operation_without_operand_values_is_not_extracted() -> None:
-    assert extract_operation(FLAT, the("while"), {}) is None
+    assert extract_operation(FLAT, only_operation("while"), {}) is None
 
 
 def test_region_becomes_program_with_free_values_as_parameters() -> None:
-    program, free = as_program(the("while").regions[1])
+    program, free = as_program(only_operation("while").regions[1])
     around = [VALUES[value.name] for value in free]
     i, more = evaluate(program, [np.array(1, np.int32), INPUTS[1], *around])
-    alike((i, more), (2, INPUTS[1] + INPUTS[1] * INPUTS[1]))
+    assert_equal((i, more), (2, INPUTS[1] + INPUTS[1] * INPUTS[1]))
 
 
 def test_region_as_program_contains_outer_constants() -> None:
-    body = the("while").regions[1]
+    body = only_operation("while").regions[1]
     _, free = as_program(body)
     outside = {value.name for value in the_constants()}
     assert outside & {value.name for value in free}
@@ -307,21 +313,21 @@ def test_region_as_program_contains_outer_constants() -> None:
         value.name for value in free if value.name not in outside
     ]
     i, more = evaluate(program, [np.array(1, np.int32), INPUTS[1], *around])
-    alike((i, more), (2, INPUTS[1] + INPUTS[1] * INPUTS[1]))
+    assert_equal((i, more), (2, INPUTS[1] + INPUTS[1] * INPUTS[1]))
 
 
 def test_a_value_as_a_constant() -> None:
     """A parameter, the result of an operation in main, and one of several results."""
     without = with_constant(FLAT, FLAT.main.arguments[0].name, INPUTS[0])
     assert len(without.main.arguments) == 1
-    alike(evaluate(without, INPUTS[1:]), RESULTS)
+    assert_equal(evaluate(without, INPUTS[1:]), RESULTS)
     for value in (DOUBLED, SUM, SORTED):
         changed = with_constant(FLAT, value.name, VALUES[value.name])
-        alike(evaluate(changed, INPUTS), RESULTS)
+        assert_equal(evaluate(changed, INPUTS), RESULTS)
         assert diagnose(emit(changed)) is None
     less = without_unused(with_constant(FLAT, SUM.name, np.zeros(4, np.float32)))
     assert "while" not in {one.name for one in less.main.body.operations}
-    alike(evaluate(less, INPUTS)[2:], (np.arange(4),))
+    assert_equal(evaluate(less, INPUTS)[2:], (np.arange(4),))
     with pytest.raises(KeyError, match="unknown"):
         with_constant(FLAT, "unknown", INPUTS[0])
 
@@ -330,7 +336,7 @@ def test_a_value_as_a_parameter() -> None:
     for value in (DOUBLED, SUM, SORTED):
         changed = with_parameter(FLAT, value.name)
         assert changed.main.arguments[-1] == value
-        alike(evaluate(changed, (*INPUTS, VALUES[value.name])), RESULTS)
+        assert_equal(evaluate(changed, (*INPUTS, VALUES[value.name])), RESULTS)
     less = without_unused(with_parameter(FLAT, DOUBLED.name))
     assert "multiply" not in {one.name for one in less.main.body.operations}
     twice = with_parameter(with_parameter(FLAT, DOUBLED.name), SUM.name)
@@ -345,18 +351,18 @@ def test_value_is_replaced_in_nested_regions() -> None:
     changed = without_unused(with_value(FLAT, DOUBLED.name, x))
     assert "multiply" not in {one.name for one in changed.main.body.operations}
     (total, *_) = evaluate(changed, INPUTS)
-    alike((total,), (INPUTS[1] + (INPUTS[1] + INPUTS[1] * INPUTS[1] + INPUTS[1]),))
-    inner = the("while").regions[1].arguments[0]
+    assert_equal((total,), (INPUTS[1] + (INPUTS[1] + INPUTS[1] * INPUTS[1] + INPUTS[1]),))
+    inner = only_operation("while").regions[1].arguments[0]
     same = with_value(FLAT, inner.name, n)
-    assert the("while", same).regions == the("while").regions
+    assert only_operation("while", same).regions == only_operation("while").regions
 
 
 def test_free_values_are_embedded_into_regions() -> None:
-    operands = [VALUES[value.name] for value in the("sort").operands]
-    closed = embed_free_values(the("sort"), VALUES)
+    operands = [VALUES[value.name] for value in only_operation("sort").operands]
+    closed = embed_free_values(only_operation("sort"), VALUES)
     assert not free_values(closed.regions[0])
-    alike(apply(closed, operands), RESULTS[1:])
-    assert embed_free_values(the("sort"), {}) is the("sort")
+    assert_equal(apply(closed, operands), RESULTS[1:])
+    assert embed_free_values(only_operation("sort"), {}) is only_operation("sort")
 
 
 def test_hooks_see_what_a_loop_carries() -> None:
@@ -367,26 +373,26 @@ def test_hooks_see_what_a_loop_carries() -> None:
             seen.append(tuple(value.name for value in operation.results))
         return results
 
-    alike(evaluate(with_observable_loops(FLAT), INPUTS, on_result=keep), RESULTS)
-    condition, body = the("while").regions
+    assert_equal(evaluate(with_observable_loops(FLAT), INPUTS, on_result=keep), RESULTS)
+    condition, body = only_operation("while").regions
     carried = {tuple(value.name for value in region.arguments) for region in (condition, body)}
     assert set(seen) == carried
     assert len(seen) == 3 + 4  # the body three times, the condition once more
 
 
 def test_operations_replaced_in_functions_and_in_regions_at_any_depth() -> None:
-    def doubled(operation: Operation) -> Iterator[Operation]:
+    def double_operation(operation: Operation) -> Iterator[Operation]:
         (result,) = operation.results
         half = Value(f"half.{result.name}", result.type)
         yield replace(operation, results=(half,))
         yield Operation("add", (half, half), (result,))
 
-    made = with_operations(WHOLE, {"multiply": doubled})
+    made = with_operations(WHOLE, {"multiply": double_operation})
     count = [sum(one.name == "add" for one in program.walk()) for program in (WHOLE, made)]
     assert count == [2, 4]  # one more in @scaled, one in the loop's branch
     assert diagnose(emit(made)) is None
     x = INPUTS[1]
-    alike(evaluate(made, INPUTS)[:1], [4 * x + (4 * x + 2 * x * x + 4 * x)])
+    assert_equal(evaluate(made, INPUTS)[:1], [4 * x + (4 * x + 2 * x * x + 4 * x)])
 
 
 def test_complex_numbers_as_their_parts() -> None:
@@ -403,7 +409,7 @@ def test_complex_numbers_as_their_parts() -> None:
     assert diagnose(emit(made)) is None
     results = evaluate(made, split_complex(inputs))
     assert len(results) == 5
-    alike(join_complex(results, program.main.result_types), evaluate(program, inputs))
+    assert_equal(join_complex(results, program.main.result_types), evaluate(program, inputs))
 
 
 def test_values_without_elements_keep_no_operation_from_being_folded() -> None:

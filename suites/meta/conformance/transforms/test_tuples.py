@@ -34,14 +34,14 @@ func.func @main(%x: {F32}) -> {F32} {{
 }}"""
 
 
-def flattened(text: str) -> InlinedProgram:
+def flatten_tuples(text: str) -> InlinedProgram:
     flat = without_tuples(inline(parse_module(text)))
     assert all(isinstance(one.type, TensorType) for one in flat.program.main.arguments)
     return flat
 
 
 def test_parameters_and_results_are_flattened_in_order() -> None:
-    program = flattened(NESTED).program
+    program = flatten_tuples(NESTED).program
     assert [one.name for one in program.main.arguments][1:] == ["a1.0", "a1.1.0", "a1.1.1"]
     assert [one.name for one in program.main.body.operations] == ["subtract", "return"]
     inputs = [np.array(one, np.float32) for one in ([8, 9], [1, 1], [2, 2], [3, 4])]
@@ -50,13 +50,13 @@ def test_parameters_and_results_are_flattened_in_order() -> None:
 
 
 def test_a_token_is_made_at_the_start() -> None:
-    program = flattened(TOKEN).program
+    program = flatten_tuples(TOKEN).program
     assert [one.name for one in program.main.body.operations] == ["after_all"] * 2 + ["return"]
     assert len(program.main.arguments) == 1
 
 
 def test_a_custom_call_has_a_result_for_each_element() -> None:
-    flat = flattened(CALL)
+    flat = flatten_tuples(CALL)
     call, end = flat.program.main.body.operations
     assert [one.name for one in call.results] == ["v0.0", "v0.1"]
     assert end.operands == (call.results[1],)
@@ -65,5 +65,5 @@ def test_a_custom_call_has_a_result_for_each_element() -> None:
 
 @pytest.mark.parametrize("text", [NESTED, CALL])
 def test_a_program_without_tuples_is_left_as_it_is(text: str) -> None:
-    flat = flattened(text)
+    flat = flatten_tuples(text)
     assert without_tuples(flat) is flat

@@ -27,7 +27,9 @@ from reference.ir.types import Array
 from reference.numerics.alike import flush_subnormals
 
 
-def explained(run: Run, text: str, inputs: Sequence[Array], known: Expectation) -> Explanation:
+def explain_results(
+    run: Run, text: str, inputs: Sequence[Array], known: Expectation
+) -> Explanation:
     """Return the cause of a program's results, with one expectation."""
     program = parse_module(text)
     actual = next(run(program, [inputs]))
@@ -57,17 +59,17 @@ def test_model_of_op_explains_result_that_is_right_in_isolation(
         """E[x^2] - E[x]^2, except if only the results of the operation are returned."""
         is_right = len(program.main.result_types) == 3
 
-        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
             if operation.name != "batch_norm_training" or is_right:
                 return results
             return *results[:2], np.full(1, variance, np.float16)
 
         for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
 
     known = Expectation("one-pass", ("batch_norm_training",), "", kinds=("one-pass variance",))
     inputs = (np.array(72.4, np.float16), np.ones(1, np.float16))
-    assert explained(run, NORMALIZED, inputs, known).is_known == is_known
+    assert explain_results(run, NORMALIZED, inputs, known).is_known == is_known
 
 
 NEGATED = """
@@ -91,7 +93,7 @@ def test_fault_visible_only_in_whole_program_is_explained(number: float, is_know
             yield [wrong, *results[1:]] if program == whole else results
 
     known = Expectation("zero", ("subtract",), "", kinds=("zero left out",))
-    found = explained(run, NEGATED, (np.array(2.0, np.float32),), known)
+    found = explain_results(run, NEGATED, (np.array(2.0, np.float32),), known)
     assert found.is_known == is_known
 
 
@@ -113,7 +115,7 @@ def test_flushing_is_known_if_no_operation_shows_it(verdict: str) -> None:
 
     known = Expectation("flushed", ("*",), "", verdicts=(verdict,))
     inputs = tuple(np.array(one, ml_dtypes.bfloat16) for one in (3e-39, 1e-39))
-    found = explained(run, SMALL, inputs, known)
+    found = explain_results(run, SMALL, inputs, known)
     assert found.is_known == (verdict == "flushed")
 
 
@@ -134,16 +136,16 @@ def test_folded_operation_is_judged_with_constant_operands(steady: bool) -> None
         shown = ObservedProgram(program, {})
         names = [one.name for one in program.main.body.operations]
 
-        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
             if operation.name != "cosine" or not shown.is_folded(operation.operands[0]):
                 return results
             return (-results[0] if steady or "negate" in names else results[0] * 0,)
 
         for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
 
     known = Expectation("folded", ("cosine",), "", verdicts=("divergent",))
-    found = explained(run, FOLDED, (np.ones(2, np.float32),), known)
+    found = explain_results(run, FOLDED, (np.ones(2, np.float32),), known)
     assert found.is_known == steady
 
 
@@ -168,17 +170,17 @@ def test_total_order_is_lost_where_a_constant_is_joined_with_nothing(
         names = [one.name for one in program.main.body.operations]
         taken = set(program.main.arguments)
 
-        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
             is_folded = "concatenate" in names or taken.isdisjoint(operation.operands)
             return (results[0] & False,) if operation.name == "compare" and is_folded else results
 
         for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
 
     known = Expectation("order", ("compare",), "", kinds=("total order not kept",))
     text = ORDERED.format(other=other)
     inputs = (np.zeros(2, np.float32), np.zeros(0, np.float32))
-    assert explained(run, text, inputs, known).is_known == is_known
+    assert explain_results(run, text, inputs, known).is_known == is_known
 
 
 SUM = """
@@ -198,7 +200,7 @@ def test_prediction_of_model_is_known_beside_flushing(first: float, is_known: bo
         names = [one.name for one in program.main.body.operations]
         fuses = "multiply" in names and len(program.main.result_types) == 1
 
-        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
             if operation.name != "add":
                 return results
             found = flush_subnormals(results[0])
@@ -206,12 +208,12 @@ def test_prediction_of_model_is_known_beside_flushing(first: float, is_known: bo
             return (found,)
 
         for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
 
     known = Expectation("sums", ("add",), "", kinds=("zero left out", "subnormal result"))
     given = ([1e-25, 1.0], [-1e-35, -0.0], [0.0, -9e-39])
     inputs = tuple(np.array(one, np.float32) for one in given)
-    assert explained(run, SUM, inputs, known).is_known == is_known
+    assert explain_results(run, SUM, inputs, known).is_known == is_known
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_operation_is_new_if_it_is_worse_in_the_program_than_in_isolation(
         """Yield sums are flushed; the first is `first` in a program that has a product, too."""
         names = [one.name for one in program.main.body.operations]
 
-        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
             if operation.name != "add":
                 return results
             found = flush_subnormals(results[0])
@@ -238,12 +240,12 @@ def test_operation_is_new_if_it_is_worse_in_the_program_than_in_isolation(
             return (found,)
 
         for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
 
     known = Expectation("flushed", ("add",), "", verdicts=("flushed",))
     given = ([1e-20, 1.0], [1e-20, 2.0], [1e-40, 3.0])
     inputs = tuple(np.array(one, np.float32) for one in given)
-    assert explained(run, SUM, inputs, known).is_known == is_known
+    assert explain_results(run, SUM, inputs, known).is_known == is_known
 
 
 SLICED = """
@@ -268,18 +270,18 @@ def test_fault_in_hidden_value_is_known_by_its_consequences(first: float, is_kno
             for operation in program.main.body.operations
         )
 
-        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
             if operation.name != "add" or "multiply" not in names or shows:
                 return results
             return (np.array([first, results[0][1]], np.float32),)
 
         for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
 
     known = Expectation("products", ("add",), "", kinds=(CONTRACTED,))
     given = ([1e30, 1.0], [1e30, 2.0], [-np.inf, 3.0])  # inf - inf is NaN, 1e60 - inf is not
     inputs = tuple(np.array(one, np.float32) for one in given)
-    assert explained(run, SLICED, inputs, known).is_known == is_known
+    assert explain_results(run, SLICED, inputs, known).is_known == is_known
 
 
 LOOP = """
@@ -311,7 +313,7 @@ def loops(got: float, *, folds: bool) -> Run:
         shown = ObservedProgram(program, {})
         main = program.main.body.operations
 
-        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
             if operation.name == "while":
                 return (results[0], np.array([got, 1.0], np.float32))
             is_sum = operation.name == "add" and results[0].dtype == np.float32
@@ -322,7 +324,7 @@ def loops(got: float, *, folds: bool) -> Run:
             return results
 
         for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
 
     return run
 
@@ -343,4 +345,4 @@ def test_loops_are_known_by_operations_in_their_bodies(
     known = Expectation("sums", ("add",), "", kinds=("zero left out",))
     text = LOOP.replace("STEP", str(2 // turns))
     inputs = (np.array([-0.0, 1.0], np.float32),)
-    assert explained(loops(got, folds=folds), text, inputs, known).is_known == is_known
+    assert explain_results(loops(got, folds=folds), text, inputs, known).is_known == is_known

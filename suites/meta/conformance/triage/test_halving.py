@@ -19,8 +19,8 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from suites.meta.support.checking import checked
-from suites.meta.support.faults.changed_backend import Backend, Change, both
+from suites.meta.support.checking import check_text
+from suites.meta.support.faults.changed_backend import Backend, Change, compose_changes
 
 LENGTH = 1000
 OPS = ("negate", "abs")
@@ -61,7 +61,7 @@ def wrong_at(number: int, program: Program) -> Change:
 X = np.array([0.25, 1.0, -2.0], np.float32)
 
 
-def narrowed(program: Program, change: Change) -> tuple[Stretch | None, int]:
+def narrow_stretch(program: Program, change: Change) -> tuple[Stretch | None, int]:
     """Yield the stretch that is found, and how many runs that took."""
     count = 0
 
@@ -81,7 +81,7 @@ def narrowed(program: Program, change: Change) -> tuple[Stretch | None, int]:
 @pytest.mark.parametrize("number", [3, 500, 998])
 def test_a_thousand_operations_take_about_ten_runs(number: int) -> None:
     program = parse_module(chain(LENGTH))
-    stretch, count = narrowed(program, wrong_at(number, program))
+    stretch, count = narrow_stretch(program, wrong_at(number, program))
     assert stretch is not None
     names = [one.results[0].name for one in stretch.program.main.body.operations[:-1]]
     assert program.main.body.operations[number].results[0].name in names
@@ -94,8 +94,8 @@ def test_half_with_unused_wrong_value_is_skipped() -> None:
     (early,) = (
         n for n, one in enumerate(program.main.body.operations) if one.name == "select"
     )  # the operation before it is the one that nothing uses
-    change = both(wrong_at(early - 1, program), wrong_at(150, program))
-    stretch, _ = narrowed(program, change)
+    change = compose_changes(wrong_at(early - 1, program), wrong_at(150, program))
+    stretch, _ = narrow_stretch(program, change)
     assert stretch is not None
     assert program.main.body.operations[150] in stretch.program.main.body.operations
     assert program.main.body.operations[early - 1] not in stretch.program.main.body.operations
@@ -108,12 +108,12 @@ def test_fault_of_whole_program_only_is_not_narrowed() -> None:
         is_whole = len(whole.main.body.operations) > 150
         return wrong_at(150, program)(whole, operation, results) if is_whole else results
 
-    assert narrowed(program, change)[0] is None
+    assert narrow_stretch(program, change)[0] is None
 
 
 def test_short_program_is_not_narrowed() -> None:
     program = parse_module(chain(SHORT - 1))
-    assert narrowed(program, wrong_at(5, program)) == (None, 0)
+    assert narrow_stretch(program, wrong_at(5, program)) == (None, 0)
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             monkeypatch.setattr(module, "MOST_ELEMENTS", 100)
         np.savez(tmp_path / "in.npz", x=X)
         settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=known)
-        return checked(tmp_path, text, settings)
+        return check_text(tmp_path, text, settings)
 
     return check
 

@@ -16,8 +16,8 @@ from conformance.triage.audit import audit
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
-from suites.meta.support.checking import checked
-from suites.meta.support.faults.changed_backend import Backend, Change, both, result_of
+from suites.meta.support.checking import check_text
+from suites.meta.support.faults.changed_backend import Backend, Change, compose_changes, result_of
 
 SIZE = 256
 SOFTPLUS = """
@@ -62,7 +62,7 @@ def minus_zero(_: Program, operation: Operation, results: tuple[Any, ...]) -> tu
     return tuple(np.where(one == 0, np.float32(-0.0), one) for one in results)
 
 
-def unlucky(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+def shift_logarithms(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the operation with logarithms that are off by 2 ulp, each in its most visible
     direction.
 
@@ -83,12 +83,16 @@ def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Checked
     def check(text: str, inputs: dict[str, Any], change: Change) -> CheckedFile:
         monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
         np.savez(tmp_path / "in.npz", **inputs)
-        return checked(tmp_path, text, Settings("cpu", inputs=tmp_path / "in.npz"))
+        return check_text(tmp_path, text, Settings("cpu", inputs=tmp_path / "in.npz"))
 
     return check
 
 
-@pytest.mark.parametrize("change", [unlucky, both(unlucky, minus_zero)], ids=["without", "with"])
+@pytest.mark.parametrize(
+    "change",
+    [shift_logarithms, compose_changes(shift_logarithms, minus_zero)],
+    ids=["without", "with"],
+)
 def test_no_verdict_hangs_on_a_value_that_nothing_uses(on: Any, change: Change) -> None:
     found = on(SOFTPLUS, INPUTS, change)
     assert found.verdict is Verdict.PASS, found.message
@@ -97,10 +101,10 @@ def test_no_verdict_hangs_on_a_value_that_nothing_uses(on: Any, change: Change) 
 
 def test_culprit_is_the_operation_that_changes_the_result(on: Any) -> None:
     inputs = {"x": np.array([-0.0, 0.5, 1.0, 2.0], np.float32)}
-    found = on(DIVIDED, inputs, both(minus_zero, off))
+    found = on(DIVIDED, inputs, compose_changes(minus_zero, off))
     assert "add %added" in found.operation  # 1 / -0 is not 1 / 0
     others = DIVIDED.replace("stablehlo.divide %one", "stablehlo.maximum %one")
-    found = on(others, inputs, both(minus_zero, off))
+    found = on(others, inputs, compose_changes(minus_zero, off))
     assert "tanh %t" in found.operation, found.message
 
 
@@ -124,7 +128,7 @@ def test_harmless_wrong_values_do_not_hide_the_culprit(on: Any, count: int) -> N
         ]
     )
     inputs = {"x": np.array([-0.0, 0.5, 1.0, 2.0], np.float32)}
-    found = on(text, inputs, both(minus_zero, off))
+    found = on(text, inputs, compose_changes(minus_zero, off))
     assert found.operation.startswith("tanh %t"), found.operation
 
 
@@ -137,7 +141,7 @@ func.func @main(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
   %2 = stablehlo.minimum %0, %1 : tensor<f32>
   return %2 : tensor<f32>
 }""")
-    lost = both(*(result_of(name, lambda one: one - 8.0) for name in ("negate", "abs")))
+    lost = compose_changes(*(result_of(name, lambda one: one - 8.0) for name in ("negate", "abs")))
 
     def run(whole: Program, sets: Any) -> Any:
         for inputs in sets:

@@ -22,7 +22,7 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 }"""
 
 
-def first(wrong: str) -> LocatedOperation | None:
+def first_wrong(wrong: str) -> LocatedOperation | None:
     """Return the localisation if a value is wrong in every program with a product."""
 
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
@@ -38,10 +38,10 @@ def first(wrong: str) -> LocatedOperation | None:
 
 def test_an_operation_that_only_lets_another_go_wrong_is_not_named() -> None:
     for wrong, name in (("2", "multiply"), ("1", "add")):
-        found = first(wrong)
+        found = first_wrong(wrong)
         assert found is not None
         assert found.operation.name == name
-    assert first("none") is None
+    assert first_wrong("none") is None
 
 
 UNUSED = """

@@ -25,7 +25,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from suites.meta.support.checking import checked
+from suites.meta.support.checking import check_text
 
 BROKEN = """
 func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>) {{
@@ -53,32 +53,32 @@ def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Arra
         yield [np.repeat(one, 2) for one in results] if "negate" in names else results
 
 
-def knows(operation: Operation, kind: str, message: str) -> str:
+def matching_ids(operation: Operation, kind: str, message: str) -> str:
     """Return expectations about negate and abs."""
     del message
     return "shapes" if operation.name in ("negate", "abs") and kind == "wrong shape" else ""
 
 
-def misshaped(first: str, second: str) -> tuple[str, str] | None:
+def misshapen_operation(first: str, second: str) -> tuple[str, str] | None:
     """Return the name of the operation, and the id."""
     found = find_misshaping(
-        run, parse_module(BROKEN.format(first=first, second=second)), INPUTS, knows
+        run, parse_module(BROKEN.format(first=first, second=second)), INPUTS, matching_ids
     )
     return None if found is None else (found[0].name, found[1])
 
 
 @pytest.mark.parametrize("second", ["cosine", "negate", "abs"])
 def test_operation_with_wrong_result_shape_is_found(second: str) -> None:
-    assert misshaped("negate", second) == ("negate", "shapes")
+    assert misshapen_operation("negate", second) == ("negate", "shapes")
 
 
 def test_refusal_without_the_misshapen_value_is_not_known() -> None:
-    assert misshaped("negate", "sine") is None
+    assert misshapen_operation("negate", "sine") is None
 
 
 def test_operations_that_are_right_in_isolation_are_not_at_fault() -> None:
-    assert misshaped("abs", "sine") is None
-    assert misshaped("cosine", "sine") is None
+    assert misshapen_operation("abs", "sine") is None
+    assert misshapen_operation("cosine", "sine") is None
 
 
 def test_shown_results_of_another_shape_are_judged_element_by_element() -> None:
@@ -141,7 +141,7 @@ def test_wrong_element_type_is_known_after_unspecified_result(tmp_path: Path) ->
     np.savez(tmp_path / "in.npz", state=np.array([1, 0], np.uint64), i=np.uint64(0))
     shipped = tuple(load("cpu", ("cpu",), versions()))
     settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=shipped)
-    found = checked(tmp_path, DRAWN, settings)
+    found = check_text(tmp_path, DRAWN, settings)
     assert (found.kind, found.known) == ("unsigned element type", ("random-bits-are-unsigned",))
 
 
@@ -157,5 +157,5 @@ def test_bitcast_of_a_bitcast_is_known(
     types: tuple[str, str, str], known: str, tmp_path: Path
 ) -> None:
     settings = Settings("cpu", expectations=load(None, ("cpu",), versions()))
-    found = checked(tmp_path, BITCASTS.format(*types), settings)
+    found = check_text(tmp_path, BITCASTS.format(*types), settings)
     assert found.known == (known,)

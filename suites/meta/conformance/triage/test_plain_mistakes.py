@@ -61,7 +61,7 @@ PREDICTED: dict[str, set[str]] = {
 """Mistakes, by entry, that the rewriting of its counterexample predicts."""
 
 
-def _explained(entry: Expectation) -> set[tuple[str, str]]:
+def _explaining_classes(entry: Expectation) -> set[tuple[str, str]]:
     """Return the classes of rewritings that explain mistakes, each with the mistake."""
     assert entry.counterexample is not None
     program = parse_module(entry.counterexample.program)
@@ -85,7 +85,7 @@ def _explained(entry: Expectation) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("id_", ENTRIES)
 def test_rewriting_explains_only_the_plain_mistakes_that_it_predicts(id_: str) -> None:
-    found = _explained(ENTRIES[id_])
+    found = _explaining_classes(ENTRIES[id_])
     assert {mistake for _, mistake in found} == PREDICTED.get(id_, set()), sorted(found)
 
 

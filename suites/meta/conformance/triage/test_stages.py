@@ -9,7 +9,7 @@ import pytest
 from conformance.backends.compiled.stages import Stage
 from conformance.backends.session import open_session
 from conformance.triage.stages import Culprit, Step, culprit_among, find_culprit
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 NAMES = ["", "a", "b", "c", "d", "e", "f", ""]
 STAGES = [Stage(name, "pipeline", Path(str(n))) for n, name in enumerate(NAMES)]
@@ -71,7 +71,7 @@ def test_culprit_lists_the_alternatives() -> None:
 
 
 def test_results_that_no_pass_explains_are_of_code_generation() -> None:
-    program = one("negate", [typed(2)], typed(2))
+    program = op_program("negate", [tensor_of(2)], tensor_of(2))
     inputs = (array([1.0, 2.0]),)
     session = open_session("cpu")
     wrong, right = [array([1.0, 2.0])], [array([-1.0, -2.0])]
@@ -80,7 +80,7 @@ def test_results_that_no_pass_explains_are_of_code_generation() -> None:
 
 
 def test_a_backend_without_a_compiler_has_no_stages() -> None:
-    program = one("negate", [typed(2)], typed(2))
+    program = op_program("negate", [tensor_of(2)], tensor_of(2))
     inputs, wrong = (array([1.0, 2.0]),), [array([1.0, 2.0])]
     assert (
         find_culprit(open_session("reference:low_precision"), program, inputs, wrong, 5.0) is None

@@ -23,8 +23,8 @@ from conformance.triage.audit import FAULTY_ITERATIONS, audit
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from suites.meta.support.checking import checked
-from suites.meta.support.faults.changed_backend import Backend, Change, both, result_of
+from suites.meta.support.checking import check_text
+from suites.meta.support.faults.changed_backend import Backend, Change, compose_changes, result_of
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Checked
         monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
         np.savez(tmp_path / "in.npz", **inputs)
         settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=known)
-        return checked(tmp_path, text, settings)
+        return check_text(tmp_path, text, settings)
 
     return check
 
@@ -92,7 +92,7 @@ def test_unspecified_value_is_adopted_from_the_backend(
 
 
 @pytest.mark.parametrize("text", [SEEDED, LOOPED])
-@pytest.mark.parametrize("change", [NEGATED, both(FIVE, NEGATED)])
+@pytest.mark.parametrize("change", [NEGATED, compose_changes(FIVE, NEGATED)])
 def test_fault_after_unspecified_value_is_not_hidden(
     on: Callable[..., CheckedFile], text: str, change: Change
 ) -> None:
@@ -191,7 +191,7 @@ def test_integers_decided_by_rounding_are_judged_on_rounded_values(
     up = result_of("multiply", lambda x: np.nextafter(x, np.float32(2)))
     assert on(DECIDED, NEAR_ONE, up).verdict.value == "pass"
     wrong = result_of("compare", lambda x: ~x)
-    found = on(DECIDED, NEAR_ONE, both(up, wrong))
+    found = on(DECIDED, NEAR_ONE, compose_changes(up, wrong))
     assert (found.verdict.value, found.operation[:9]) == ("divergent", "compare %")
 
 
@@ -210,7 +210,7 @@ MASK = {
 }
 
 
-def _selecting(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
+def _select_products(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
     """Return products are selections where the program has the conversion too."""
     names = [one.name for one in program.main.body.operations]
     if operation.name != "multiply" or "convert" not in names:
@@ -219,19 +219,19 @@ def _selecting(program: Program, operation: Operation, results: Any) -> tuple[An
 
 
 def test_a_product_that_becomes_a_selection_is_a_class(on: Callable[..., CheckedFile]) -> None:
-    found = on(MASKED, MASK, _selecting)
+    found = on(MASKED, MASK, _select_products)
     assert (found.verdict.value, found.kind) == ("divergent", "NaN")  # not the milder signed zero
     assert "1 more as signed zero" in found.message
     assert re.search(r"multiply %\w+ \(line 4\), together with convert %", found.message)
     assert "truth value as a selection" in found.message
     shipped = load(None, ("cpu",), versions())
-    found = on(MASKED, MASK, _selecting, *shipped)
+    found = on(MASKED, MASK, _select_products, *shipped)
     assert (found.known, found.is_new_failure) == (("truth-value-as-a-selection",), False)
 
 
 def test_only_predicted_results_have_the_class(on: Callable[..., CheckedFile]) -> None:
     def change(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
-        found = _selecting(program, operation, results)
+        found = _select_products(program, operation, results)
         if operation.name == "multiply":
             found = (np.where(MASK["p"], np.float32(3), found[0]),)
         return found
@@ -248,14 +248,14 @@ DIVISORS = {"p": MASK["p"], "x": np.array([4, 0, np.nan, 2], np.float32)}
 def test_a_quotient_that_becomes_a_selection_is_of_that_class(
     on: Callable[..., CheckedFile],
 ) -> None:
-    def selecting(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
+    def select_products(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
         names = [one.name for one in program.main.body.operations]
         if operation.name != "divide" or "convert" not in names:
             return results
         return (np.where(DIVISORS["p"], np.float32(1) / DIVISORS["x"], np.float32(0)),)
 
     shipped = load(None, ("cpu",), versions())
-    found = on(DIVIDED, DIVISORS, selecting, *shipped)
+    found = on(DIVIDED, DIVISORS, select_products, *shipped)
     assert (found.known, found.is_new_failure) == (("truth-value-as-a-selection",), False)
     assert on(DIVIDED, DIVISORS, result_of("divide", np.ones_like), *shipped).is_new_failure
 

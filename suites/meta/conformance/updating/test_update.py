@@ -42,7 +42,7 @@ def options(out: Path, fault: str, **given) -> Options:
     return replace(chosen, **given)
 
 
-def called(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+def run_command(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     given = ["expectations", *map(str, arguments)]
     code = exit_code_of(lambda: app(given, standalone_mode=False))
     return code, *capfd.readouterr()
@@ -66,7 +66,7 @@ def test_a_written_entry_makes_the_run_green_and_is_shown_by_its_counterexample(
     given = options(tmp_path / "run", fault, element_types=(of,))
     assert run(given).exit_code == 1
     file = tmp_path / "mine.toml"
-    code, out, _ = called(capfd, "update", given.out, "--out", file, "--seconds", "5")
+    code, out, _ = run_command(capfd, "update", given.out, "--out", file, "--seconds", "5")
     assert code == 0, out
     assert f"{file}: with --expectations {file} the run has no new divergence" in out
     (entry,) = read(file)
@@ -80,11 +80,13 @@ def test_a_written_entry_makes_the_run_green_and_is_shown_by_its_counterexample(
     assert all(text in ("[]", "") or text.count(",") < 2 for text in shown.inputs)  # minimised
     again = run(replace(given, expectations=str(file)))
     assert (again.exit_code, again.stale) == (0, ())
-    code, out, _ = called(capfd, "check", "--expectations", file, "--backend", given.backends[0])
+    code, out, _ = run_command(
+        capfd, "check", "--expectations", file, "--backend", given.backends[0]
+    )
     assert (code, f"{entry.id}: reproduces" in out) == (0, True)
     with pytest.raises(ExpectationError, match="is still TODO"):
         run(replace(given, expectations=str(file), strict=True))
-    code, out, _ = called(capfd, "fmt", file, "--check")
+    code, out, _ = run_command(capfd, "fmt", file, "--check")
     assert (code, out) == (0, "")  # written as `fmt` would write it
 
 
@@ -95,13 +97,13 @@ def test_entries_are_added_to_handwritten_file(
     run(given)
     file = tmp_path / "mine.toml"
     file.write_text(HAND_WRITTEN)
-    assert called(capfd, "update", given.out, "--out", file)[0] == 0
+    assert run_command(capfd, "update", given.out, "--out", file)[0] == 0
     text = file.read_text()
     assert text.startswith(HAND_WRITTEN)
     _, entry = read(file)
     assert entry.id == "subtract-operands-swapped-2"
     assert set(entry.element_types) == {"f32", "si32"}
-    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    code, out, _ = run_command(capfd, "update", given.out, "--out", file)
     assert (code, file.read_text()) == (0, text)
     assert out == f"nothing is new in {given.out}: {file} is left as it is\n"
 
@@ -119,18 +121,18 @@ def test_a_new_file_includes_the_files_of_the_run(
     given = options(tmp_path / "run", "transposed_operands", element_types=types)
     run(replace(given, expectations=("interpreter", str(beside))))
     file = tmp_path / "mine.toml"
-    assert called(capfd, "update", given.out, "--out", file)[0] == 0
+    assert run_command(capfd, "update", given.out, "--out", file)[0] == 0
     assert file.read_text().startswith('include = ["interpreter", "files/beside.toml"]\n')
     assert run(replace(given, expectations=str(file))).exit_code == 0
     (entry,) = read(file)
     assert entry.element_types == ("f32",)
     other = tmp_path / "other.toml"
     other.write_text(HAND_WRITTEN)
-    code, _, err = called(capfd, "update", given.out, "--out", other)
+    code, _, err = run_command(capfd, "update", given.out, "--out", other)
     assert code == 2  # the run is stored with mine.toml, which has an entry of that id
     assert "the id 'subtract-operands-swapped' is in" in err
     run(replace(given, expectations=str(beside)))
-    code, out, _ = called(capfd, "update", given.out, "--out", other)
+    code, out, _ = run_command(capfd, "update", given.out, "--out", other)
     assert f"with --expectations {beside} --expectations {other} the run has no new" in out
 
 
@@ -146,14 +148,14 @@ def test_a_crash_of_overwritten_memory_that_no_program_shows_is_flaky(
             for one in store.records()
         ])  # fmt: skip
     monkeypatch.setattr(command, "counterexample", lambda *_: None)
-    code, out, _ = called(capfd, "update", given.out, "--out", tmp_path / "mine.toml")
+    code, out, _ = run_command(capfd, "update", given.out, "--out", tmp_path / "mine.toml")
     (entry,) = read(tmp_path / "mine.toml")
     assert (code, entry.flaky, entry.rare) == (0, True, False)
     assert entry.words == BROKEN_HEAP
     assert "no counterexample, such as" not in out
     given = options(tmp_path / "other", "internal_error")
     run(given)
-    code, out, _ = called(capfd, "update", given.out, "--out", tmp_path / "other.toml")
+    code, out, _ = run_command(capfd, "update", given.out, "--out", tmp_path / "other.toml")
     assert "1 entry has no counterexample, such as subtract-crashed-internal-error" in out
 
 
@@ -163,14 +165,14 @@ def test_batches_that_fail_as_a_whole_are_known_by_flaky_entries(
     given = options(tmp_path / "run", "error_together", ops=("abs", "subtract"))
     assert run(given).exit_code == 1
     file = tmp_path / "mine.toml"
-    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    code, out, _ = run_command(capfd, "update", given.out, "--out", file)
     assert code == 0, out
     assert "lost-batch-crashed-internal-error: from " in out
     (entry,) = read(file)
     assert entry.flaky
     assert entry.words == ("INTERNAL: too many functions",)
     assert run(replace(given, expectations=str(file))).exit_code == 0
-    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    code, out, _ = run_command(capfd, "update", given.out, "--out", file)
     assert out == f"nothing is new in {given.out}: {file} is left as it is\n"
 
 
@@ -182,16 +184,16 @@ def test_written_entries_stay_when_command_is_stopped(
     run(given)
     file, search = tmp_path / "mine.toml", command.counterexample
 
-    def stopped(*asked):
+    def stop_once_written(*asked):
         if file.exists():
             raise KeyboardInterrupt
         return search(*asked)
 
     with monkeypatch.context() as patch:
-        patch.setattr(command, "counterexample", stopped)
-        assert called(capfd, "update", given.out, "--out", file)[0] == 130
+        patch.setattr(command, "counterexample", stop_once_written)
+        assert run_command(capfd, "update", given.out, "--out", file)[0] == 130
     assert len(read(file)) == 1
-    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    code, out, _ = run_command(capfd, "update", given.out, "--out", file)
     assert (code, len(read(file))) == (0, 2)
     assert out.startswith("1/1 ")
 
@@ -204,12 +206,12 @@ def test_an_entry_that_cannot_be_read_is_left_out_and_said(
     run(given)
     file, made = tmp_path / "mine.toml", command.entry_of
 
-    def wrong(group, *rest):
+    def make_unreadable(group, *rest):
         entry = made(group, *rest)
         return structs.replace(entry, kinds=("no class",)) if group.op == "add" else entry
 
-    monkeypatch.setattr(command, "entry_of", wrong)
-    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    monkeypatch.setattr(command, "entry_of", make_unreadable)
+    code, out, _ = run_command(capfd, "update", given.out, "--out", file)
     assert code == 1
     assert "because it could not be parsed again: entry 'add-crashed-internal" in out
     assert "1 of 2 groups of failures are still new" in out
@@ -228,7 +230,7 @@ def test_impossible_update_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixt
         ((given.out, "--out", given.out / "results.sqlite" / "a.toml"), "cannot write"),
         ((given.out, "--out", tmp_path / "a.toml", "--backend", "cpu"), "unknown backend 'cpu'"),
     ):
-        code, _, err = called(capfd, "update", *arguments)
+        code, _, err = run_command(capfd, "update", *arguments)
         assert code == 2, said
         assert said in err
         assert err.count("\n") == 1
@@ -400,7 +402,7 @@ def test_each_failure_of_a_case_has_its_own_counterexample(
     )  # fmt: skip
     run(given)
     file = tmp_path / "mine.toml"
-    assert called(capfd, "update", given.out, "--out", file, "--seconds", "5")[0] == 0
+    assert run_command(capfd, "update", given.out, "--out", file, "--seconds", "5")[0] == 0
     entries = read(file)
     assert len(entries) > 1
     assert all(entry.counterexample for entry in entries)

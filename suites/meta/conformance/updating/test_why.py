@@ -48,17 +48,17 @@ def test_a_case_is_explained_by_entry_and_by_condition(
     )  # fmt: skip
     records = run(given).records
 
-    def called(case: str, *arguments: object) -> tuple[int, list[str], str]:
+    def run_command(case: str, *arguments: object) -> tuple[int, list[str], str]:
         line = ["expectations", "why", case, "--db", str(given.out), *map(str, arguments)]
         code = exit_code_of(lambda: app(line, standalone_mode=False))
         out, err = capfd.readouterr()
         return code, out.splitlines(), err
 
     passing = next(one for one in records if not one.verdict.fails)
-    assert called(passing.id)[:2] == (0, [f"{passing.id}: pass: it does not fail"])
+    assert run_command(passing.id)[:2] == (0, [f"{passing.id}: pass: it does not fail"])
     failing = next(one for one in records if one.verdict.fails)
     file = tmp_path / "known.toml"
-    code, out, _ = called(failing.id)
+    code, out, _ = run_command(failing.id)
     assert code == 1
     assert out[0] == (
         f"divergent (infinity): known by infinite ({file}): Divides the other way round."
@@ -70,16 +70,16 @@ def test_a_case_is_explained_by_entry_and_by_condition(
         f"  infinite ({file}): it matches the class 'infinity', not 'operands swapped'",
         f"  others ({file}): it matches 'flushed', not divergent",
     ]
-    code, out, _ = called(failing.id, "--expectations", "none")
+    code, out, _ = run_command(failing.id, "--expectations", "none")
     assert (code, out[1]) == (1, "  no entry applies to divide of f32")
     computed = tmp_path / "computed.toml"
-    code, out, _ = called(failing.id, "--expectations", computed)
+    code, out, _ = run_command(failing.id, "--expectations", computed)
     assert f"  other-way ({computed}): its 'computes' does not predict these values" in out[1]
     assert out[-1].startswith("values were judged with the expectations of the run")
     run(replace(given, out=tmp_path / "again", expectations=str(computed)))
-    code, out, _ = called(failing.id, "--db", tmp_path / "again")
+    code, out, _ = run_command(failing.id, "--db", tmp_path / "again")
     assert code == 0
     assert out[1] == "  its 'computes' predicts the values"
-    code, _, err = called("divide-f32-cpu-0")
+    code, _, err = run_command("divide-f32-cpu-0")
     assert (code, err.count("\n")) == (2, 1)
     assert "this run has no case 'divide-f32-cpu-0'" in err

@@ -21,7 +21,7 @@ from reference.ir.types import ELEMENT_TYPES
 F32 = ELEMENT_TYPES["f32"]
 
 
-def reached(op: str, profile: str, seed: int = 0) -> CoverageReport:
+def coverage_of(op: str, profile: str, seed: int = 0) -> CoverageReport:
     """Return a profile's coverage of an op's dimensions, in all its columns."""
     columns = plan.valid_columns(op)
     cases = {
@@ -35,11 +35,11 @@ def reached(op: str, profile: str, seed: int = 0) -> CoverageReport:
 @pytest.mark.slow
 def test_later_plans_change_no_coverage() -> None:
     """The coverage of a run depends only on its cases, not on earlier plans."""
-    before = reached("dynamic_broadcast_in_dim", "standard", seed=4)
+    before = coverage_of("dynamic_broadcast_in_dim", "standard", seed=4)
     for column in plan.valid_columns("dynamic_broadcast_in_dim"):
         plan.case("dynamic_broadcast_in_dim", column, 4, 79)
-    assert reached("dynamic_broadcast_in_dim", "standard", seed=4) == before
-    assert reached("dynamic_broadcast_in_dim", "deep", seed=4) != before
+    assert coverage_of("dynamic_broadcast_in_dim", "standard", seed=4) == before
+    assert coverage_of("dynamic_broadcast_in_dim", "deep", seed=4) != before
 
 
 SPECIFIED = [op for op, row in CATALOG.items() if row.dialect == "stablehlo"]
@@ -50,7 +50,7 @@ LOWERED = [op for op in CATALOG if op not in SPECIFIED]
 @pytest.mark.parametrize("op", SPECIFIED)
 def test_standard_reaches_every_value_and_pair(op: str) -> None:
     """Every value in every column where it can be had, every pair of values somewhere."""
-    whole = reached(op, "standard")
+    whole = coverage_of(op, "standard")
     assert whole.pairs == whole.declared_pairs, whole.missing
     assert whole.declared_values - whole.values == whole.out_of_reach, whole.missing
     assert whole.out_of_reach <= 0.02 * whole.declared_values, whole.missing

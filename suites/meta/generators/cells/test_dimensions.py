@@ -81,11 +81,11 @@ def without_effect(op: str) -> set[Values]:
         for name, options in offered.items():
             pairs = {(name, *pair) for pair in combinations(sorted(options), 2)}
             met |= pairs
-            differ |= _different(op, column, values, index, pairs - differ)
+            differ |= _differing_pairs(op, column, values, index, pairs - differ)
     return met - differ
 
 
-def _different(
+def _differing_pairs(
     op: str, column: object, values: dict[str, str], seed: int, pairs: set[Values]
 ) -> set[Values]:
     """Return the pairs for which the case of these values has different programs."""
@@ -111,15 +111,15 @@ def test_every_value_changes_the_program(op: str) -> None:
 def test_a_value_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     of = builder("abs")
 
-    def padded(element: object, pick: Pick) -> Case:
+    def pad_cases(element: object, pick: Pick) -> Case:
         pick.named("colour", ("red", "green"), str)
         return of(element, pick)  # type: ignore[arg-type]
 
-    monkeypatch.setitem(BUILDERS, "abs", padded)
+    monkeypatch.setitem(BUILDERS, "abs", pad_cases)
     coverage.cache_clear()
     try:
         assert without_effect("abs") == {("colour", "green", "red")}
-        monkeypatch.setitem(BUILDERS, "abs", hide_choices(padded, "colour"))
+        monkeypatch.setitem(BUILDERS, "abs", hide_choices(pad_cases, "colour"))
         coverage.cache_clear()
         assert not without_effect("abs")
     finally:

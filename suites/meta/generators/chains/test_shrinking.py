@@ -22,7 +22,7 @@ from generators.values.contents import (
 from reference.interpreter.evaluate import check
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ElementType, to_bits
-from suites.meta.support.drawn_cases import F32, constants_of, elements, given, operation_of
+from suites.meta.support.drawn_cases import F32, attributes_of, constants_of, elements, operation_of
 
 Check = Callable[[str, ElementType, Callable[[Case], bool], Callable[[Case], bool]], None]
 
@@ -35,7 +35,7 @@ def check_shrinking(tmp_path: Path) -> Iterator[Check]:
         database=None, deadline=None, max_examples=500, suppress_health_check=list(HealthCheck)
     )
 
-    def found(
+    def find_simple(
         op: str,
         of: ElementType,
         condition: Callable[[Case], bool],
@@ -55,11 +55,11 @@ def check_shrinking(tmp_path: Path) -> Iterator[Check]:
                 return
         raise AssertionError("\n".join(map(repr, every)))
 
-    yield found
+    yield find_simple
     set_hypothesis_home_dir(None)
 
 
-def simplest(op: str, names: tuple[str, ...], profile: str = "small_integers") -> Case:
+def simplest_case(op: str, names: tuple[str, ...], profile: str = "small_integers") -> Case:
     """Return the shrunk case: scalar parameters, one input set, small integers."""
     kind = TensorType((), F32)
     program = single_op(op, tuple(Value(name, kind) for name in names), (kind,))
@@ -78,7 +78,7 @@ def shape_of(case_: Case) -> tuple[int, ...]:
 @pytest.mark.slow
 def test_shrinks_to_a_scalar_of_small_integers(check_shrinking: Check) -> None:
     for op, names in (("add", ("lhs", "rhs")), ("exponential", ("operand",))):
-        check_shrinking(op, F32, lambda _: True, simplest(op, names).__eq__)
+        check_shrinking(op, F32, lambda _: True, simplest_case(op, names).__eq__)
 
 
 @pytest.mark.slow
@@ -124,13 +124,13 @@ def test_smaller_arrays_keep_their_first_elements() -> None:
 def test_shrinks_attributes(check_shrinking: Check) -> None:
     attributes = {"comparison_direction": "NE", "compare_type": "FLOAT"}
     check_shrinking(
-        "compare", F32, lambda one: dict(given(one))["comparison_direction"] != "EQ",
-        lambda found: dict(given(found)) == attributes,
+        "compare", F32, lambda one: dict(attributes_of(one))["comparison_direction"] != "EQ",
+        lambda found: dict(attributes_of(found)) == attributes,
     )  # fmt: skip
 
 
 def test_strategies_and_planned_cases_share_their_builders() -> None:
     fewest = builder("add")(F32, Pick(lambda _: 0))
-    assert fewest == simplest("add", ("lhs", "rhs"))
+    assert fewest == simplest_case("add", ("lhs", "rhs"))
     most = builder("add")(F32, Pick(lambda count: count - 1))
     assert check(most.program) == []

@@ -36,13 +36,13 @@ def lanes(region: Region, profile: int = 0) -> tuple[Array, ...]:
         return body_of(region).lanes(*arrays)
 
 
-def same(one: tuple[Array, ...], other: tuple[Array, ...]) -> None:
+def assert_same(one: tuple[Array, ...], other: tuple[Array, ...]) -> None:
     for left, right in zip(one, other, strict=True):
         assert left.shape == right.shape
         np.testing.assert_array_equal(to_bits(left), to_bits(right))
 
 
-def equal(one: tuple[Array, ...], other: tuple[Array, ...]) -> None:
+def assert_equal(one: tuple[Array, ...], other: tuple[Array, ...]) -> None:
     """Return whether results are equal except for signs of zeros and bits of NaNs."""
     for left, right in zip(one, other, strict=True):
         np.testing.assert_array_equal(parts_of(left), parts_of(right))
@@ -64,7 +64,7 @@ def test_each_form_computes_the_same_as_the_plain_region(name: str, form: str) -
     regions += [body.region for body in several(element) if not body.outside]
     regions.append(selector(element, "GE"))
     for number, region in enumerate(regions):
-        same(lanes(forms.FORMS[form](region), number), lanes(region, number))
+        assert_same(lanes(forms.FORMS[form](region), number), lanes(region, number))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -72,9 +72,9 @@ def test_op_as_reduce_or_dot_general_computes_the_same(name: str) -> None:
     element = ELEMENT_TYPES[name]
     for op in ops_of(element):
         plain = lanes(fold_of(op, element).region)
-        equal(lanes(forms.as_reduce(op, element)), plain)
+        assert_equal(lanes(forms.as_reduce(op, element)), plain)
         if op in ("add", "multiply") and not element.is_boolean:
-            equal(lanes(forms.as_dot_general(op, element)), plain)
+            assert_equal(lanes(forms.as_dot_general(op, element)), plain)
 
 
 def test_programs_with_such_bodies_are_valid_written_and_read() -> None:

@@ -19,7 +19,7 @@ from generators.values.float_profiles import core_codes, special_codes
 from generators.values.profiles import ANY, rows
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ALL, COMPLEX, ELEMENT_TYPES, FLOATS, INTEGERS, ElementType, to_bits
-from suites.meta.support.drawn_cases import ELEMENT_TYPES_OF, F16, F32, F64, filled
+from suites.meta.support.drawn_cases import ELEMENT_TYPES_OF, F16, F32, F64, fill_values
 
 CELLS = [(op, of) for op, types in ELEMENT_TYPES_OF.items() for of in types]
 
@@ -70,20 +70,20 @@ REAL = FLOATS + COMPLEX
 @pytest.mark.parametrize("of", REAL, ids=str)
 def test_float_profiles_fulfil_their_descriptions(of: ElementType) -> None:
     fmt = of.float_format
-    small = filled(of, "small_integers")
+    small = fill_values(of, "small_integers")
     assert (small == np.round(small)).all()
     assert (abs(small) <= 8).all()
     assert (small == 1).any()
     for name in ("unit", "tiny"):
-        assert (abs(filled(of, name)) <= 1).all()
-    near = abs(filled(of, "near_one"))
+        assert (abs(fill_values(of, name)) <= 1).all()
+    near = abs(fill_values(of, "near_one"))
     assert ((near >= 0.4) & (near <= 2)).all()
     finite = ("wide", "positive", "large", "subnormal", "ties", "midpoints", "trig", "exp_domain")
     for name in (*finite, "moderate", "unit", "near_one", "perfect_powers", "small_integers"):
-        assert np.isfinite(filled(of, name)).all(), name
-    assert not np.signbit(filled(of, "positive")).any()
-    assert (abs(filled(of, "large")) >= fmt.max_finite / 32).all()
-    tiny = abs(filled(of, "subnormal"))
+        assert np.isfinite(fill_values(of, name)).all(), name
+    assert not np.signbit(fill_values(of, "positive")).any()
+    assert (abs(fill_values(of, "large")) >= fmt.max_finite / 32).all()
+    tiny = abs(fill_values(of, "subnormal"))
     assert (tiny <= 8 * fmt.smallest_normal).all()
     if fmt.has_zero and fmt.mantissa_bits:
         assert ((tiny > 0) & (tiny < fmt.smallest_normal)).any()
@@ -94,7 +94,7 @@ def test_special_values_are_all_there(of: ElementType) -> None:
     array = fill(TensorType((20_000,), of), "special", 3)
     found = {int(code) for code in to_bits(array).reshape(-1)}
     assert found == {int(code) for code in special_codes(of)}
-    values = filled(of, "special", 20_000, 3)
+    values = fill_values(of, "special", 20_000, 3)
     fmt = of.float_format
     assert fmt.max_finite in abs(values)
     assert fmt.smallest in abs(values)
@@ -126,7 +126,7 @@ def test_bits_exhaust_narrow_types(of: ElementType) -> None:
 
 @pytest.mark.parametrize("of", [F16, F32, F64, ELEMENT_TYPES["bf16"]], ids=str)
 def test_ties_and_their_neighbours(of: ElementType) -> None:
-    values = abs(filled(of, "ties", 2000))
+    values = abs(fill_values(of, "ties", 2000))
     halves = (values * 2 == np.round(values * 2)) & (values != np.round(values))
     assert halves.mean() > 0.3
     small = values[values < 4]
@@ -145,7 +145,7 @@ def test_midpoints_of_every_length() -> None:
 
 
 def test_trigonometric_arguments_are_near_multiples_of_half_pi() -> None:
-    values = filled(F64, "trig", 2000).astype(np.longdouble)
+    values = fill_values(F64, "trig", 2000).astype(np.longdouble)
     quarter = np.longdouble("1.57079632679489661923")
     turns = np.round(values / quarter)
     ulps = abs(values - turns * quarter) / np.spacing(abs(values).astype(np.float64))
@@ -162,7 +162,7 @@ def test_exponentials_stay_in_range() -> None:
 
 
 def test_perfect_powers_have_exact_roots() -> None:
-    values = abs(filled(F64, "perfect_powers", 500))
+    values = abs(fill_values(F64, "perfect_powers", 500))
     roots = np.sqrt(values), np.round(np.cbrt(values))
     mantissas = np.frexp(values)[0]
     exact = (roots[0] ** 2 == values) | (roots[1] ** 3 == values) | (mantissas == 0.5)
@@ -182,28 +182,30 @@ def test_complex_parts_on_the_axes() -> None:
 @pytest.mark.parametrize("of", INTEGERS, ids=str)
 def test_integer_profiles_fulfil_their_descriptions(of: ElementType) -> None:
     least, most = of.min_integer, of.max_integer
-    small = filled(of, "small_integers")
+    small = fill_values(of, "small_integers")
     assert set(small) == set(range(max(least, -8), min(most, 8) + 1))
-    special = set(filled(of, "special", 20_000))
+    special = set(fill_values(of, "special", 20_000))
     assert {0, 1, least, least + 1, most, most - 1} <= special
     powers = {1 << n for n in range(of.bits - of.is_signed)}
     assert {p + by for p in powers for by in (-1, 0, 1) if p + by <= most} <= special
-    assert 0 not in filled(of, "nonzero")
-    assert {x.bit_length() for x in filled(of, "wide", 5000)} >= set(range(of.bits - of.is_signed))
-    assert set(filled(of, "small_exponents")) == set(range(min(7, most) + 1))
-    amounts = filled(of, "shift_amounts", 5000)
+    assert 0 not in fill_values(of, "nonzero")
+    assert {x.bit_length() for x in fill_values(of, "wide", 5000)} >= set(
+        range(of.bits - of.is_signed)
+    )
+    assert set(fill_values(of, "small_exponents")) == set(range(min(7, most) + 1))
+    amounts = fill_values(of, "shift_amounts", 5000)
     width = range(min(of.bits, most + 1))
     assert set(width) <= set(amounts)
     assert sum(x in width for x in amounts) >= 0.94 * len(amounts)
     bound = 2 ** max(of.bits // 2 - of.is_signed, 1)
-    assert all(abs(x) < bound or x == least for x in filled(of, "moderate"))
-    assert max(filled(of, "lower")) <= min(filled(of, "upper"))
+    assert all(abs(x) < bound or x == least for x in fill_values(of, "moderate"))
+    assert max(fill_values(of, "lower")) <= min(fill_values(of, "upper"))
 
 
 @pytest.mark.parametrize("of", [of for of in ALL if not of.is_boolean], ids=str)
 def test_range_profile_of_integers_fits_the_target_type(of: ElementType) -> None:
     for to in INTEGERS:
-        values = filled(of, f"range_{to.name}", 300)
+        values = fill_values(of, f"range_{to.name}", 300)
         whole = [int(value) for value in values]
         assert all(to.min_integer <= value <= to.max_integer for value in whole), to
         if of.is_integer:
@@ -213,7 +215,7 @@ def test_range_profile_of_integers_fits_the_target_type(of: ElementType) -> None
 @pytest.mark.parametrize("of", [of for of in ALL if not of.is_boolean], ids=str)
 def test_range_profile_of_floats_fits_the_target_type(of: ElementType) -> None:
     for to in FLOATS:
-        values = filled(of, f"range_{to.name}", 300)
+        values = fill_values(of, f"range_{to.name}", 300)
         fmt = to.float_format
         assert all(abs(value) <= fmt.max_finite or abs(value) > 1e18 for value in values), to
         if of.is_integer and (fmt.signed or of.is_unsigned):
@@ -225,7 +227,7 @@ def test_range_profile_of_floats_fits_the_target_type(of: ElementType) -> None:
 
 @pytest.mark.parametrize("to", [of for of in FLOATS if of.bits < 64], ids=str)
 def test_midpoints_between_neighbours_of_a_narrower_type(to: ElementType) -> None:
-    values = abs(filled(F64, f"ties_{to.name}", 400))
+    values = abs(fill_values(F64, f"ties_{to.name}", 400))
     below = step(nearest(values, to)[1], -1, to)
     three = [decode(step(below, by, to), to) for by in range(3)]
     middles = [(three[n] + three[n + 1]) / 2 for n in range(2)]
@@ -240,7 +242,7 @@ def test_midpoints_between_neighbours_of_a_narrower_type(to: ElementType) -> Non
 
 
 def test_integer_ties_of_a_float_type() -> None:
-    values = np.array(filled(ELEMENT_TYPES["si64"], "ties_f32", 2000), dtype=np.int64)
+    values = np.array(fill_values(ELEMENT_TYPES["si64"], "ties_f32", 2000), dtype=np.int64)
     wide = values[abs(values) > 2**26]
     down = wide.astype(np.float64).astype(np.float32).astype(np.float64)
     assert (down != wide.astype(np.float64)).mean() > 0.3

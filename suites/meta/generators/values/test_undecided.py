@@ -34,11 +34,11 @@ def test_each_number_is_settled_by_balls(op: str, monkeypatch: pytest.MonkeyPatc
     settled: list[float] = []
     certified = complex_functions.round_certified
 
-    def counted(function: Any, rows: list[Array], to: Any) -> Array:
+    def note_and_certify(function: Any, rows: list[Array], to: Any) -> Array:
         settled.extend(rows[0].tolist())
         return certified(function, rows, to)
 
-    monkeypatch.setattr(complex_functions, "round_certified", counted)
+    monkeypatch.setattr(complex_functions, "round_certified", note_and_certify)
     given = operands(op)
     complex_functions.evaluate_complex(op, given)
     assert set(settled) == set(np.real(given[0]).astype(np.float64).tolist())
@@ -55,10 +55,10 @@ def test_without_balls_some_results_are_others(monkeypatch: pytest.MonkeyPatch) 
     fast = dict(complex_functions.FAST)
     for op, function in fast.items():
 
-        def sure(*parts: Array, function: Any = function) -> Any:
+        def certain_values(*parts: Array, function: Any = function) -> Any:
             return tuple((value - error, error * 0) for value, error in function(*parts))
 
-        monkeypatch.setitem(complex_functions.FAST, op, sure)
+        monkeypatch.setitem(complex_functions.FAST, op, certain_values)
     wrong = [op for op in UNDECIDED if not np.array_equal(to_bits(lower(op)), to_bits(right[op]))]
     assert len(wrong) >= len(UNDECIDED) - 2, wrong
 

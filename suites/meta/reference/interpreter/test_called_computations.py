@@ -34,7 +34,7 @@ func.func @main(%x: tensor<6xf32>) -> tensor<3xf32> {{
 X = np.arange(6, dtype=np.float32)
 
 
-def added(x: Array, y: Array) -> Array:
+def add_arrays(x: Array, y: Array) -> Array:
     return x + y
 
 
@@ -49,7 +49,7 @@ def added(x: Array, y: Array) -> Array:
 )
 def test_called_computation_may_call_others(combined: str) -> None:
     program = parse_module(WINDOWS.format(combined=combined, called="combine"))
-    (result,) = evaluate(program, [X], custom_calls={"test.sum": added})
+    (result,) = evaluate(program, [X], custom_calls={"test.sum": add_arrays})
     np.testing.assert_array_equal(result, [1, 5, 9])
 
 

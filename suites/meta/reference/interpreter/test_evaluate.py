@@ -45,7 +45,7 @@ def add(lhs: Value, rhs: Value, result: Value) -> Operation:
 DOUBLE = function("double", (A,), (add(A, A, B),), B)
 
 
-def calling(callee: str) -> Program:
+def calling_program(callee: str) -> Program:
     call = Operation("func.call", (A,), (B,), attributes(callee=callee))
     return Program((DOUBLE, function("main", (A,), (call, add(A, B, C)), C)))
 
@@ -64,7 +64,7 @@ def test_a_value_used_twice_and_a_parameter_returned() -> None:
 
 
 def test_calls() -> None:
-    (result,) = evaluate(calling("double"), [TWOS])
+    (result,) = evaluate(calling_program("double"), [TWOS])
     assert result.tolist() == [6, 6, 6]
 
 
@@ -92,7 +92,7 @@ def test_on_result_sees_and_replaces_every_result() -> None:
         seen.append(operation.name)
         return tuple(result + 1 for result in results)
 
-    (result,) = evaluate(calling("double"), [TWOS], on_result=hook)
+    (result,) = evaluate(calling_program("double"), [TWOS], on_result=hook)
     assert seen == ["add", "func.call", "add"]
     assert result.tolist() == [9, 9, 9]  # 2 + ((2 + 2 + 1) + 1) + 1
 
@@ -123,11 +123,11 @@ def test_scalars_stay_arrays(of: object) -> None:
 def test_regions_use_outer_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """An op with a region gets it as a function of arrays."""
 
-    def twice(operand: Array, *, body: Body) -> tuple[Array, ...]:
+    def apply_twice(operand: Array, *, body: Body) -> tuple[Array, ...]:
         return body(*body(operand))
 
     semantics = replace(
-        OPS["map"], name="twice", type_function=lambda operand: operand, evaluate=twice,
+        OPS["map"], name="twice", type_function=lambda operand: operand, evaluate=apply_twice,
         operands=("operand",), attributes=(), constraints=(), regions=("body",), several=True,
     )  # fmt: skip
     monkeypatch.setitem(OPS, "twice", semantics)
@@ -148,12 +148,14 @@ def test_attributes_of_other_dialects_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("program", "inputs", "message"),
     [
-        (calling("double"), [], r"main takes 1 inputs, not 0"),
-        (calling("double"), [ONES, ONES], r"main takes 1 inputs, not 2"),
-        (calling("double"), [np.ones(3)], r"input 0 of main \(%a\): elements of float64 given"),
-        (calling("double"), [np.ones(4, np.float32)], r"shape \(4,\) given for tensor<3xf32>"),
-        (calling("double"), [[1.0, 1.0, 1.0]], r"list given for tensor<3xf32>"),
-        (calling("nobody"), [ONES], r"no function is called nobody.*func\.call"),
+        (calling_program("double"), [], r"main takes 1 inputs, not 0"),
+        (calling_program("double"), [ONES, ONES], r"main takes 1 inputs, not 2"),
+        (calling_program("double"), [np.ones(3)],
+         r"input 0 of main \(%a\): elements of float64 given"),
+        (calling_program("double"), [np.ones(4, np.float32)],
+         r"shape \(4,\) given for tensor<3xf32>"),
+        (calling_program("double"), [[1.0, 1.0, 1.0]], r"list given for tensor<3xf32>"),
+        (calling_program("nobody"), [ONES], r"no function is called nobody.*func\.call"),
         (Program(()), [], r"no function is called main"),
         (
             Program((function("main", (A,), (Operation("fly", (A,), (B,)),), B),)),
@@ -198,12 +200,12 @@ def test_recursion_is_an_error() -> None:
 
 
 def test_process_grid() -> None:
-    everywhere = evaluate(replace(calling("double"), process_grid=(4, 2)), [ONES] * 8)
+    everywhere = evaluate(replace(calling_program("double"), process_grid=(4, 2)), [ONES] * 8)
     assert [result[0] for result in everywhere] == [3] * 8
     with pytest.raises(EvaluationError, match="process_grid"):
-        evaluate(replace(calling("double"), process_grid=(0, 1)), [])
+        evaluate(replace(calling_program("double"), process_grid=(0, 1)), [])
     with pytest.raises(EvaluationError, match="3 values for 2 processes"):
-        evaluate(replace(calling("double"), process_grid=(2, 1)), [ONES] * 3)
+        evaluate(replace(calling_program("double"), process_grid=(2, 1)), [ONES] * 3)
 
 
 def test_unknown_sizes_take_any() -> None:

@@ -25,7 +25,7 @@ WIRED = (SlottedOperation(DOUBLE, (0,), (1,)), SlottedOperation(NEGATE, (1,), (2
 PLAIN = Run({}, None, Queues())
 
 
-def double(_: Run, frame: Frame) -> None:
+def double_slot(_: Run, frame: Frame) -> None:
     frame[1] = 2 * frame[0]
 
 
@@ -36,10 +36,10 @@ def negate(_: Run, frame: Frame) -> None:
 def block(last: tuple[tuple[int, ...], ...] = ()) -> Block:
     """Return a block of two operations: -(2 x), with x in slot 0."""
 
-    def beside(region: Region, slots: int) -> tuple[Block, int]:
+    def fail_if_called(region: Region, slots: int) -> tuple[Block, int]:
         raise AssertionError((region, slots))
 
-    return Block(Region((), ()), beside, (0,), WIRED, (double, negate), (2,), last)
+    return Block(Region((), ()), fail_if_called, (0,), WIRED, (double_slot, negate), (2,), last)
 
 
 def test_steps_run_in_order_in_a_frame_of_the_call() -> None:
@@ -70,19 +70,19 @@ def test_an_observer_sees_and_replaces_every_result(last: tuple[tuple[int, ...],
 
 
 def test_results_are_overridden_with_their_operands_in_view() -> None:
-    def otherwise(
+    def override_results(
         operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...]
     ) -> tuple[Any, ...] | None:
         return (operands[0] + results[0],) if operation is DOUBLE else None
 
-    assert block().run(replace(PLAIN, otherwise=otherwise), [None] * 3, 4) == (-12,)
+    assert block().run(replace(PLAIN, otherwise=override_results), [None] * 3, 4) == (-12,)
 
 
 def test_bodies_of_ops_are_not_observed() -> None:
-    def never(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+    def fail_if_called(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
         raise AssertionError((operation, results))
 
-    observed = replace(PLAIN, on_result=never)
+    observed = replace(PLAIN, on_result=fail_if_called)
     assert block().run(observed.inside, [None] * 3, 4) == (-8,)
     assert PLAIN.inside is PLAIN
 
@@ -98,11 +98,11 @@ def test_wrong_numbers_of_values_are_errors() -> None:
 
 
 def test_out_of_memory_names_the_operation() -> None:
-    def exhausted(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+    def raise_memory_error(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
         raise MemoryError(operation, results)
 
     with pytest.raises(OutOfMemoryError, match=r"out of memory.*\(double"):
-        block().run(replace(PLAIN, on_result=exhausted), [None] * 3, 4)
+        block().run(replace(PLAIN, on_result=raise_memory_error), [None] * 3, 4)
 
 
 def test_a_failing_step_says_why() -> None:

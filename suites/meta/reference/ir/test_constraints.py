@@ -52,7 +52,7 @@ def scalar(name: str) -> TensorType:
     return TensorType((), ELEMENT_TYPES[name])
 
 
-def quantized(
+def quantized_tensor(
     storage: str = "si8", expressed: str = "f32", axis: int | None = None, zero: int = 0
 ) -> TensorType:
     of = ELEMENT_TYPES[storage]
@@ -74,7 +74,7 @@ def operation(
 F32, F64, I1, SI32, UI8 = (tensor(name) for name in ("f32", "f64", "i1", "si32", "ui8"))
 C64 = tensor("complex<f32>")
 WIDE = tensor("f32", 2, 4)
-AXIS_0, AXIS_1, PER_TENSOR = quantized(axis=0), quantized(axis=1), quantized()
+AXIS_0, AXIS_1, PER_TENSOR = quantized_tensor(axis=0), quantized_tensor(axis=1), quantized_tensor()
 LT = {"comparison_direction": "LT"}
 ONE = Dense.of(np.ones((2, 3), np.float32), F32)
 
@@ -100,8 +100,8 @@ BREAKS: list[tuple[str, Operation]] = [
     ("C1", operation("add", (F32, WIDE), F32)),
     ("C1", operation("add", (F32, F32), F64)),
     ("C2", operation("add", (PER_TENSOR, TensorType((2, 2), ELEMENT_TYPES["f32"])), PER_TENSOR)),
-    ("C3", operation("add", (PER_TENSOR, quantized("si16")), PER_TENSOR)),
-    ("C4", operation("add", (PER_TENSOR, quantized(expressed="f16")), PER_TENSOR)),
+    ("C3", operation("add", (PER_TENSOR, quantized_tensor("si16")), PER_TENSOR)),
+    ("C4", operation("add", (PER_TENSOR, quantized_tensor(expressed="f16")), PER_TENSOR)),
     ("C5", operation("add", (PER_TENSOR, PER_TENSOR), AXIS_0)),
     ("C6", operation("add", (AXIS_1, AXIS_0), AXIS_0)),
     ("C7", operation("add", (AXIS_0, AXIS_1), AXIS_0)),
@@ -262,9 +262,11 @@ def test_quantized_tensors_are_admitted_as_listed() -> None:
 
 
 def test_baselines_ignore_scales_and_zero_points() -> None:
-    other = quantized(zero=3)
+    other = quantized_tensor(zero=3)
     assert violations(operation("multiply", (PER_TENSOR, other), other)) == ()
-    assert violations(operation("multiply", (PER_TENSOR, quantized("si16")), other)) == ("C1",)
+    assert violations(operation("multiply", (PER_TENSOR, quantized_tensor("si16")), other)) == (
+        "C1",
+    )
     assert violations(operation("add", (AXIS_0, PER_TENSOR), AXIS_0)) == ()
 
 

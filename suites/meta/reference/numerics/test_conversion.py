@@ -25,12 +25,12 @@ SMALL_INTEGERS = [of for of in ELEMENT_TYPES.values() if of.is_integer and of.bi
 SMALL_FLOATS = [of for of in ELEMENT_TYPES.values() if of.is_float and of.bits <= 8]
 
 
-def every(of: ElementType) -> Array:
+def all_values(of: ElementType) -> Array:
     """Return all values of a type of at most 8 bits."""
     return from_bits(np.arange(1 << of.bits, dtype=np.uint8), of)
 
 
-def truncated(value: float, to: ElementType) -> int:
+def truncate(value: float, to: ElementType) -> int:
     """Return the integer towards zero, or the nearest one that the type has."""
     if isnan(value):
         return 0
@@ -38,41 +38,41 @@ def truncated(value: float, to: ElementType) -> int:
     return min(max(whole, to.min_integer), to.max_integer)
 
 
-def named(name: str) -> ElementType:
+def type_named(name: str) -> ElementType:
     return ELEMENT_TYPES[name]
 
 
 @pytest.mark.parametrize("to", SMALL_INTEGERS, ids=str)
 @pytest.mark.parametrize("of", SMALL_INTEGERS, ids=str)
 def test_integers_wrap(of: ElementType, to: ElementType) -> None:
-    def wrapped(value: int) -> int:
+    def wrap(value: int) -> int:
         low = value & ((1 << to.bits) - 1)
         return low - (1 << to.bits) if low > to.max_integer else low
 
-    given = every(of)
+    given = all_values(of)
     found = convert_to(given, to)
     assert found.dtype == to.storage
-    assert [int(one) for one in found] == [wrapped(int(one)) for one in given]
+    assert [int(one) for one in found] == [wrap(int(one)) for one in given]
 
 
-@pytest.mark.parametrize("to", [*SMALL_INTEGERS, named("si64"), named("ui64")], ids=str)
+@pytest.mark.parametrize("to", [*SMALL_INTEGERS, type_named("si64"), type_named("ui64")], ids=str)
 @pytest.mark.parametrize("of", SMALL_FLOATS, ids=str)
 def test_floats_are_truncated_and_saturated(of: ElementType, to: ElementType) -> None:
-    given = every(of)
-    wanted = [truncated(float(one), to) for one in to_float64(given)]
+    given = all_values(of)
+    wanted = [truncate(float(one), to) for one in to_float64(given)]
     assert [int(one) for one in convert_to(given, to)] == wanted
 
 
 @pytest.mark.parametrize("value", [2.0**63, -(2.0**63), 2.0**64, 1e300, inf, -inf, nan])
 def test_large_numbers_saturate_at_64_bits(value: float) -> None:
-    for to in map(named, ("si64", "ui64", "si32")):
+    for to in map(type_named, ("si64", "ui64", "si32")):
         (found,) = convert_to(np.array([value]), to)
-        assert int(found) == truncated(value, to)
+        assert int(found) == truncate(value, to)
 
 
 @pytest.mark.parametrize("to", SMALL_FLOATS, ids=str)
 def test_integers_become_the_nearest_float(to: ElementType) -> None:
-    values = to_float64(every(to))
+    values = to_float64(all_values(to))
     finite = sorted({Fraction(float(one)) for one in values if np.isfinite(one)})
     integers = range(-130, 131)
     found = to_float64(convert_to(np.array(integers, np.int64), to))
@@ -86,53 +86,59 @@ def test_integers_become_the_nearest_float(to: ElementType) -> None:
 def test_an_integer_is_rounded_once() -> None:
     halfway = (1 << 24) + 1  # ties to even in f32
     above = (1 << 60) + (1 << 36) + 1  # just above halfway in f32, halfway once it is an f64
-    found = convert_to(np.array([halfway, above], np.int64), named("f32"))
+    found = convert_to(np.array([halfway, above], np.int64), type_named("f32"))
     assert [int(one) for one in found] == [1 << 24, (1 << 60) + (1 << 37)]
 
 
 def test_truth_values_and_complex_numbers() -> None:
     numbers = np.array([0.0, -0.0, 0.5, nan], np.float32)
-    assert convert_to(numbers, named("i1")).tolist() == [False, False, True, True]
-    assert convert_to(np.array([True, False]), named("f32")).tolist() == [1.0, 0.0]
+    assert convert_to(numbers, type_named("i1")).tolist() == [False, False, True, True]
+    assert convert_to(np.array([True, False]), type_named("f32")).tolist() == [1.0, 0.0]
     pairs = np.array([0 + 1j, 3 - 2j], np.complex64)
-    assert convert_to(pairs, named("i1")).tolist() == [False, True]
-    assert convert_to(pairs, named("si32")).tolist() == [0, 3]
-    assert convert_to(np.array([3], np.int32), named("complex<f64>")).tolist() == [3 + 0j]
+    assert convert_to(pairs, type_named("i1")).tolist() == [False, True]
+    assert convert_to(pairs, type_named("si32")).tolist() == [0, 3]
+    assert convert_to(np.array([3], np.int32), type_named("complex<f64>")).tolist() == [3 + 0j]
 
 
 def test_a_conversion_to_the_same_type_is_a_copy() -> None:
     given = np.array([1.0, nan], np.float32)
-    found = convert_to(given, named("f32"))
+    found = convert_to(given, type_named("f32"))
     found[0] = 2.0
     assert given[0] == 1.0
 
 
 @pytest.mark.parametrize("count", [3, 2000])
 def test_iota_counts_along_its_dimension(count: int) -> None:
-    found = iota(iota_dimension=1, result=TensorType((2, count), named("si8")))
+    found = iota(iota_dimension=1, result=TensorType((2, count), type_named("si8")))
     wrapped = [(n + 128) % 256 - 128 for n in range(count)]
     assert found.tolist() == [wrapped, wrapped]
     found[0, 1] = 9  # nobody else's array
-    assert iota(iota_dimension=1, result=TensorType((2, count), named("si8")))[0, 1] == 1
+    assert iota(iota_dimension=1, result=TensorType((2, count), type_named("si8")))[0, 1] == 1
 
 
 def test_bitcasts_are_little_endian() -> None:
     word = np.array([0x04030201], np.uint32)
-    bytes_ = bitcast_convert(word, result=TensorType((1, 4), named("ui8")))
+    bytes_ = bitcast_convert(word, result=TensorType((1, 4), type_named("ui8")))
     assert bytes_.tolist() == [[1, 2, 3, 4]]
-    assert bitcast_convert(bytes_, result=TensorType((1,), named("ui32"))).tolist() == [0x04030201]
-    halves = bitcast_convert(np.array([0x2F], np.uint8), result=TensorType((1, 2), named("ui4")))
+    assert bitcast_convert(bytes_, result=TensorType((1,), type_named("ui32"))).tolist() == [
+        0x04030201
+    ]
+    halves = bitcast_convert(
+        np.array([0x2F], np.uint8), result=TensorType((1, 2), type_named("ui4"))
+    )
     assert to_bits(halves).tolist() == [[0xF, 0x2]]
     pair = np.array([[1.0, -2.0]], np.float32)
-    assert bitcast_convert(pair, result=TensorType((1,), named("complex<f32>"))) == 1 - 2j
-    empty = bitcast_convert(np.zeros((0,), np.uint32), result=TensorType((0, 4), named("ui8")))
+    assert bitcast_convert(pair, result=TensorType((1,), type_named("complex<f32>"))) == 1 - 2j
+    empty = bitcast_convert(np.zeros((0,), np.uint32), result=TensorType((0, 4), type_named("ui8")))
     assert empty.shape == (0, 4)
 
 
-@pytest.mark.parametrize("of", [named("f8E4M3FN"), named("f8E5M2"), named("f4E2M1FN")], ids=str)
+@pytest.mark.parametrize(
+    "of", [type_named("f8E4M3FN"), type_named("f8E5M2"), type_named("f4E2M1FN")], ids=str
+)
 def test_bitcast_keeps_the_bits(of: ElementType) -> None:
-    given = every(of)
-    to = named(f"ui{of.bits}")
+    given = all_values(of)
+    to = type_named(f"ui{of.bits}")
     found = bitcast_convert(given, result=TensorType(given.shape, to))
     assert to_bits(found).tolist() == list(range(1 << of.bits))
     assert bits_dtype(to) == to_bits(found).dtype

@@ -17,7 +17,7 @@ from reference.numerics.monoids import all_negative_zeros, can_fold, fold
 F32 = ELEMENT_TYPES["f32"]
 
 
-def folded(monoid: Monoid, rows: list[list[float]], init: float, inits: int = 1) -> Array:
+def fold_rows(monoid: Monoid, rows: list[list[float]], init: float, inits: int = 1) -> Array:
     storage = F32.storage
     values = np.array(rows).astype(storage)
     leaves = Slices(values.shape, (1,))
@@ -45,11 +45,11 @@ def test_integers_are_folded_exactly_and_wrap(monoid: Monoid, of: str) -> None:
 
 
 def test_a_sum_is_rounded_once() -> None:
-    found = folded(ADD, [[1.0, 2.0**-30, -1.0, 2.0**-30]], 0.0)
+    found = fold_rows(ADD, [[1.0, 2.0**-30, -1.0, 2.0**-30]], 0.0)
     assert found.tolist() == [2.0**-29]
     many = [[0.1] * 1000]
     exact = 1000 * Fraction(float(np.float32(0.1)))
-    assert folded(ADD, many, 0.0)[0] == np.float32(float(exact))
+    assert fold_rows(ADD, many, 0.0)[0] == np.float32(float(exact))
 
 
 @pytest.mark.parametrize(
@@ -74,15 +74,15 @@ def test_a_sum_is_rounded_once() -> None:
 def test_zeros_keep_their_sign(
     monoid: Monoid, row: list[float], init: float, wanted: float
 ) -> None:
-    (found,) = folded(monoid, [row], init)
+    (found,) = fold_rows(monoid, [row], init)
     np.testing.assert_equal(found, np.float32(wanted))
     assert np.isnan(wanted) or np.signbit(found) == np.signbit(wanted)
 
 
 def test_the_init_value_may_count_several_times_or_not_at_all() -> None:
-    assert folded(ADD, [[1.0, 2.0]], 10.0, inits=3).tolist() == [33.0]
-    assert folded(ADD, [[1.0, 2.0]], 10.0, inits=0).tolist() == [3.0]
-    assert folded(MAXIMUM, [[1.0, 2.0]], 10.0, inits=0).tolist() == [2.0]
+    assert fold_rows(ADD, [[1.0, 2.0]], 10.0, inits=3).tolist() == [33.0]
+    assert fold_rows(ADD, [[1.0, 2.0]], 10.0, inits=0).tolist() == [3.0]
+    assert fold_rows(MAXIMUM, [[1.0, 2.0]], 10.0, inits=0).tolist() == [2.0]
 
 
 def test_without_leaves_the_result_is_the_init_value() -> None:

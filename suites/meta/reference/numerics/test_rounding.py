@@ -157,13 +157,13 @@ def test_integers_round_once(to):
     for array in (unsigned, signed, -signed, np.array([-(2**63)], np.int64)):
         got = to_float64(round_integers(array, to))
         exact = [int(v) for v in array.tolist()]
-        want = to_float64(round_to(np.array([odd(v) for v in exact]), to))
+        want = to_float64(round_to(np.array([round_to_odd(v) for v in exact]), to))
         if to is F64:
             want = np.array([float(v) for v in exact])
         np.testing.assert_array_equal(got, want)
 
 
-def odd(value):
+def round_to_odd(value):
     """Return an integer as a float rounded to odd, by the definition."""
     near = float(value)
     if near == value:

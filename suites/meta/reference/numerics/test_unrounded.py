@@ -15,7 +15,7 @@ COUNT = 400
 pytestmark = pytest.mark.skipif(not HAS_EXTENDED, reason="long doubles are doubles here")
 
 
-def _nearest(exact: Fraction, got: Array) -> bool:
+def _is_nearest(exact: Fraction, got: Array) -> bool:
     """Return whether no number of the type is nearer."""
     around = (np.nextafter(got, np.array(way, got.dtype)) for way in (np.inf, -np.inf))
     error = abs(exact - Fraction(float(got)))
@@ -35,7 +35,7 @@ def test_a_product_and_a_number_are_added_in_one_rounding(name: str, *, cancelli
     assert got.dtype == of.storage
     for a, b, c, result in zip(x, y, z, got, strict=True):
         exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
-        assert _nearest(exact, result)
+        assert _is_nearest(exact, result)
 
 
 def test_two_products_are_added_exactly() -> None:

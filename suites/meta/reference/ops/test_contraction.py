@@ -13,9 +13,16 @@ from reference.interpreter.evaluate import check, evaluate, violations
 from reference.ir.program import QuantizedType, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import Array, element_type_of, to_bits
-from reference.numerics.products import matmul, wide
+from reference.numerics.products import matmul, to_wide_type
 from reference.numerics.rounding import round_to, to_float64
-from suites.meta.support.ops.contractions import BF16, F32, F64, dot_general, old, operation_of
+from suites.meta.support.ops.contractions import (
+    BF16,
+    F32,
+    F64,
+    dot_general,
+    old_op_program,
+    operation_of,
+)
 
 
 def formula(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
@@ -43,7 +50,7 @@ def formula(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
     return result
 
 
-def exact(array: Array) -> Array:
+def exact_elements(array: Array) -> Array:
     """Return elements as Python's exact numbers."""
     numbers = to_float64(array) if element_type_of(array).is_float else array
     return np.array([Fraction(one) for one in numbers.reshape(-1).tolist()], object).reshape(
@@ -51,7 +58,7 @@ def exact(array: Array) -> Array:
     )
 
 
-def _counted(of: TensorType) -> Array:
+def _small_numbers(of: TensorType) -> Array:
     """Return an array of small numbers, most of them different from their neighbours."""
     numbers = np.arange(prod(of.static_shape)) % 5 - (not of.element.is_unsigned)
     return numbers.astype(of.storage).reshape(of.static_shape)
@@ -69,10 +76,10 @@ def test_the_specifications_formula(name: str) -> None:
             continue
         seen += 1
         given = dict(operation.attributes)
-        operands = (_counted(lhs), _counted(rhs))
+        operands = (_small_numbers(lhs), _small_numbers(rhs))
         values = (Value("lhs", lhs), Value("rhs", rhs))
         (actual,) = evaluate(single_op("dot_general", values, (result,), given), operands)
-        wanted = formula(exact(operands[0]), exact(operands[1]), given)
+        wanted = formula(exact_elements(operands[0]), exact_elements(operands[1]), given)
         to = result.element
         if to.is_integer:
             assert (to_bits(actual) == wanted % 2**to.bits).all()
@@ -86,7 +93,7 @@ def test_f32_is_the_exact_sum_rounded_once() -> None:
     random = np.random.default_rng(1)
     lhs, rhs = (random.normal(size=shape).astype(np.float32) for shape in ((9, 70), (70, 8)))
     _, actual = dot_general(lhs, rhs)
-    wanted = (exact(lhs) @ exact(rhs)).astype(np.float64).astype(np.float32)
+    wanted = (exact_elements(lhs) @ exact_elements(rhs)).astype(np.float64).astype(np.float32)
     np.testing.assert_array_equal(actual, wanted)
 
 
@@ -99,9 +106,9 @@ def test_f64_has_more_than_its_own_precision(size: int, spread: int) -> None:
     scale = np.exp2(random.integers(-spread, spread + 1, size).astype(float))
     lhs, rhs = lhs * scale, rhs / scale[:, None]
     _, actual = dot_general(lhs, rhs)
-    rows = exact(lhs[:3]) @ exact(rhs[:, :9])
+    rows = exact_elements(lhs[:3]) @ exact_elements(rhs[:, :9])
     magnitudes = np.abs(lhs[:3]) @ np.abs(rhs[:, :9])
-    error = np.abs((exact(actual[:3, :9]) - rows).astype(float))
+    error = np.abs((exact_elements(actual[:3, :9]) - rows).astype(float))
     assert (error <= 2.0**-53 * np.abs(rows.astype(float)) + 2.0**-60 * magnitudes).all()
 
 
@@ -168,30 +175,34 @@ def test_operands_of_different_types_are_evaluated_all_the_same() -> None:
     program, actual = dot_general(lhs.astype(left), rhs.astype(right), F32)
     assert actual[0, 0] == 13
     assert violations(operation_of(program)) == ("C13",)
-    mixed = matmul(wide(lhs), wide(np.array([[2], [3]], np.int32)), F64)
+    mixed = matmul(to_wide_type(lhs), to_wide_type(np.array([[2], [3]], np.int32)), F64)
     assert mixed[0, 0] == 13
 
 
-def _valid(lhs: object, rhs: object, result: object, **given: Any) -> tuple[str, ...]:
+def _violated_constraints(
+    lhs: object, rhs: object, result: object, **given: Any
+) -> tuple[str, ...]:
     types = [TensorType((2, 2), of) for of in (lhs, rhs, result)]  # pyright: ignore[reportArgumentType]
     values = (Value("lhs", types[0]), Value("rhs", types[1]))
     given = {"lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,), **given}
     return violations(operation_of(single_op("dot_general", values, (types[2],), given)))
 
 
-def _quantized(storage: str, axis: int | None = None) -> QuantizedType:
+def _quantized_type(storage: str, axis: int | None = None) -> QuantizedType:
     count = 1 if axis is None else 2
     return QuantizedType(TYPES[storage], -8, 7, F32, (0.5,) * count, (0,) * count, axis)
 
 
 def test_valid_types() -> None:
-    per_tensor, per_axis = _quantized("si8"), _quantized("si8", 1)
-    assert _valid(F32, F32, BF16) == ()
-    assert _valid(per_tensor, per_tensor, per_tensor) == ()
-    assert _valid(per_tensor, per_axis, _quantized("si32", 1)) == ()
-    assert _valid(F32, per_axis, F32) == ()
+    per_tensor, per_axis = _quantized_type("si8"), _quantized_type("si8", 1)
+    assert _violated_constraints(F32, F32, BF16) == ()
+    assert _violated_constraints(per_tensor, per_tensor, per_tensor) == ()
+    assert _violated_constraints(per_tensor, per_axis, _quantized_type("si32", 1)) == ()
+    assert _violated_constraints(F32, per_axis, F32) == ()
     nothing = dict.fromkeys(("lhs_precision_type", "accumulation_type", "lhs_component_count"))
-    assert _valid(F32, F32, F32, precision_config=("HIGH", "HIGHEST"), **nothing) == ()
+    assert (
+        _violated_constraints(F32, F32, F32, precision_config=("HIGH", "HIGHEST"), **nothing) == ()
+    )
 
 
 def test_sizes_that_are_not_known_agree_with_all() -> None:
@@ -210,7 +221,7 @@ def test_sizes_that_are_not_known_agree_with_all() -> None:
 )
 def test_dot(left: tuple[int, ...], right: tuple[int, ...], shape: tuple[int, ...]) -> None:
     lhs, rhs = (np.arange(prod(one), dtype=np.int32).reshape(one) for one in (left, right))
-    program = old("dot", lhs, rhs, shape=shape)
+    program = old_op_program("dot", lhs, rhs, shape=shape)
     assert check(program) == []
     np.testing.assert_array_equal(evaluate(program, (lhs, rhs))[0], lhs @ rhs, strict=True)
 
@@ -218,13 +229,13 @@ def test_dot(left: tuple[int, ...], right: tuple[int, ...], shape: tuple[int, ..
 def test_einsum_and_unary_einsum() -> None:
     lhs = np.arange(6, dtype=np.float32).reshape(2, 3)
     rhs = np.arange(12, dtype=np.float32).reshape(3, 4)
-    program = old("einsum", lhs, rhs, shape=(4, 2), einsum_config="ij,jk->ki")
+    program = old_op_program("einsum", lhs, rhs, shape=(4, 2), einsum_config="ij,jk->ki")
     assert check(program) == []
     np.testing.assert_array_equal(evaluate(program, (lhs, rhs))[0], (lhs @ rhs).T)
     both = np.array([[True, False]])
-    program = old("einsum", both, both, shape=(), einsum_config="ij,ij->")
+    program = old_op_program("einsum", both, both, shape=(), einsum_config="ij,ij->")
     assert evaluate(program, (both, both))[0].item() is True
-    program = old("unary_einsum", lhs, shape=(3,), einsum_config="ij->j")
+    program = old_op_program("unary_einsum", lhs, shape=(3,), einsum_config="ij->j")
     assert check(program) == []
     np.testing.assert_array_equal(evaluate(program, (lhs,))[0], lhs.sum(axis=0), strict=True)
 
@@ -232,13 +243,14 @@ def test_einsum_and_unary_einsum() -> None:
 def test_old_ops_that_do_not_fit() -> None:
     matrix, cube = np.ones((2, 3), np.float32), np.ones((2, 2, 2), np.float32)
     for program, broken in (
-        (old("dot", matrix, matrix, shape=(2, 3)), ("operands",)),
-        (old("dot", cube, matrix, shape=(2, 3)), ("operands",)),
-        (old("dot", matrix, matrix.T, shape=(2, 3)), ("result",)),
-        (old("dot", matrix, matrix.T, shape=(2, 2), precision_config=("LOW",) * 2),
+        (old_op_program("dot", matrix, matrix, shape=(2, 3)), ("operands",)),
+        (old_op_program("dot", cube, matrix, shape=(2, 3)), ("operands",)),
+        (old_op_program("dot", matrix, matrix.T, shape=(2, 3)), ("result",)),
+        (old_op_program("dot", matrix, matrix.T, shape=(2, 2), precision_config=("LOW",) * 2),
          ("attributes",)),
-        (old("einsum", matrix, matrix, shape=(2,), einsum_config="ij,jk->i"), ("attributes",)),
-        (old("unary_einsum", matrix, shape=(2,), einsum_config="ij->j"), ("result",)),
+        (old_op_program("einsum", matrix, matrix, shape=(2,), einsum_config="ij,jk->i"),
+         ("attributes",)),
+        (old_op_program("unary_einsum", matrix, shape=(2,), einsum_config="ij->j"), ("result",)),
     ):  # fmt: skip
         assert violations(operation_of(program)) == broken
 

@@ -352,7 +352,7 @@ def turn_before_condition(state: tuple[Any, ...], *, cond: Body, body: Body) -> 
     return state
 
 
-def zeroed(operand: tuple[Any, ...]) -> tuple[Any, ...]:
+def zeros_like(operand: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(np.zeros_like(v) if isinstance(v, np.ndarray) else v for v in operand)
 
 
@@ -360,8 +360,8 @@ def zeroed(operand: tuple[Any, ...]) -> tuple[Any, ...]:
     ("op", "wrong"),
     [
         ("case", first_branch), ("if", other_branch), ("while", one_turn_more),
-        ("while", turn_before_condition), ("optimization_barrier", zeroed),
-        ("after_all", zeroed), ("tuple", zeroed),
+        ("while", turn_before_condition), ("optimization_barrier", zeros_like),
+        ("after_all", zeros_like), ("tuple", zeros_like),
     ],
 )  # fmt: skip
 def test_cases_detect_wrong_results(

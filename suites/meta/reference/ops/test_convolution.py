@@ -74,7 +74,7 @@ def _put(numbers: Any, permutation: tuple[int, ...]) -> list[Any]:
     return found
 
 
-def _padded(lhs: Array, of: Geometry) -> Array:
+def _pad(lhs: Array, of: Geometry) -> Array:
     """`pad` with zeros, negative amounts and holes."""
     rank = lhs.ndim
     low, high, holes = [0] * rank, [0] * rank, [0] * rank
@@ -95,7 +95,7 @@ def _padded(lhs: Array, of: Geometry) -> Array:
 
 def _one_group(lhs: Array, rhs: Array, of: Geometry) -> Array:
     """`convolution` of one group of features and batches, window by window."""
-    padded = _padded(lhs, of)
+    padded = _pad(lhs, of)
     spatial = range(len(of.strides))
     counts = [
         num_windows(of, n, lhs.shape[of.input_spatial[n]], rhs.shape[of.kernel_spatial[n]])
@@ -133,7 +133,7 @@ def formula(lhs: Array, rhs: Array, of: Geometry) -> Array:
     return np.concatenate(parts, of.output_feature)
 
 
-def _counted(of: TensorType) -> Array:
+def _small_numbers(of: TensorType) -> Array:
     numbers = np.arange(prod(of.static_shape)) % 7 - 3
     return numbers.reshape(of.static_shape)
 
@@ -150,7 +150,7 @@ def test_the_specifications_formula(name: str) -> None:
             continue
         seen += 1
         given = dict(operation.attributes)
-        operands = _counted(lhs), _counted(rhs)
+        operands = _small_numbers(lhs), _small_numbers(rhs)
         arrays = [one.astype(TYPES[name].storage) for one in operands]
         (actual,) = evaluate(program_of(lhs, rhs, result, **given), arrays)
         wanted = formula(*operands, geometry(given, lhs.rank - 2))
@@ -222,7 +222,7 @@ def test_numbers_of_windows(
 def test_omitted_attributes_have_defaults() -> None:
     types = (TensorType((2, 5, 4, 2), F32), TensorType((2, 3, 2, 3), F32))
     result = TensorType((2, 4, 2, 3), F32)
-    arrays = [_counted(of).astype(np.float32) for of in types]
+    arrays = [_small_numbers(of).astype(np.float32) for of in types]
     full = attributes(
         2, window_strides=(1, 1), padding=dense([[0, 0]] * 2), lhs_dilation=(1, 1),
         rhs_dilation=(1, 1), window_reversal=(False, False), feature_group_count=1,
@@ -281,7 +281,7 @@ def test_booleans_and_wider_results() -> None:
     assert actual.ravel().tolist() == [20000, 20000]
 
 
-def _quantized(storage: str, axis: int | None = None) -> QuantizedType:
+def _quantized_type(storage: str, axis: int | None = None) -> QuantizedType:
     count = 1 if axis is None else 2
     return QuantizedType(TYPES[storage], -8, 7, F32, (0.5,) * count, (0,) * count, axis)
 
@@ -289,10 +289,10 @@ def _quantized(storage: str, axis: int | None = None) -> QuantizedType:
 @pytest.mark.parametrize(
     ("lhs", "rhs", "result"),
     [
-        (_quantized("si8"), _quantized("si8"), _quantized("si32")),
-        (_quantized("si8"), _quantized("si8", 2), _quantized("si32", 2)),
-        (_quantized("si8"), _quantized("si8", 2), _quantized("si8")),
-        (F32, _quantized("si4", 2), F32),
+        (_quantized_type("si8"), _quantized_type("si8"), _quantized_type("si32")),
+        (_quantized_type("si8"), _quantized_type("si8", 2), _quantized_type("si32", 2)),
+        (_quantized_type("si8"), _quantized_type("si8", 2), _quantized_type("si8")),
+        (F32, _quantized_type("si4", 2), F32),
     ],
 )
 def test_valid_quantized_types(lhs: Any, rhs: Any, result: Any) -> None:
@@ -331,7 +331,7 @@ def test_cases_reach_every_attribute() -> None:
 # -- the rule ---------------------------------------------------------------------------------
 
 
-def _judged(lhs: Array, rhs: Array, change: Array | float, platform: str = "cpu") -> Verdict:
+def _verdict_on(lhs: Array, rhs: Array, change: Array | float, platform: str = "cpu") -> Verdict:
     types = [TensorType(one.shape, element_type_of(one)) for one in (lhs, rhs)]
     shape = (len(lhs), *(a - b + 1 for a, b in zip(lhs.shape[1:3], rhs.shape, strict=False)))
     result = TensorType((*shape, rhs.shape[-1]), types[0].element)
@@ -345,15 +345,15 @@ def test_the_rule() -> None:
     random = np.random.default_rng(3)
     lhs, rhs = random.normal(size=(2, 7, 7, 3)), random.normal(size=(3, 3, 3, 4))
     single = lhs.astype(np.float32), rhs.astype(np.float32)
-    assert _judged(*single, 1e-6).verdict is Verdict.PASS
-    assert _judged(*single, 1e-4).verdict is not Verdict.PASS
-    assert _judged(*single, 1e-3, "gpu").verdict is Verdict.PASS
-    assert _judged(*single, 3e-2, "tpu").verdict is Verdict.PASS
-    assert _judged(*single, 1.0, "tpu").verdict is not Verdict.PASS
+    assert _verdict_on(*single, 1e-6).verdict is Verdict.PASS
+    assert _verdict_on(*single, 1e-4).verdict is not Verdict.PASS
+    assert _verdict_on(*single, 1e-3, "gpu").verdict is Verdict.PASS
+    assert _verdict_on(*single, 3e-2, "tpu").verdict is Verdict.PASS
+    assert _verdict_on(*single, 1.0, "tpu").verdict is not Verdict.PASS
     whole = np.rint(lhs).astype(np.float32), np.rint(rhs).astype(np.float32)
-    assert _judged(*whole, 1e-5).verdict is Verdict.DIVERGENT
+    assert _verdict_on(*whole, 1e-5).verdict is Verdict.DIVERGENT
     for platform in ("cpu", "gpu"):  # by the sums that the text defines it is exact
-        assert _judged(*whole, 1e-5, platform).kind == "transformed convolution"
+        assert _verdict_on(*whole, 1e-5, platform).kind == "transformed convolution"
     integers = whole[0].astype(np.int32), whole[1].astype(np.int32)
-    assert _judged(*integers, 1).verdict is Verdict.DIVERGENT
-    assert _judged(0 * whole[0], whole[1], 1e-9, "gpu").verdict is not Verdict.PASS
+    assert _verdict_on(*integers, 1).verdict is Verdict.DIVERGENT
+    assert _verdict_on(0 * whole[0], whole[1], 1e-9, "gpu").verdict is not Verdict.PASS

@@ -316,7 +316,7 @@ def tensor(*shape: int | None) -> TensorType:
     return TensorType(shape, F32)
 
 
-def quantized(shape: tuple[int | None, ...], axis: int | None, count: int = 3) -> TensorType:
+def quantized_type(shape: tuple[int | None, ...], axis: int | None, count: int = 3) -> TensorType:
     scales = tuple(0.5 * (n + 1) for n in range(count if axis is not None else 1))
     return TensorType(shape, QuantizedType(SI8, -128, 127, F32, scales, (0,) * len(scales), axis))
 
@@ -341,22 +341,24 @@ def test_result_types_are_inferred() -> None:
 
 
 def test_the_quantized_dimension_moves_along() -> None:
-    before = quantized((2, 3, 4), axis=1)
+    before = quantized_type((2, 3, 4), axis=1)
     moved = transpose_type(before, permutation=(2, 0, 1))
-    assert moved == quantized((4, 2, 3), axis=2)
-    same = transpose_type(quantized((2, 3), axis=None), permutation=(1, 0))
-    assert same == quantized((3, 2), axis=None)
+    assert moved == quantized_type((4, 2, 3), axis=2)
+    same = transpose_type(quantized_type((2, 3), axis=None), permutation=(1, 0))
+    assert same == quantized_type((3, 2), axis=None)
 
 
 def test_broadcast_repeats_single_scale() -> None:
-    one = quantized((2, 1), axis=1, count=1)
+    one = quantized_type((2, 1), axis=1, count=1)
     of = one.element_type
     assert isinstance(of, QuantizedType)
     right = QuantizedType(of.storage_type, -128, 127, F32, (0.5,) * 3, (0,) * 3, 1)
     result = TensorType((2, 3), right)
     assert broadcast_in_dim_type(one, broadcast_dimensions=(0, 1), result=result) == result
     with pytest.raises(ConstraintViolation, match="breaks C6"):
-        broadcast_in_dim_type(one, broadcast_dimensions=(0, 1), result=quantized((2, 3), axis=1))
+        broadcast_in_dim_type(
+            one, broadcast_dimensions=(0, 1), result=quantized_type((2, 3), axis=1)
+        )
 
 
 def test_old_broadcast_refuses_wrong_types() -> None:

@@ -29,7 +29,7 @@ from reference.ir.program import (
 from reference.ir.types import ALL, Array, element_type_of, to_bits
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ops.table import OPS
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 
 F32, SI32, SI64 = (TYPES[name] for name in ("f32", "si32", "si64"))
 
@@ -43,7 +43,7 @@ def operation_of(op: str, program: Program) -> Operation:
     return found
 
 
-def given(op: str, operands: tuple[Array, ...], result: TensorType, **attrs: Any) -> Program:
+def program_of(op: str, operands: tuple[Array, ...], result: TensorType, **attrs: Any) -> Program:
     values = tuple(
         Value(f"v{number}", TensorType(array.shape, element_type_of(array)))
         for number, array in enumerate(operands)
@@ -52,7 +52,7 @@ def given(op: str, operands: tuple[Array, ...], result: TensorType, **attrs: Any
 
 
 def run(op: str, operands: tuple[Array, ...], result: TensorType, **attrs: Any) -> Array:
-    program = given(op, operands, result, **attrs)
+    program = program_of(op, operands, result, **attrs)
     assert check(program) == []
     (array,) = evaluate(program, operands)
     return array
@@ -115,35 +115,37 @@ SIX = np.arange(6, dtype=np.float32)
 ZERO = np.zeros((), np.float32)
 
 
-def refused(op: str, operands: tuple[Array, ...], shape: tuple[int | None, ...], **a: Any) -> str:
-    program = given(op, operands, TensorType(shape, F32), **a)
+def refusal_of(
+    op: str, operands: tuple[Array, ...], shape: tuple[int | None, ...], **a: Any
+) -> str:
+    program = program_of(op, operands, TensorType(shape, F32), **a)
     with pytest.raises(EvaluationError) as caught:
         evaluate(program, operands)
     return str(caught.value)
 
 
 def test_sizes_that_do_not_fit() -> None:
-    assert "negative size" in refused("dynamic_reshape", (SIX, si64(2, -1)), (2, None))
-    assert "cannot reshape" in refused("dynamic_reshape", (SIX, si64(4, 2)), (4, None))
-    assert "shape (3, 2) given" in refused("dynamic_reshape", (SIX, si64(3, 2)), (2, None))
+    assert "negative size" in refusal_of("dynamic_reshape", (SIX, si64(2, -1)), (2, None))
+    assert "cannot reshape" in refusal_of("dynamic_reshape", (SIX, si64(4, 2)), (4, None))
+    assert "shape (3, 2) given" in refusal_of("dynamic_reshape", (SIX, si64(3, 2)), (2, None))
     where = {"broadcast_dimensions": (0,)}
-    assert "%r0" in refused("dynamic_broadcast_in_dim", (SIX, si64(5)), (None,), **where)
+    assert "%r0" in refusal_of("dynamic_broadcast_in_dim", (SIX, si64(5)), (None,), **where)
     slices = (si64(0), si64(7), si64(1))
-    assert "no slice of 6" in refused("real_dynamic_slice", (SIX, *slices), (None,))
+    assert "no slice of 6" in refusal_of("real_dynamic_slice", (SIX, *slices), (None,))
     backwards = (si64(3), si64(2), si64(1))
-    assert "no slice of 6" in refused("real_dynamic_slice", (SIX, *backwards), (None,))
+    assert "no slice of 6" in refusal_of("real_dynamic_slice", (SIX, *backwards), (None,))
     still = (si64(0), si64(2), si64(0))
-    assert "by 0" in refused("real_dynamic_slice", (SIX, *still), (None,))
+    assert "by 0" in refusal_of("real_dynamic_slice", (SIX, *still), (None,))
     for size in (-1, 7):
         number = np.array(size, np.int32)
-        message = refused("set_dimension_size", (SIX, number), (None,), dimension=0)
+        message = refusal_of("set_dimension_size", (SIX, number), (None,), dimension=0)
         assert f"size {size} of a dimension of 6" in message
 
 
 def test_negative_interior_padding_is_refused_if_it_is_constant() -> None:
     operands = (SIX, ZERO, si64(0), si64(0), si64(-1))
-    assert "breaks C3" in refused("dynamic_pad", operands, (None,))
-    program = given("dynamic_pad", operands, TensorType((None,), F32))
+    assert "breaks C3" in refusal_of("dynamic_pad", operands, (None,))
+    program = program_of("dynamic_pad", operands, TensorType((None,), F32))
     assert check(program) == []  # a parameter may hold anything
     types = [value.type for value in program.main.arguments]
     placed = [
@@ -156,37 +158,37 @@ def test_negative_interior_padding_is_refused_if_it_is_constant() -> None:
 
 
 def test_old_ops_refuse_wrong_types() -> None:
-    def broken(op: str, operands: tuple[TensorType, ...], of: TensorType, **a: Any) -> Any:
+    def violations_of(op: str, operands: tuple[TensorType, ...], of: TensorType, **a: Any) -> Any:
         values = tuple(Value(f"v{number}", one) for number, one in enumerate(operands))
         return violations(Operation(op, values, (Value("r", of),), attributes(**a)))
 
     data, index = TensorType((6,), F32), TensorType((1,), SI64)
     sliced = TensorType((None,), F32)
-    assert broken("real_dynamic_slice", (data, index, index, index), sliced) == ()
+    assert violations_of("real_dynamic_slice", (data, index, index, index), sliced) == ()
     other = TensorType((1,), SI32)
-    assert broken("real_dynamic_slice", (data, index, index, other), sliced) == ("operands",)
+    assert violations_of("real_dynamic_slice", (data, index, index, other), sliced) == ("operands",)
     two = TensorType((2,), SI64)
-    assert broken("real_dynamic_slice", (data, two, two, two), sliced) == ("operands",)
+    assert violations_of("real_dynamic_slice", (data, two, two, two), sliced) == ("operands",)
     matrix = TensorType((None, 1), F32)
-    assert broken("real_dynamic_slice", (data, index, index, index), matrix) == ("result",)
+    assert violations_of("real_dynamic_slice", (data, index, index, index), matrix) == ("result",)
     size, wide = TensorType((), SI32), TensorType((), SI64)
-    assert broken("set_dimension_size", (data, size), sliced, dimension=0) == ()
-    assert broken("set_dimension_size", (data, wide), sliced, dimension=0) == ("operands",)
-    assert broken("set_dimension_size", (data, size), sliced, dimension=1) == ("attributes",)
-    assert broken("set_dimension_size", (data, size), matrix, dimension=0) == ("result",)
-    assert broken("get_dimension_size", (data,), wide, dimension=0) == ("result",)
+    assert violations_of("set_dimension_size", (data, size), sliced, dimension=0) == ()
+    assert violations_of("set_dimension_size", (data, wide), sliced, dimension=0) == ("operands",)
+    assert violations_of("set_dimension_size", (data, size), sliced, dimension=1) == ("attributes",)
+    assert violations_of("set_dimension_size", (data, size), matrix, dimension=0) == ("result",)
+    assert violations_of("get_dimension_size", (data,), wide, dimension=0) == ("result",)
     booleans = TensorType((None,), TYPES["i1"])
-    assert broken("dynamic_iota", (index,), booleans, iota_dimension=0) == ("result",)
+    assert violations_of("dynamic_iota", (index,), booleans, iota_dimension=0) == ("result",)
 
 
 def test_indices_that_a_type_cannot_represent_are_unspecified() -> None:
     shape = si64(2, 5)
     for name, open_columns in (("f8E8M0FNU", [0, 3]), ("si2", [2, 3, 4]), ("f32", [])):
         result = TensorType((2, None), TYPES[name])
-        program = given("dynamic_iota", (shape,), result, iota_dimension=1)
+        program = program_of("dynamic_iota", (shape,), result, iota_dimension=1)
         (array,) = evaluate(program, (shape,))
         mask = np.zeros(array.shape, bool)
-        for _, one in unspecified(operation_of("dynamic_iota", program), (shape,), array):
+        for _, one in unspecified_elements(operation_of("dynamic_iota", program), (shape,), array):
             mask |= one
         assert np.flatnonzero(mask.all(axis=0)).tolist() == open_columns
         assert mask.any(axis=0).tolist() == mask.all(axis=0).tolist()
@@ -197,14 +199,16 @@ def test_sizes_that_differ_from_the_result_type_are_refused(
     sizes: tuple[int, ...],
 ) -> None:
     shape = si64(*sizes)
-    program = given("dynamic_iota", (shape,), TensorType((2, 3), TYPES["f32"]), iota_dimension=1)
+    program = program_of(
+        "dynamic_iota", (shape,), TensorType((2, 3), TYPES["f32"]), iota_dimension=1
+    )
     with pytest.raises(EvaluationError, match=f"output_shape .*{sizes[0]}, {sizes[1]}.* for"):
         evaluate(program, (shape,))
 
 
 def test_more_memory_than_there_is_is_an_error_of_evaluation() -> None:
     shape = si64(1, 1 << 45)
-    program = given(
+    program = program_of(
         "dynamic_iota", (shape,), TensorType((None, None), TYPES["f32"]), iota_dimension=1
     )
     with pytest.raises(EvaluationError, match="dynamic_iota"):
@@ -259,7 +263,7 @@ def test_stated_expanding_dimensions_are_right() -> None:
 # --- On XLA --------------------------------------------------------------------------------------
 
 
-def compiled(program: Program) -> Compiled:
+def compile_on_cpu(program: Program) -> Compiled:
     return open_session("cpu").compile(program)
 
 
@@ -268,7 +272,7 @@ def test_xla_makes_constant_shapes_static() -> None:
     result = TensorType((None, None), F32)
     where = {"broadcast_dimensions": (1,)}
     program = single_op("dynamic_broadcast_in_dim", (Value("x", kind), shape), (result,), {**where})
-    (actual,) = compiled(program).run((SIX,))
+    (actual,) = compile_on_cpu(program).run((SIX,))
     np.testing.assert_array_equal(actual, evaluate(program, (SIX,))[0], strict=True)
 
 
@@ -278,7 +282,7 @@ def test_xla_does_not_take_unknown_sizes(op: str) -> None:
     operands = (Value("x", TensorType((6,), F32)), shape) if op == "dynamic_reshape" else (shape,)
     attrs = {"iota_dimension": 0} if op == "dynamic_iota" else {}
     with pytest.raises(Unsupported):
-        compiled(single_op(op, operands, (result,), {**attrs}))
+        compile_on_cpu(single_op(op, operands, (result,), {**attrs}))
 
 
 def test_stablehlos_verifier_misses_known_constraints() -> None:

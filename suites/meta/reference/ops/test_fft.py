@@ -15,7 +15,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, element_type_of
 from reference.ops.fft import count_bins, fft
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 
 TRANSFORMED = RULES["Fourier transform"]
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 23, 30, 37)
@@ -129,7 +129,7 @@ def test_only_spectra_of_real_numbers_have_an_inverse() -> None:
         operand[1, bin_] += 1j
         result = fft(operand, fft_type="IRFFT", fft_length=(length,))
         made = program(operand, result, "IRFFT", (length,)).main.body.operations[0]
-        masks = [mask for _, mask in unspecified(made, (operand,), result)]
+        masks = [mask for _, mask in unspecified_elements(made, (operand,), result)]
         assert [mask[:, 0].tolist() for mask in masks] == ([[False, True]] if is_open else [])
 
 
@@ -144,7 +144,7 @@ def test_profile_of_spectra(name, lengths) -> None:
     assert result.shape == (3, *lengths)
     np.testing.assert_allclose(result, np.rint(result), atol=1e-5)
     made = program(operand, result, "IRFFT", lengths).main.body.operations[0]
-    assert unspecified(made, (operand,), result) == []
+    assert unspecified_elements(made, (operand,), result) == []
 
 
 def test_transforms_of_non_finite_numbers_are_unspecified() -> None:
@@ -152,12 +152,12 @@ def test_transforms_of_non_finite_numbers_are_unspecified() -> None:
     x[0, 0, 1], x[1, 1, 2] = np.inf, np.float32(3e38)
     result = fft(x, fft_type="FFT", fft_length=(4,))
     made = program(x, result, "FFT", (4,)).main.body.operations[0]
-    ((_, mask),) = unspecified(made, (x,), result)
+    ((_, mask),) = unspecified_elements(made, (x,), result)
     assert mask.all(axis=-1).tolist() == [[True, False], [False, True], [False, False]]
     assert mask.any(axis=-1).tolist() == mask.all(axis=-1).tolist()
 
 
-def judged(operand, kind, lengths, actual):
+def judge_result(operand, kind, lengths, actual):
     expected = fft(operand, fft_type=kind, fft_length=lengths)
     made = program(operand, expected, kind, lengths)
     assert len(evaluate(made, (operand,))) == 1
@@ -170,19 +170,21 @@ def test_transforms_in_f32_are_within_the_rule(length) -> None:
     x = complex_values("complex<f32>", (4, length), length)
     narrow = np.fft.fft(x)
     assert narrow.dtype == np.complex64
-    judgement = judged(x, "FFT", (length,), narrow)
+    judgement = judge_result(x, "FFT", (length,), narrow)
     assert judgement.verdict is Verdict.PASS
     assert judgement.worst_ulp is not None
     assert judgement.worst_ulp < 0.5
     permitted = 4 * 2.0**-24 * np.log2(length) * np.linalg.norm(narrow[2])
     narrow[2, 1] += np.complex64(2j * permitted)
-    assert judged(x, "FFT", (length,), narrow).verdict is Verdict.INACCURATE
+    assert judge_result(x, "FFT", (length,), narrow).verdict is Verdict.INACCURATE
     narrow[2, 1] = 0
-    assert judged(x, "FFT", (length,), narrow).verdict is Verdict.DIVERGENT
+    assert judge_result(x, "FFT", (length,), narrow).verdict is Verdict.DIVERGENT
     real = np.real(x).copy()
-    assert judged(real, "RFFT", (length,), np.fft.rfft(real)).verdict is Verdict.PASS
+    assert judge_result(real, "RFFT", (length,), np.fft.rfft(real)).verdict is Verdict.PASS
     half = np.fft.rfft(real)
-    assert judged(half, "IRFFT", (length,), np.fft.irfft(half, length)).verdict is Verdict.PASS
+    assert (
+        judge_result(half, "IRFFT", (length,), np.fft.irfft(half, length)).verdict is Verdict.PASS
+    )
 
 
 def test_the_norm_of_a_transforms_errors_is_bounded() -> None:
@@ -194,15 +196,18 @@ def test_the_norm_of_a_transforms_errors_is_bounded() -> None:
     permitted = 4 * 2.0**-24 * 8 * np.linalg.norm(exact)
     one = exact.copy()
     one[7] += np.float32(0.9 * permitted)
-    assert judged(x, "FFT", (256,), one).verdict is Verdict.PASS
-    assert judged(x, "FFT", (256,), exact + np.float32(0.9 * permitted)).verdict is not Verdict.PASS
+    assert judge_result(x, "FFT", (256,), one).verdict is Verdict.PASS
+    assert (
+        judge_result(x, "FFT", (256,), exact + np.float32(0.9 * permitted)).verdict
+        is not Verdict.PASS
+    )
 
 
 def test_a_transform_of_one_element_is_exact() -> None:
     x = complex_values("complex<f32>", (3, 1))
     np.testing.assert_array_equal(fft(x, fft_type="IFFT", fft_length=(1,)), x)
     off = np.nextafter(np.real(x), np.float32(2)) + 1j * np.imag(x)
-    assert judged(x, "FFT", (1,), off.astype(np.complex64)).verdict is Verdict.DIVERGENT
+    assert judge_result(x, "FFT", (1,), off.astype(np.complex64)).verdict is Verdict.DIVERGENT
 
 
 def test_underflow_is_gradual() -> None:
@@ -210,9 +215,9 @@ def test_underflow_is_gradual() -> None:
     x = np.array([1e-36, 1e-39, 1e-36, 1e-39], np.complex64)
     exact = fft(x, fft_type="FFT", fft_length=(4,))
     lost = fft(x * (np.abs(x) > 1e-38), fft_type="FFT", fft_length=(4,))
-    assert judged(x, "FFT", (4,), lost).verdict is Verdict.FLUSHED
+    assert judge_result(x, "FFT", (4,), lost).verdict is Verdict.FLUSHED
     x = np.array([1.2e-38, 1.3e-38, 1.4e-38, 1.2e-38], np.complex64)  # differences are subnormal
     exact = fft(x, fft_type="FFT", fft_length=(4,))
     lost = exact.copy()
     lost[2] += np.complex64(2e-39)
-    assert judged(x, "FFT", (4,), lost).verdict is Verdict.FLUSHED
+    assert judge_result(x, "FFT", (4,), lost).verdict is Verdict.FLUSHED

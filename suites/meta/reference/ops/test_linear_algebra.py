@@ -16,13 +16,13 @@ from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, element_type_of
 from reference.numerics.rounding import round_to, to_float64, ulp_size
 from reference.ops.linear_algebra import TRANSPOSITIONS, cholesky, coefficients, triangular_solve
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 
 FACTORED, SOLVED = RULES["Cholesky decomposition"], RULES["triangular system"]
 WIDE_ENOUGH = ("f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>")
 
 
-def filled(name, shape, profile, seed=1):
+def fill_values(name, shape, profile, seed=1):
     return fill_shaped(ELEMENT_TYPES[name], shape, profile, seed)
 
 
@@ -35,7 +35,7 @@ def program(op, operands, result, **given):
     return single_op(op, values, (TensorType(result.shape, element_type_of(result)),), given)
 
 
-def exact(array):
+def exact_elements(array):
     """Return every element as an exact mpmath number."""
     return mpmath.matrix([
         [mpmath.mpc(float(np.real(x)), float(np.imag(x))) for x in row]
@@ -62,14 +62,14 @@ def assert_rounded(result, want):
 def test_cholesky_is_correctly_rounded(name, lower) -> None:
     with mpmath.workprec(200):
         for seed in range(3):
-            a = filled(name, (5, 5), "definite", seed)
-            want = mpmath.cholesky(exact(a))  # lower triangular
+            a = fill_values(name, (5, 5), "definite", seed)
+            want = mpmath.cholesky(exact_elements(a))  # lower triangular
             assert_rounded(cholesky(a, lower=lower), want if lower else want.H)
 
 
 @pytest.mark.parametrize("name", ["f32", "complex<f64>"])
 def test_batches_are_decomposed_one_by_one(name) -> None:
-    a = filled(name, (2, 3, 4, 4), "graded")
+    a = fill_values(name, (2, 3, 4, 4), "graded")
     whole = cholesky(a, lower=True)
     for index in np.ndindex(2, 3):
         np.testing.assert_array_equal(whole[index], cholesky(a[index], lower=True))
@@ -79,7 +79,7 @@ def test_batches_are_decomposed_one_by_one(name) -> None:
 
 
 def test_only_one_triangle_is_read_and_written() -> None:
-    a = filled("f64", (4, 4), "gram")
+    a = fill_values("f64", (4, 4), "gram")
     for lower, keep in ((True, np.tril), (False, np.triu)):
         spoiled = np.where(keep(np.ones((4, 4))) == 1, a, np.nan)
         result = cholesky(spoiled, lower=lower)
@@ -89,20 +89,20 @@ def test_only_one_triangle_is_read_and_written() -> None:
 
 def test_gram_matrices_of_integers_are_decomposed_exactly() -> None:
     for name in ("f16", "f32", "f64", "complex<f32>"):
-        result = cholesky(filled(name, (4, 6, 6), "gram"), lower=True)
+        result = cholesky(fill_values(name, (4, 6, 6), "gram"), lower=True)
         np.testing.assert_array_equal(result, np.rint(result.real) + 1j * np.rint(result.imag))
 
 
 @pytest.mark.parametrize("name", ["f16", "f32", "f64", "complex<f32>", "complex<f64>"])
 def test_unspecified_results_of_a_decomposition(name) -> None:
-    good, bad = filled(name, (3, 3), "gram"), filled(name, (3, 3), "gram")
+    good, bad = fill_values(name, (3, 3), "gram"), fill_values(name, (3, 3), "gram")
     bad[2, 1] += 1  # no longer Hermitian
     indefinite = -good
     a = np.stack([good, bad, indefinite])
     for lower, other in ((True, np.triu_indices(3, 1)), (False, np.tril_indices(3, -1))):
         result = cholesky(a, lower=lower)
         made = program("cholesky", (a,), result, lower=lower)
-        found = dict(unspecified(made.main.body.operations[0], (a,), result))
+        found = dict(unspecified_elements(made.main.body.operations[0], (a,), result))
         undefined = found["not Hermitian positive definite"]
         assert undefined.all(axis=(1, 2)).tolist() == [False, True, True]
         assert not undefined[0].any()
@@ -148,8 +148,8 @@ EVERY_WAY = [
 
 @pytest.mark.parametrize("given", EVERY_WAY, ids=lambda given: "-".join(map(str, given.values())))
 def test_systems_are_solved_exactly_but_for_one_rounding(given) -> None:
-    a = filled("f32", (4, 4), "triangular")
-    b = filled("f32", (4, 3) if given["left_side"] else (3, 4), "within:-8:8")
+    a = fill_values("f32", (4, 4), "triangular")
+    b = fill_values("f32", (4, 3) if given["left_side"] else (3, 4), "within:-8:8")
     result = triangular_solve(a, b, **given)
     np.testing.assert_array_equal(result, solve_exactly(a, b, **given).astype(np.float32))
 
@@ -157,9 +157,9 @@ def test_systems_are_solved_exactly_but_for_one_rounding(given) -> None:
 @pytest.mark.parametrize("given", EVERY_WAY, ids=lambda given: "-".join(map(str, given.values())))
 def test_complex_systems(given) -> None:
     """Put into the equation of the specification's text, a solution gives the right-hand side."""
-    a = filled("complex<f64>", (2, 5, 5), "triangular").astype(np.clongdouble)
+    a = fill_values("complex<f64>", (2, 5, 5), "triangular").astype(np.clongdouble)
     shape = (2, 5, 2) if given["left_side"] else (2, 2, 5)
-    b = filled("complex<f64>", shape, "within:-8:8")
+    b = fill_values("complex<f64>", shape, "within:-8:8")
     x = triangular_solve(a.astype(np.complex128), b, **given).astype(np.clongdouble)
     t = np.tril(a) if given["lower"] else np.triu(a)
     if given["unit_diagonal"]:
@@ -174,17 +174,20 @@ def test_complex_systems(given) -> None:
 
 def test_unspecified_results_of_a_system() -> None:
     given = EVERY_WAY[3] | {"unit_diagonal": True}
-    a, b = filled("f32", (2, 3, 3), "unit_diagonal"), filled("f32", (2, 3, 2), "within:1:8")
+    a, b = (
+        fill_values("f32", (2, 3, 3), "unit_diagonal"),
+        fill_values("f32", (2, 3, 2), "within:1:8"),
+    )
     a[1, 2, 2] = 3
     result = triangular_solve(a, b, **given)
     made = program("triangular_solve", (a, b), result, **given).main.body.operations[0]
-    found = dict(unspecified(made, (a, b), result))
+    found = dict(unspecified_elements(made, (a, b), result))
     assert found["diagonal not of ones"].all(axis=(1, 2)).tolist() == [False, True]
     given["unit_diagonal"] = False
     a[0, 1, 1] = 0
     result = triangular_solve(a, b, **given)
     made = program("triangular_solve", (a, b), result, **given).main.body.operations[0]
-    found = dict(unspecified(made, (a, b), result))
+    found = dict(unspecified_elements(made, (a, b), result))
     assert found["singular matrix"].all(axis=(1, 2)).tolist() == [True, False]
 
 
@@ -202,7 +205,9 @@ def test_results_after_a_step_beyond_the_largest_number_are_unspecified(given) -
         operands = [one.astype(ELEMENT_TYPES[name].storage) for one in (a, b)]
         result = triangular_solve(*operands, **given)
         made = program("triangular_solve", operands, result, **given).main.body.operations[0]
-        mask = dict(unspecified(made, operands, result)).get("steps beyond the largest number")
+        mask = dict(unspecified_elements(made, operands, result)).get(
+            "steps beyond the largest number"
+        )
         if not opens:
             assert mask is None
             continue
@@ -215,12 +220,12 @@ def test_the_other_triangle_is_unspecified_only_if_the_solution_is_triangular() 
     given = {
         "left_side": True, "lower": True, "unit_diagonal": False, "transpose_a": "NO_TRANSPOSE",
     }  # fmt: skip
-    a = filled("f32", (3, 3), "triangular")
+    a = fill_values("f32", (3, 3), "triangular")
     for b, count in ((np.eye(3), 3), (np.ones((3, 3)), 0), (np.ones((3, 2)), 0)):
         b = b.astype(np.float32)
         result = triangular_solve(a, b, **given)
         made = program("triangular_solve", (a, b), result, **given).main.body.operations[0]
-        masks = [mask for _, mask in unspecified(made, (a, b), result)]
+        masks = [mask for _, mask in unspecified_elements(made, (a, b), result)]
         assert int(sum(mask.sum() for mask in masks)) == count
 
 
@@ -233,7 +238,7 @@ def verdict(made, operands, actual, rule):
 def test_decompositions_in_the_type_itself_are_within_the_rule(name, lower) -> None:
     """numpy's, and those with one element wrong are not."""
     for seed, profile in enumerate(("definite", "graded", "gram", "definite")):
-        a = filled(name, (8, 8), profile, seed)
+        a = fill_values(name, (8, 8), profile, seed)
         keep = np.tril if lower else np.triu
         narrow = keep(np.linalg.cholesky(a, upper=not lower))  # LAPACK, in the type
         made = program("cholesky", (a,), narrow, lower=lower)
@@ -247,7 +252,7 @@ def test_decompositions_in_the_type_itself_are_within_the_rule(name, lower) -> N
 
 
 def test_slightly_wrong_decompositions_are_inaccurate() -> None:
-    a = filled("f32", (4, 4), "definite")
+    a = fill_values("f32", (4, 4), "definite")
     made = program("cholesky", (a,), a, lower=True)
     off = evaluate(made, (a,))[0] * np.float32(1 + 2.0**-18)
     judgement = judge(made, (a,), evaluate(made, (a,)), (off,), FACTORED)
@@ -306,9 +311,9 @@ def test_underflow_is_gradual() -> None:
 
 def test_nan_factor_is_permitted_only_if_rounding_may_cause_it() -> None:
     nan = np.full((10, 10), np.nan, np.float32)
-    hilbert = filled("f32", (10, 10), "hilbert").astype(np.float64)
+    hilbert = fill_values("f32", (10, 10), "hilbert").astype(np.float64)
     near = (hilbert + np.eye(10) * 2.0**-22).astype(np.float32)  # definite, by little
-    far = filled("f32", (10, 10), "definite")
+    far = fill_values("f32", (10, 10), "definite")
     for a, want in ((near, Verdict.UNSPECIFIED), (far, Verdict.DIVERGENT)):
         made = program("cholesky", (a,), a, lower=True)
         assert verdict(made, (a,), nan, FACTORED) is want  # the other triangle is open anyway
@@ -328,8 +333,8 @@ def test_results_before_a_breakdown_are_judged() -> None:
 @pytest.mark.parametrize("given", EVERY_WAY[::3])
 @pytest.mark.parametrize("name", ["f32", "f64", "complex<f32>", "complex<f64>"])
 def test_substitution_in_the_type_itself_is_within_the_rule(name, given) -> None:
-    a = filled(name, (12, 12), "unit_diagonal" if given["unit_diagonal"] else "triangular")
-    b = filled(name, (12, 12), "within:-8:8")
+    a = fill_values(name, (12, 12), "unit_diagonal" if given["unit_diagonal"] else "triangular")
+    b = fill_values(name, (12, 12), "within:-8:8")
     made = program("triangular_solve", (a, b), b, **given)
     t, below = coefficients(a, **given)
     right = b if given["left_side"] else b.T
@@ -362,15 +367,15 @@ def test_a_forward_error_is_no_backward_error() -> None:
 def test_profiles_of_matrices() -> None:
     for name in WIDE_ENOUGH:
         for profile in ("definite", "gram", "graded"):
-            a = filled(name, (2, 4, 4), profile)
+            a = fill_values(name, (2, 4, 4), profile)
             np.testing.assert_array_equal(a, np.conj(np.swapaxes(a, -1, -2)))
             factor = cholesky(a, lower=True)
             finite = np.isfinite(np.real(factor).astype(np.float64))
             assert finite.all(), (name, profile)
-    a = to_float64(filled("f32", (3, 3), "hilbert", 4))
+    a = to_float64(fill_values("f32", (3, 3), "hilbert", 4))
     np.testing.assert_array_equal(a, to_float64(round_to(a, ELEMENT_TYPES["f32"])))
-    ones = np.diagonal(filled("f16", (2, 3, 3), "unit_diagonal"), axis1=-2, axis2=-1)
+    ones = np.diagonal(fill_values("f16", (2, 3, 3), "unit_diagonal"), axis1=-2, axis2=-1)
     assert (ones == 1).all()
-    assert (np.triu(filled("f32", (5, 5), "lower_triangular"), 1) == 0).all()
-    graded = np.abs(filled("f64", (6, 6), "graded_triangular"))
+    assert (np.triu(fill_values("f32", (5, 5), "lower_triangular"), 1) == 0).all()
+    graded = np.abs(fill_values("f64", (6, 6), "graded_triangular"))
     assert math.log2(graded.max() / graded[graded > 0].min()) > 6

@@ -9,7 +9,7 @@ import pytest
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES
 from reference.numerics.rounding import to_float64
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 from suites.meta.support.ops.normalization import (
     OPS_HERE,
     operands_of,
@@ -40,24 +40,24 @@ def definition(op, operands, epsilon, index):
             total = sum(g * (v - mean) for g, v in zip(grad, x, strict=True))
             for i, (g, v) in enumerate(zip(grad, x, strict=True)):
                 inner = g * n - sum(grad) - total * (v - mean) / (variance + Fraction(epsilon))
-                large[k, i] = real(scale) / std / n * real(inner)
-            vectors[0][k], vectors[1][k] = real(total) / std, real(sum(grad))
+                large[k, i] = to_mpf(scale) / std / n * to_mpf(inner)
+            vectors[0][k], vectors[1][k] = to_mpf(total) / std, to_mpf(sum(grad))
             continue
         x, scale, offset = rows[:3]
         mean = sum(x) / len(x)
         variance = sum((v - mean) ** 2 for v in x) / len(x)
-        vectors[0][k], vectors[1][k] = real(mean), real(variance)
+        vectors[0][k], vectors[1][k] = to_mpf(mean), to_mpf(variance)
         if op == "batch_norm_inference":
             mean, variance = rows[3:]
         for i, v in enumerate(x):
             std = root(variance + Fraction(epsilon))
-            large[k, i] = real(scale) * (real(v - mean) / std) + real(offset)
+            large[k, i] = to_mpf(scale) * (to_mpf(v - mean) / std) + to_mpf(offset)
     rest = tuple(shape[axis] for axis in range(len(shape)) if axis != index)
     first = np.moveaxis(large.reshape(shape[index], *rest), 0, index)
     return (first,) if op == "batch_norm_inference" else (first, *vectors)
 
 
-def real(x):
+def to_mpf(x):
     return mpmath.mpf(x.numerator) / x.denominator
 
 
@@ -118,7 +118,7 @@ def test_sums_from_a_zero_that_the_type_lacks_are_unspecified(op) -> None:
     made = program(op, operands, 0.5, 1)
     right = evaluate(made, operands)
     for number, result in enumerate(right):
-        found = unspecified(made.main.body.operations[0], operands, result, number)
+        found = unspecified_elements(made.main.body.operations[0], operands, result, number)
         labels = [label for label, _ in found]
         assert labels == ([] if op == "batch_norm_inference" else ["sum of a type without zero"])
         assert all(mask.all() for _, mask in found)

@@ -38,8 +38,8 @@ from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 from reference.numerics.rounding import round_to
 from reference.ops.quantization import dequantize, quantize, requantize, violated_type_constraints
 from reference.ops.table import OPS
-from reference.unspecified.table import unspecified
-from suites.meta.support.ops.exact import exact, nearest, numbers
+from reference.unspecified.table import unspecified_elements
+from suites.meta.support.ops.exact import exact_value, nearest_number, numbers
 from suites.meta.support.ops.quantized_types import F32, quant
 
 F16, BF16, F8 = (ELEMENT_TYPES[name] for name in ("f16", "bf16", "f8E4M3FN"))
@@ -49,8 +49,8 @@ def every_code(of: QuantizedType) -> Array:
     return np.arange(of.storage_min, of.storage_max + 1).astype(of.storage_type.storage)
 
 
-def rounded(value: Fraction, to: ElementType) -> Fraction:
-    found = nearest(value, to.float_format)[0]
+def round_fraction(value: Fraction, to: ElementType) -> Fraction:
+    found = nearest_number(value, to.float_format)[0]
     assert isinstance(found, (Fraction, float))
     return Fraction(found)
 
@@ -74,29 +74,29 @@ def test_codes_stand_for_the_rounded_product(of: QuantizedType) -> None:
     """(code - zero point) does not wrap around in the storage type, and is rounded to the
     expressed type before it is multiplied by the scale."""
     to = of.expressed_type
-    scale = rounded(Fraction(of.scales[0]), to)
+    scale = round_fraction(Fraction(of.scales[0]), to)
     found = numbers(dequantize(every_code(of), of), to)
     for code, number in zip(every_code(of).astype(int).tolist(), found, strict=True):
-        difference = rounded(Fraction(code - of.zero_points[0]), to)
-        want = nearest(difference * scale, to.float_format)[0]
-        assert exact(number) == exact(want), code  # type: ignore[arg-type]
+        difference = round_fraction(Fraction(code - of.zero_points[0]), to)
+        want = nearest_number(difference * scale, to.float_format)[0]
+        assert exact_value(number) == exact_value(want), code  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("of", TYPES, ids=str)
 def test_numbers_go_to_the_nearest_code_step_by_step(of: QuantizedType) -> None:
     to = of.expressed_type
-    scale, zero = rounded(Fraction(of.scales[0]), to), Fraction(of.zero_points[0])
+    scale, zero = round_fraction(Fraction(of.scales[0]), to), Fraction(of.zero_points[0])
     low, high = Fraction(of.storage_min), Fraction(of.storage_max)
     given = fill(TensorType((200,), to), "small_integers", 1)
     given = np.concatenate([given, fill(TensorType((200,), to), "unit", 2)])
     seen = 0
     for number, code in zip(numbers(given, to), quantize(given, of).astype(int), strict=True):
-        value = exact(number)
+        value = exact_value(number)
         assert value is not None
-        quotient = nearest(value / scale, to.float_format)[0]
+        quotient = nearest_number(value / scale, to.float_format)[0]
         if not isinstance(quotient, (Fraction, float)):  # out of the expressed type's range
             continue
-        total = nearest(Fraction(quotient) + rounded(zero, to), to.float_format)[0]
+        total = nearest_number(Fraction(quotient) + round_fraction(zero, to), to.float_format)[0]
         if isinstance(total, (Fraction, float)):
             assert round(min(max(Fraction(total), low), high)) == code, number
             seen += 1
@@ -124,7 +124,7 @@ def test_numbers_without_a_code_are_unspecified() -> None:
     (codes,) = evaluate(program, [given])
     top = 2**31 - 1
     assert codes.tolist() == [0, top, top, 2**31 - 128, -(2**31), top]
-    found = dict(unspecified(program.main.body.operations[0], [given], codes))
+    found = dict(unspecified_elements(program.main.body.operations[0], [given], codes))
     assert found["NaN has no code"].tolist() == [True, *[False] * 5]
     beyond = found["out of the range of the storage type"]
     assert beyond.tolist() == [False, True, True, False, False, True]
@@ -184,7 +184,7 @@ def test_types_in_order_break_nothing() -> None:
 # --- Ops -----------------------------------------------------------------------------------------
 
 
-def composed(operation: Operation) -> Program:
+def composed_program(operation: Operation) -> Program:
     """Return the operation as dequantize, op, quantize: three operations of the dialect."""
     body: list[Operation] = []
 
@@ -222,7 +222,7 @@ def test_ops_compute_on_the_numbers(op: str) -> None:
             arrays = dict(zip(one.program.main.arguments, _inputs(one), strict=True))
             for constant in one.program.main.body.operations[:-2]:
                 arrays[constant.results[0]] = constant.attribute("value").array  # type: ignore[union-attr]
-            program = composed(operation)
+            program = composed_program(operation)
             given = [arrays[value] for value in program.main.arguments]
             whole = evaluate(one.program, _inputs(one))
             for result, again in zip(whole, evaluate(program, given), strict=True):
@@ -237,7 +237,7 @@ def _inputs(one: Any) -> tuple[Array, ...]:
 def test_ops_that_move_elements_move_codes(op: str) -> None:
     for one in cases(op, PER_TENSOR[1], seed=4, count=4):
         plain = Program(
-            tuple(replace(f, body=_stored(f.body), result_types=tuple(
+            tuple(replace(f, body=_storage_region(f.body), result_types=tuple(
                 _storage(of) for of in f.result_types)) for f in one.program.functions)
         )  # fmt: skip
         given = _inputs(one)
@@ -248,7 +248,7 @@ def _storage(of: Any) -> Any:
     return TensorType(of.shape, of.stored) if isinstance(of, TensorType) else of
 
 
-def _stored(region: Region) -> Region:
+def _storage_region(region: Region) -> Region:
     def value(given: Value) -> Value:
         return Value(given.name, _storage(given.type))
 

@@ -14,7 +14,7 @@ from reference.ir.program import Operation, TensorType, Value, single_op
 from reference.ir.types import Array, element_type, element_type_of
 from reference.ops.ragged import Mode, ragged_numbers
 from reference.ops.xla.lowering import lower_program
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 
 
 def by_definition(operation: Operation, lhs: Array, rhs: Array, sizes: Array) -> tuple[Any, Any]:
@@ -92,7 +92,7 @@ EACH = np.stack([IDENTITY, TWICE, SWAP]).astype(np.float32)
 SIZES = np.array([1, 0, 3], np.int32)
 
 
-def evaluated(*arrays: Array, result: tuple[int, ...], **given: Any) -> tuple[Array, list[str]]:
+def evaluate_dot(*arrays: Array, result: tuple[int, ...], **given: Any) -> tuple[Array, list[str]]:
     """Return the result, and the labels of its unspecified elements."""
     values = tuple(
         Value(f"v{n}", TensorType(a.shape, element_type_of(a))) for n, a in enumerate(arrays)
@@ -101,7 +101,7 @@ def evaluated(*arrays: Array, result: tuple[int, ...], **given: Any) -> tuple[Ar
     program = single_op("chlo.ragged_dot", values, (of,), given)
     (made,) = evaluate(program, arrays)
     operation = program.main.body.operations[0]
-    return made, [label for label, _ in unspecified(operation, arrays, made)]
+    return made, [label for label, _ in unspecified_elements(operation, arrays, made)]
 
 
 ROWS: dict[str, Any] = {
@@ -116,13 +116,13 @@ DEPTH: dict[str, Any] = {
 
 def test_rows_are_multiplied_by_the_matrix_of_their_group() -> None:
     """The first row as it is, none doubled, three swapped; the last is in no group."""
-    made, open_ = evaluated(LHS, EACH, SIZES, result=(5, 2), **ROWS)
+    made, open_ = evaluate_dot(LHS, EACH, SIZES, result=(5, 2), **ROWS)
     np.testing.assert_array_equal(made, [[1, 2], [4, 3], [6, 5], [8, 7], [0, 0]])
     assert open_ == ["rows of no group"]
 
 
 def test_products_are_added_up_by_group() -> None:
-    made, open_ = evaluated(LHS, LHS, SIZES, result=(3, 2, 2), **DEPTH)
+    made, open_ = evaluate_dot(LHS, LHS, SIZES, result=(3, 2, 2), **DEPTH)
     rows = LHS[1:4]
     np.testing.assert_array_equal(made, [np.outer(LHS[0], LHS[0]), np.zeros((2, 2)), rows.T @ rows])
     assert not open_
@@ -134,7 +134,7 @@ def test_groups_of_batches_make_no_difference() -> None:
         "lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (1,),
         "lhs_ragged_dimensions": (0,),
     }  # fmt: skip
-    made, open_ = evaluated(LHS, LHS, SIZES, result=(5,), **numbers)
+    made, open_ = evaluate_dot(LHS, LHS, SIZES, result=(5,), **numbers)
     np.testing.assert_array_equal(made, (LHS * LHS).sum(axis=1))
     assert not open_
 
@@ -143,15 +143,15 @@ def test_infinities_of_other_groups_are_unspecified() -> None:
     """In the matrix of the second group, or in a row of another sum."""
     each, rows = EACH.copy(), LHS.copy()
     each[1, 0, 0], rows[0, 0] = np.inf, np.inf
-    made, open_ = evaluated(LHS, each, SIZES, result=(5, 2), **ROWS)
+    made, open_ = evaluate_dot(LHS, each, SIZES, result=(5, 2), **ROWS)
     assert np.isfinite(made).all()
     assert "no number in another group" in open_
-    made, open_ = evaluated(rows, LHS, SIZES, result=(3, 2, 2), **DEPTH)
+    made, open_ = evaluate_dot(rows, LHS, SIZES, result=(3, 2, 2), **DEPTH)
     assert np.isfinite(made[1:]).all()
     assert open_ == ["no number in another group"]
 
 
 def test_negative_sizes_are_unspecified() -> None:
     sizes = np.array([-1, 3, 3], np.int32)
-    _, open_ = evaluated(LHS, EACH, sizes, result=(5, 2), **ROWS)
+    _, open_ = evaluate_dot(LHS, EACH, sizes, result=(5, 2), **ROWS)
     assert "negative group size" in open_

@@ -142,13 +142,13 @@ def test_narrow_types_take_the_low_bits(algorithm) -> None:
     state = np.array([11, 12], np.uint64)
     of_state = TensorType((2,), ELEMENT_TYPES["ui64"])
 
-    def generated(of):
+    def generate_bits(of):
         results = (of_state, TensorType((3, 4), of))
         return rng_bit_generator(state, rng_algorithm=algorithm, results=results)
 
-    after, whole = generated(ELEMENT_TYPES["ui32"])
+    after, whole = generate_bits(ELEMENT_TYPES["ui32"])
     for of in (*INTEGERS, *FLOATS):
-        again, numbers = generated(of)
+        again, numbers = generate_bits(of)
         assert element_type_of(numbers) is of
         if of.bits < 64:
             np.testing.assert_array_equal(again, after)
@@ -178,7 +178,7 @@ def test_a_million_numbers_stay_the_same() -> None:
 # --- rng -----------------------------------------------------------------------------------------
 
 
-def drawing(name, kind, shape):
+def drawing_program(name, kind, shape):
     of = ELEMENT_TYPES[name]
     sizes = TensorType((len(shape),), ELEMENT_TYPES["si64"])
     operands = (
@@ -196,7 +196,7 @@ def scalars(name, *numbers):
 def test_uniform_integers_are_in_range(name) -> None:
     of = ELEMENT_TYPES[name]
     for a, b in ((0, 1), (of.min_integer, of.max_integer)):
-        made = drawing(name, "UNIFORM", (2000,))
+        made = drawing_program(name, "UNIFORM", (2000,))
         (result,) = evaluate(made, scalars(name, a, b))
         values = result.astype(object)
         assert element_type_of(result) is of
@@ -208,21 +208,21 @@ def test_uniform_integers_are_in_range(name) -> None:
 @pytest.mark.parametrize("name", ["f4E2M1FN", "f8E5M2", "f16", "bf16", "f32", "f64"])
 def test_uniform_floats_are_in_range(name) -> None:
     for a, b in ((0.0, 1.0), (-1.0, 0.5), (1.0, 1.5)):
-        made = drawing(name, "UNIFORM", (3000,))
+        made = drawing_program(name, "UNIFORM", (3000,))
         result = to_float64(evaluate(made, scalars(name, a, b))[0])
         assert a <= result.min()
         assert result.max() < b
 
 
 def test_the_same_operands_give_the_same_numbers() -> None:
-    made = drawing("f32", "NORMAL", (5,))
+    made = drawing_program("f32", "NORMAL", (5,))
     first, again = (evaluate(made, scalars("f32", 0, 1))[0] for _ in range(2))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, evaluate(made, scalars("f32", 0, 2))[0] / 2)
 
 
 def test_a_shape_that_is_not_the_results_is_refused() -> None:
-    made = drawing("f32", "UNIFORM", (2, 3))
+    made = drawing_program("f32", "UNIFORM", (2, 3))
     sizes = Dense.of(np.array([3, 2]), TensorType((2,), ELEMENT_TYPES["si64"]))
     values = (Value("a", TensorType((), ELEMENT_TYPES["f32"])),) * 2
     bad = single_op(
@@ -233,7 +233,7 @@ def test_a_shape_that_is_not_the_results_is_refused() -> None:
 
 
 def verdict(name, kind, parameters, numbers):
-    made = drawing(name, kind, numbers.shape)
+    made = drawing_program(name, kind, numbers.shape)
     given = scalars(name, *parameters)
     actual = (numbers.astype(ELEMENT_TYPES[name].storage),)
     return judge(made, given, evaluate(made, given), actual, DISTRIBUTED)
@@ -296,7 +296,7 @@ def test_the_test_never_fails_on_a_few_numbers() -> None:
 # --- RngBernoulli --------------------------------------------------------------------------------
 
 
-def counted(mean, numbers):
+def judge_mean(mean, numbers):
     """Return the judgement of zeros and ones for a mean."""
     numbers = np.asarray(numbers).astype(np.uint32)
     of, given = TensorType(numbers.shape, ELEMENT_TYPES["ui32"]), scalars("f32", mean)
@@ -310,12 +310,12 @@ def test_the_mean_is_that_of_the_numbers() -> None:
     uniform = np.random.default_rng(4).random((40, 50))
     for mean in (0.0, 0.125, 0.25, 0.4375, 0.875, 1.0):
         right = uniform < mean
-        assert counted(mean, right).verdict is Verdict.PASS
+        assert judge_mean(mean, right).verdict is Verdict.PASS
         for wrong in (~right, np.zeros_like(right), np.ones_like(right), uniform < mean + 0.1):
             if wrong.sum() != right.sum():
-                found = counted(mean, wrong)
+                found = judge_mean(mean, wrong)
                 assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "distribution")
-    found = counted(0.5, np.where(uniform < 0.5, 2, 0))
+    found = judge_mean(0.5, np.where(uniform < 0.5, 2, 0))
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "out of range")
     assert found.wrong == (uniform < 0.5).sum()
 
@@ -323,8 +323,8 @@ def test_the_mean_is_that_of_the_numbers() -> None:
 def test_of_a_mean_at_an_end_there_is_no_exception() -> None:
     lone = np.arange(9) == 4
     for mean, right in ((0.0, lone & False), (-0.0, lone & False), (1.0, lone | True)):
-        assert counted(mean, right).verdict is Verdict.PASS
-        assert counted(mean, right ^ lone).kind == "distribution"
+        assert judge_mean(mean, right).verdict is Verdict.PASS
+        assert judge_mean(mean, right ^ lone).kind == "distribution"
 
 
 def test_a_mean_is_as_fine_as_uniform_numbers_are() -> None:
@@ -333,16 +333,16 @@ def test_a_mean_is_as_fine_as_uniform_numbers_are() -> None:
     """
     lone = np.arange(2000) == 7
     for mean in (2.0**-30, 2.0**-20, 2.0**-40):
-        assert counted(mean, lone).verdict is Verdict.PASS
-        assert counted(mean, lone | (np.arange(2000) < 30)).kind == "distribution"
+        assert judge_mean(mean, lone).verdict is Verdict.PASS
+        assert judge_mean(mean, lone | (np.arange(2000) < 30)).kind == "distribution"
     below = float(np.nextafter(np.float32(1), np.float32(0)))
-    assert counted(below, np.ones(2000)).verdict is Verdict.PASS
+    assert judge_mean(below, np.ones(2000)).verdict is Verdict.PASS
 
 
 def test_results_for_an_invalid_mean_are_unspecified() -> None:
     for mean in (np.nan, -0.25, 1.5, np.inf):
         for numbers in (np.arange(50) % 2, np.full(50, 9)):
-            assert counted(mean, numbers).verdict is Verdict.UNSPECIFIED
+            assert judge_mean(mean, numbers).verdict is Verdict.UNSPECIFIED
 
 
 @pytest.mark.parametrize(("count", "mean"), [(40, 0.25), (100, 0.5), (60, 0.9375)])
@@ -359,7 +359,7 @@ def test_count_of_ones_is_tested_exactly(count: int, mean: float) -> None:
 # --- rng_bit_generator, judged -------------------------------------------------------------------
 
 
-def judged(algorithm, actual, after=None):
+def judge_result(algorithm, actual, after=None):
     state = TensorType((2,), ELEMENT_TYPES["ui64"])
     output = TensorType(actual.shape, element_type_of(actual))
     made = single_op(
@@ -376,11 +376,11 @@ def judged(algorithm, actual, after=None):
 def test_other_bits_are_unspecified_if_they_are_random(algorithm) -> None:
     generator = np.random.default_rng(3)
     random = generator.integers(0, 2**32, 500, dtype=np.uint32)
-    found, expected = judged(algorithm, random)
+    found, expected = judge_result(algorithm, random)
     assert found.verdict is Verdict.UNSPECIFIED
-    assert judged(algorithm, expected[1])[0].verdict is Verdict.PASS
+    assert judge_result(algorithm, expected[1])[0].verdict is Verdict.PASS
     other = np.array([9, 9], np.uint64)
-    assert judged(algorithm, expected[1], other)[0].verdict is Verdict.UNSPECIFIED
+    assert judge_result(algorithm, expected[1], other)[0].verdict is Verdict.UNSPECIFIED
     for bad in (np.zeros_like(random), random >> 1, random & ~np.uint32(1), random | 4):
-        found, _ = judged(algorithm, bad)
+        found, _ = judge_result(algorithm, bad)
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "bits that are not uniform")

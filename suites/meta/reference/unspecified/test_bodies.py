@@ -21,12 +21,12 @@ LEFT = np.array([1.0, np.nan, np.nan, 3.0]).astype(OF.storage)
 RIGHT = np.array([2.0, 1.0, np.nan, np.nan]).astype(OF.storage)
 
 
-def ordered(block: BodyBuilder, a: Value, b: Value) -> Value:
+def compare_total(block: BodyBuilder, a: Value, b: Value) -> Value:
     given = {"comparison_direction": "LT", "compare_type": "TOTALORDER"}
     return block.op("compare", a, b, to=I1, **given)
 
 
-def opened(region: Region) -> list[bool]:
+def unspecified_lanes(region: Region) -> list[bool]:
     found = np.zeros(LEFT.shape, np.bool_)
     for _, mask in unspecified_in_lanes(body_of(region), (LEFT, RIGHT)):
         found |= mask
@@ -36,8 +36,8 @@ def opened(region: Region) -> list[bool]:
 @pytest.mark.parametrize("form", [lambda region: region, *forms.FORMS.values()])
 def test_a_comparison_is_unspecified_alike_in_all_forms(form: Callable[[Region], Region]) -> None:
     block = BodyBuilder.of(OF, OF)
-    region = block.returns(ordered(block, *block.arguments))
-    assert opened(form(region)) == [False, True, False, True]
+    region = block.returns(compare_total(block, *block.arguments))
+    assert unspecified_lanes(form(region)) == [False, True, False, True]
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -45,8 +45,8 @@ def test_unspecified_results_of_a_branch_count_if_it_is_taken(first: bool) -> No
     block = BodyBuilder.of(OF, OF)
     a, b = block.arguments
     branch, other = BodyBuilder((), prefix="t"), BodyBuilder((), prefix="f")
-    less = ordered(branch, a, b)
+    less = compare_total(branch, a, b)
     regions = branch.returns(less), other.returns(other.constant(1, I1))
     is_number = block.compare(a, a, "EQ")
     (chosen,) = block.ops("if", (is_number,), (less.type,), regions=regions[:: 1 if first else -1])
-    assert opened(block.returns(chosen)) == [False, not first, False, first]
+    assert unspecified_lanes(block.returns(chosen)) == [False, not first, False, first]

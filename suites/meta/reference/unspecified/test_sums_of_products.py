@@ -13,7 +13,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program, TensorType, Value, single_op
 from reference.ir.types import Array, element_type, element_type_of
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 from suites.meta.support.ops.contractions import ONE_SPATIAL, dot_general
 
 OVERFLOW, NO_NAN = "overflow in a format without infinity", "NaN in a format without NaN"
@@ -21,11 +21,11 @@ OVERFLOW, NO_NAN = "overflow in a format without infinity", "NaN in a format wit
 F8E5M2 = element_type("f8E5M2").storage
 
 
-def opened(program: Program, operands: tuple[Array, ...]) -> dict[str, list[bool]]:
+def unspecified_positions(program: Program, operands: tuple[Array, ...]) -> dict[str, list[bool]]:
     """Return the flat positions of unspecified elements by label; labels without elements are left
     out."""
     (result,) = evaluate(program, operands)
-    found = unspecified(program.subject, operands, result)
+    found = unspecified_elements(program.subject, operands, result)
     return {label: mask.reshape(-1).tolist() for label, mask in found if mask.any()}
 
 
@@ -39,7 +39,7 @@ def of_dot(lhs: list[list[float]], rhs: list[float], to: str) -> dict[str, list[
     """Return the unspecified products of the rows of lhs with rhs, of f8E5M2."""
     operands = np.array(lhs).astype(F8E5M2), np.array(rhs)[:, np.newaxis].astype(F8E5M2)
     program, _ = dot_general(*operands, to=element_type(to))
-    return opened(program, operands)
+    return unspecified_positions(program, operands)
 
 
 def test_an_infinite_sum_is_unspecified_in_a_type_without_infinity() -> None:
@@ -92,8 +92,8 @@ def test_overflow_of_convolution_is_unspecified() -> None:
         single_op("convolution", values, (TensorType((1, 3, 1), element_type(of)),), ONE_SPATIAL)
         for of in ("f4E2M1FN", "f8E5M2")
     )
-    assert opened(narrow, (image, kernel)) == {OVERFLOW: [False, False, True]}
-    assert not opened(wide, (image, kernel))
+    assert unspecified_positions(narrow, (image, kernel)) == {OVERFLOW: [False, False, True]}
+    assert not unspecified_positions(wide, (image, kernel))
 
 
 def test_overflow_of_ragged_products_is_unspecified() -> None:
@@ -109,5 +109,5 @@ def test_overflow_of_ragged_products_is_unspecified() -> None:
         single_op("chlo.ragged_dot", values, (TensorType((3, 1), element_type(of)),), given)
         for of in ("f4E2M1FN", "f8E5M2")
     )
-    assert opened(narrow, operands) == {OVERFLOW: [False, True, True]}
-    assert not opened(wide, operands)
+    assert unspecified_positions(narrow, operands) == {OVERFLOW: [False, True, True]}
+    assert not unspecified_positions(wide, operands)

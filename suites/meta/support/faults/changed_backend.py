@@ -56,7 +56,7 @@ def result_of(name: str, value: Callable[[Array], Array]) -> Change:
     return change
 
 
-def both(*changes: Change) -> Change:
+def compose_changes(*changes: Change) -> Change:
     def change(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
         for one in changes:
             results = one(program, operation, results)

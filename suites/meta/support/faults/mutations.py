@@ -167,12 +167,12 @@ def _operands(semantics: Op, subject: Operation, name: str) -> Iterator[Change]:
         of = subject.operands[place].type
         for other, operand in enumerate(subject.operands):
             if other != place and operand.type == of and _has_data(of):
-                yield _swapping(place, other)
+                yield _swap_operands(place, other)
         if isinstance(of, TensorType) and of.is_static:
-            yield _zeroing(place)
+            yield _zero_operand(place)
 
 
-def _swapping(place: int, other: int) -> Change:
+def _swap_operands(place: int, other: int) -> Change:
     def swap(operation: Operation) -> Sequence[Operation]:
         operands = list(operation.operands)
         if max(place, other) < len(operands):
@@ -182,7 +182,7 @@ def _swapping(place: int, other: int) -> Change:
     return swap
 
 
-def _zeroing(place: int) -> Change:
+def _zero_operand(place: int) -> Change:
     def zero(operation: Operation) -> Sequence[Operation]:
         of = operation.operands[place].type if place < len(operation.operands) else None
         if not isinstance(of, TensorType) or not of.is_static:
@@ -205,12 +205,12 @@ def _attributes(subject: Operation, name: str, pool: Pool) -> Iterator[Change]:
     ]
     if name in present:
         candidates += list(_vary_attribute(present[name]))
-        yield _stating(**{name: None})
-    yield from (_stating(**{name: value}) for value in candidates)
+        yield _set_attributes(**{name: None})
+    yield from (_set_attributes(**{name: value}) for value in candidates)
     if name in present:
         others = (other for other in subject.attributes if other[0] != name)
         yield from (
-            _stating(**{name: mine, other: theirs})
+            _set_attributes(**{name: mine, other: theirs})
             for other, value in others
             for mine, theirs in _exchange_numbers(present[name], value)
         )
@@ -260,7 +260,7 @@ def _put(value: Any, place: int, number: int) -> Any:
     return (*value[:place], number, *value[place + 1 :]) if isinstance(value, tuple) else number
 
 
-def _stating(**values: Any) -> Change:
+def _set_attributes(**values: Any) -> Change:
     def state(operation: Operation) -> Sequence[Operation]:
         stated = dict(operation.attributes) | values
         kept = {name: value for name, value in stated.items() if value is not None}
@@ -278,17 +278,17 @@ def _regions(semantics: Op, subject: Operation, name: str) -> Iterator[Change]:
     for place in positions if isinstance(positions, tuple) else (positions,):
         for other in range(len(subject.regions)):
             if other != place:
-                yield _exchanging(place, other)
+                yield _exchange_regions(place, other)
         region = subject.regions[place]
         *_, end = region.operations
         values = [*region.arguments, *(v for o in region.operations for v in o.results)]
         for number, operand in enumerate(end.operands):
             for value in values:
                 if value.type == operand.type and value != operand:
-                    yield _giving(place, number, value)
+                    yield _replace_result(place, number, value)
 
 
-def _exchanging(place: int, other: int) -> Change:
+def _exchange_regions(place: int, other: int) -> Change:
     def exchange(operation: Operation) -> Sequence[Operation]:
         regions = list(operation.regions)
         if max(place, other) < len(regions):
@@ -298,7 +298,7 @@ def _exchanging(place: int, other: int) -> Change:
     return exchange
 
 
-def _giving(place: int, number: int, value: Value) -> Change:
+def _replace_result(place: int, number: int, value: Value) -> Change:
     def give(operation: Operation) -> Sequence[Operation]:
         regions = list(operation.regions)
         *before, end = regions[place].operations

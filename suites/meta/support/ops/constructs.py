@@ -17,12 +17,12 @@ FLAG = TensorType((), BOOLEAN[0])
 
 def in_case(program: Program, *, hoists: bool) -> Program:
     """Return the program with its operations in a branch of a `case` on its last input."""
-    return _branching(program, "case", COUNTER, hoists)
+    return _in_branch(program, "case", COUNTER, hoists)
 
 
 def in_if(program: Program, *, hoists: bool) -> Program:
     """Return the program with its operations in a branch of an `if` on its last input."""
-    return _branching(program, "if", FLAG, hoists)
+    return _in_branch(program, "if", FLAG, hoists)
 
 
 def in_while(program: Program, *, hoists: bool) -> Program:
@@ -37,21 +37,22 @@ def in_while(program: Program, *, hoists: bool) -> Program:
         Value(name, of) for name, of in (("n", COUNTER), ("m", COUNTER), ("goes_on", FLAG))
     )
 
-    def carried(name: str) -> tuple[Value, ...]:
+    def carried_values(name: str) -> tuple[Value, ...]:
         return tuple(Value(f"{name}.{n}", v.type) for n, v in enumerate(end.operands))
 
     compared = Operation(
         "compare", (Value("c", COUNTER), limit), (goes_on,), (("comparison_direction", "LT"),)
     )
     condition = Region(
-        (Value("c", COUNTER), *carried("before")), (compared, Operation("return", (goes_on,)))
+        (Value("c", COUNTER), *carried_values("before")),
+        (compared, Operation("return", (goes_on,))),
     )
     counted = Operation("add", (counter, one.results[0]), (following,))
     body = Region(
-        (counter, *carried("last")),
+        (counter, *carried_values("last")),
         (*inside, counted, Operation("return", (following, *end.operands))),
     )
-    results = carried("result")
+    results = carried_values("result")
     loop = Operation("while", before, (Value("end", COUNTER), *results), (), (condition, body))
     operations = (*outside, zero, one, *inits, loop, Operation("return", results))
     return _program(program, operations, limit)
@@ -59,12 +60,12 @@ def in_while(program: Program, *, hoists: bool) -> Program:
 
 def in_function(program: Program, *, hoists: bool) -> Program:
     """Return the program with its operations in a function that main calls."""
-    return _calling(program, "func.call", (("callee", "inner"),), hoists)
+    return _in_function(program, "func.call", (("callee", "inner"),), hoists)
 
 
 def in_composite(program: Program, *, hoists: bool) -> Program:
     """Return the program with its operations in the decomposition of a composite."""
-    return _calling(
+    return _in_function(
         program, "composite", (("decomposition", "inner"), ("name", "suite.any")), hoists
     )
 
@@ -82,7 +83,7 @@ CONSTRUCTS: dict[str, tuple[Callable[[Program], Program], int | bool | None]] = 
 """For each construct the function that places a program in it, and its own input, if any."""
 
 
-def _branching(program: Program, op: str, of: TensorType, hoists: bool) -> Program:
+def _in_branch(program: Program, op: str, of: TensorType, hoists: bool) -> Program:
     outside, inside, end = _split(program, hoists)
     index = Value("index", of)
     zeros = tuple(_constant(f"zero.{n}", value.type, 0) for n, value in enumerate(end.operands))
@@ -93,7 +94,7 @@ def _branching(program: Program, op: str, of: TensorType, hoists: bool) -> Progr
     return _program(program, (*outside, branch, Operation("return", results)), index)
 
 
-def _calling(
+def _in_function(
     program: Program, op: str, given: tuple[tuple[str, str], ...], hoists: bool
 ) -> Program:
     assert not hoists, "functions see nothing around them"

@@ -39,7 +39,7 @@ def dot_general(
     return program, evaluate(program, (lhs, rhs))[0]
 
 
-def old(op: str, *operands: Array, shape: tuple[int, ...], **given: Any) -> Program:
+def old_op_program(op: str, *operands: Array, shape: tuple[int, ...], **given: Any) -> Program:
     types = [TensorType(one.shape, element_type_of(one)) for one in operands]
     values = tuple(Value(f"v{n}", of) for n, of in enumerate(types))
     return single_op(op, values, (TensorType(shape, types[0].element),), given)

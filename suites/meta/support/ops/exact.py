@@ -18,7 +18,7 @@ def decode(code: int, of: ElementType) -> Number:
     mantissa = code & ((1 << fmt.mantissa_bits) - 1)
     exponent = code >> fmt.mantissa_bits & ((1 << fmt.exponent_bits) - 1)
     negative = bool(code >> (of.bits - 1)) and fmt.signed
-    special = _special(code, exponent, mantissa, of, negative=negative)
+    special = _special_name(code, exponent, mantissa, of, negative=negative)
     if special is not None:
         return special
     if not fmt.has_zero:
@@ -33,7 +33,7 @@ def decode(code: int, of: ElementType) -> Number:
     return -magnitude if negative else magnitude
 
 
-def _special(
+def _special_name(
     code: int, exponent: int, mantissa: int, of: ElementType, *, negative: bool
 ) -> str | None:
     fmt = of.float_format
@@ -54,7 +54,7 @@ def numbers(array: Array, of: ElementType) -> list[Number]:
     return [decode(int(code), of) for code in to_bits(array).reshape(-1)]
 
 
-def exact(number: Number) -> Fraction | None:
+def exact_value(number: Number) -> Fraction | None:
     """Return a finite number's value."""
     return None if isinstance(number, str) else Fraction(number)
 
@@ -66,7 +66,7 @@ def is_negative(number: Number) -> bool:
     return number < 0 or str(number) == "-0.0"
 
 
-def nearest(value: Number, fmt: FloatFormat) -> tuple[Number | None, bool]:
+def nearest_number(value: Number, fmt: FloatFormat) -> tuple[Number | None, bool]:
     """Return the nearest number of a format, ties to even, and whether it is unspecified. The
     number is None where only that matters.
     """
@@ -113,7 +113,7 @@ def floor_log2(value: Fraction) -> int:
     return e if Fraction(2) ** e <= value else e - 1
 
 
-def same(left: Number, right: Number) -> bool:
+def are_same(left: Number, right: Number) -> bool:
     """Return whether two numbers are the same, zeros with their signs; NaN is NaN."""
     if isinstance(left, str) or isinstance(right, str):
         return left == right

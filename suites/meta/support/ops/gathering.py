@@ -22,7 +22,7 @@ F32, F64, F16, SI32, SI64, SI8, UI8, SI4, I1, C64 = (
 )
 
 
-def traced(case: Case, number: int) -> tuple[Operation, list[Array], tuple[Array, ...]]:
+def traced_case(case: Case, number: int) -> tuple[Operation, list[Array], tuple[Array, ...]]:
     """Return the operation of a case, its bodies without calls, its operands and its results."""
     inputs = materialise(case.program, case.inputs[number])
     known = {v.name: a for v, a in zip(case.program.main.arguments, inputs, strict=True)}
@@ -46,6 +46,6 @@ def points(of: Any, size: int, count: int, body: Region, index: Any = SI32, **mo
     return program("scatter", types, (tensor(of, size),), (body,), **(POINTS | more))
 
 
-def judged(made: Program, inputs: list[Array], actual: list[Array]) -> tuple[Verdict, str]:
+def judge_result(made: Program, inputs: list[Array], actual: list[Array]) -> tuple[Verdict, str]:
     found = judge(made, inputs, evaluate(made, inputs), actual, SCATTERED_UPDATES)
     return found.verdict, found.kind

@@ -14,7 +14,7 @@ OPS_HERE = ("batch_norm_grad", "batch_norm_inference", "batch_norm_training")
 RESULTS = {"batch_norm_grad": "lss", "batch_norm_inference": "l", "batch_norm_training": "lss"}
 
 
-def filled(name, shape, profile, seed=1):
+def fill_values(name, shape, profile, seed=1):
     of = TensorType(shape, ELEMENT_TYPES[name])
     if ":" in profile:
         return fill_shaped(of.element, shape, profile, seed)
@@ -25,11 +25,13 @@ def operands_of(op, name, shape, index, seed=1, profile="unit"):
     """Return operands whose variances are 1 to 4."""
     vector = (shape[index],)
     made = {
-        one: filled(name, shape if one in ("operand", "grad_output") else vector, profile, seed + n)
+        one: fill_values(
+            name, shape if one in ("operand", "grad_output") else vector, profile, seed + n
+        )
         for n, one in enumerate(OPS[op].operands)
     }
     if "variance" in made:
-        made["variance"] = filled(name, vector, "within:1:4", seed)
+        made["variance"] = fill_values(name, vector, "within:1:4", seed)
     return tuple(made.values())
 
 

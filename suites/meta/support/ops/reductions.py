@@ -32,7 +32,7 @@ Scalars = tuple[Array, ...]
 # --- The specification, as loops -----------------------------------------------------------------
 
 
-def folded(body: Callable[..., Any], inits: Scalars, leaves: Sequence[Scalars]) -> Scalars:
+def fold_leaves(body: Callable[..., Any], inits: Scalars, leaves: Sequence[Scalars]) -> Scalars:
     now = inits
     for leaf in leaves:
         now = body(*now, *leaf)
@@ -66,7 +66,7 @@ def loop_reduce(operation: Operation, operands: Sequence[Array]) -> tuple[Array,
             for d, i in (*zip(kept, index, strict=True), *zip(dimensions, inner, strict=True)):
                 at[d] = i
             leaves.append(tuple(np.asarray(x[tuple(at)]) for x in inputs))
-        for array, one in zip(results, folded(body, inits, leaves), strict=True):
+        for array, one in zip(results, fold_leaves(body, inits, leaves), strict=True):
             array[index] = one
     return results
 
@@ -110,7 +110,7 @@ def loop_reduce_window(operation: Operation, operands: Sequence[Array]) -> tuple
         leaves = [
             inits if at is None else tuple(np.asarray(x[at]) for x in inputs) for at in covered
         ]
-        for array, one in zip(results, folded(body, inits, leaves), strict=True):
+        for array, one in zip(results, fold_leaves(body, inits, leaves), strict=True):
             array[index] = one
     return results
 
@@ -151,7 +151,9 @@ LOOPS: dict[str, Callable[[Operation, Sequence[Array]], tuple[Array, ...]]] = {
 }
 
 
-def last(program: Program, inputs: Sequence[Array]) -> tuple[Operation, tuple[Array, ...]]:
+def last_operation(
+    program: Program, inputs: Sequence[Array]
+) -> tuple[Operation, tuple[Array, ...]]:
     """Return a program's last operation, what it names of constants and calls of functions written
     into it; its operands.
     """
@@ -164,14 +166,16 @@ def last(program: Program, inputs: Sequence[Array]) -> tuple[Operation, tuple[Ar
     return embed_free_values(found, known), tuple(known[operand.name] for operand in found.operands)
 
 
-def judged(program: Program, inputs: Sequence[Array], actual: Sequence[Array], op: str) -> Verdict:
+def judge_result(
+    program: Program, inputs: Sequence[Array], actual: Sequence[Array], op: str
+) -> Verdict:
     expected = evaluate(program, inputs)
     return judge(program, inputs, expected, actual, CATALOG[op].tolerance).verdict
 
 
 def open_in(program: Program, inputs: Sequence[Array]) -> Array:
     """Return the mask of unspecified elements of the first result."""
-    operation, operands = last(program, inputs)
+    operation, operands = last_operation(program, inputs)
     return table.unspecified_mask(operation, operands, evaluate(program, inputs)[0])
 
 
@@ -182,7 +186,7 @@ def types_of(arrays: Sequence[Array]) -> list[TensorType]:
     return [TensorType(x.shape, element_type_of(x)) for x in arrays]
 
 
-def reducing(
+def reduction_program(
     body: Monoid, inputs: Sequence[Array], inits: Sequence[Array] | None = None
 ) -> tuple[Program, tuple[Array, ...]]:
     """Return the reduction of dimension 0, and its inputs; init values are the identity if not
@@ -196,13 +200,13 @@ def reducing(
     return program, arrays
 
 
-def reduced(body: Monoid, *inputs: Array, inits: Sequence[Array] | None = None) -> Array:
-    program, arrays = reducing(body, inputs, inits)
+def reduction_of(body: Monoid, *inputs: Array, inits: Sequence[Array] | None = None) -> Array:
+    program, arrays = reduction_program(body, inputs, inits)
     return evaluate(program, arrays)[0]
 
 
 def is_open(body: Monoid, *inputs: Array, inits: Sequence[Array] | None = None) -> Array:
-    return open_in(*reducing(body, inputs, inits))
+    return open_in(*reduction_program(body, inputs, inits))
 
 
 def row(of: ElementType, *numbers: float) -> Array:

@@ -44,6 +44,6 @@ def keys(region: Region) -> list[tuple[str, str, bool]] | None:
     return [(key.value.name, key.compare_type, key.descending) for key in order.keys]
 
 
-def judged(made: Program, inputs: list[Array], actual: list[Array]) -> tuple[Verdict, str]:
+def judge_result(made: Program, inputs: list[Array], actual: list[Array]) -> tuple[Verdict, str]:
     found = judge(made, inputs, evaluate(made, inputs), actual, SORTED)
     return found.verdict, found.kind

@@ -19,7 +19,7 @@ from conformance.hlo.unreadable import Unreadable
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
-from suites.meta.support.small_programs import array, one, same, typed
+from suites.meta.support.small_programs import are_same, array, op_program, tensor_of
 
 PROGRAM = parse_module(
     """func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x3xf32>) -> tensor<4x3xf32> {
@@ -61,7 +61,7 @@ def test_a_program_keeps_its_meaning(session: Session) -> None:
 def test_several_processes_are_compiled_for_as_many_devices(session: Session) -> None:
     inputs = [array([1, 2]), array([3, 4])]
     results = session.compile(GATHERED).run(inputs)
-    assert same(results, [array([1, 2, 3, 4])] * 2)
+    assert are_same(results, [array([1, 2, 3, 4])] * 2)
 
 
 def test_no_device_code_runs_and_the_description_says_so(session: Session) -> None:
@@ -79,9 +79,9 @@ def test_stages_are_dumped_from_the_program_to_the_optimised_module(
     assert (stages[0].name, stages[-1].name) == ("", "")
     assert "layout-assignment" in [stage.name for stage in stages]
     first = stages[0].read(PROGRAM).evaluate(inputs)
-    assert same(first, evaluate(PROGRAM, inputs))
+    assert are_same(first, evaluate(PROGRAM, inputs))
     last = stages[-1].read(PROGRAM).evaluate(inputs)
-    assert same(last, session.compile(PROGRAM).run(inputs))
+    assert are_same(last, session.compile(PROGRAM).run(inputs))
 
 
 def test_a_folder_without_modules_has_no_stages(tmp_path: Path) -> None:
@@ -92,10 +92,10 @@ def test_a_folder_without_modules_has_no_stages(tmp_path: Path) -> None:
 def test_unreadable_construct_is_unsupported_by_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def unreadable(_: bytes) -> Program:
+    def raise_unreadable(_: bytes) -> Program:
         raise Unreadable("custom-call $oracle", "its meaning\nis not known")
 
-    monkeypatch.setattr(modules, "read_module", unreadable)
+    monkeypatch.setattr(modules, "read_module", raise_unreadable)
     executable = open_session("cpu-compile").compile(PROGRAM)  # taken, read or not
     with pytest.raises(NotReadBack, match=r"^custom-call \$oracle: its meaning"):
         executable.run([array(np.ones((4, 8))), array(np.ones((8, 3)))])
@@ -113,7 +113,7 @@ def test_program_without_evaluation_is_refused_before_compilation() -> None:
 }"""
     )
     assert "host" in str(session.refusal(token))
-    assert session.refusal(one("negate", [typed(2)], typed(2))) is None
+    assert session.refusal(op_program("negate", [tensor_of(2)], tensor_of(2))) is None
 
 
 def test_targets_are_named_in_any_case_and_share_expectations() -> None:
@@ -143,11 +143,11 @@ def test_a_compiler_that_is_not_installed_says_what_to_install(
 
 
 def test_a_module_that_is_nested_too_deeply_has_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    def deep(*_: object) -> None:
+    def raise_recursion(*_: object) -> None:
         raise RecursionError
 
     inputs = [array(np.ones((4, 8))), array(np.ones((8, 3)))]
     for name, step in (("evaluate", "evaluation"), ("read_module", "reading")):
-        monkeypatch.setattr(modules, name, deep)
+        monkeypatch.setattr(modules, name, raise_recursion)
         with pytest.raises(NotReadBack, match=f"^{step}: the module is nested too deeply"):
             open_session("cpu-compile").compile(PROGRAM).run(inputs)

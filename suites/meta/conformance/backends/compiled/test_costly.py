@@ -6,7 +6,7 @@ import pytest
 
 from conformance.backends.compiled.costly import FUSION, passes_to_omit
 from conformance.backends.registry import is_separated
-from suites.meta.support.small_programs import one, typed
+from suites.meta.support.small_programs import op_program, tensor_of
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from suites.meta.support.small_programs import one, typed
 def test_divisions_and_functions_of_64_bits_have_modules_of_their_own(
     op: str, element_type: str, is_costly: bool, passes: tuple[str, ...]
 ) -> None:
-    program = one(op, [typed(2, of=element_type)] * 2, typed(2, of=element_type))
+    program = op_program(op, [tensor_of(2, of=element_type)] * 2, tensor_of(2, of=element_type))
     assert passes_to_omit(program) == passes
     assert is_separated("tpu-compile:v6e", program) is is_costly
     assert not is_separated("cpu", program)

@@ -14,8 +14,8 @@ from conformance.errors import NotAvailable
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.ops.structure import COMMUNICATION
-from suites.meta.support.checking import checked
-from suites.meta.support.small_programs import array, same
+from suites.meta.support.checking import check_text
+from suites.meta.support.small_programs import are_same, array
 from suites.published_bugs import bugs
 
 SHARDY = """
@@ -61,7 +61,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 def test_a_sharded_program_keeps_its_meaning(
     text: str, count: str, backend: str, tmp_path: Path
 ) -> None:
-    found = checked(tmp_path, text.replace("COUNT", count), Settings(backend))
+    found = check_text(tmp_path, text.replace("COUNT", count), Settings(backend))
     assert (found.verdict, found.message) == (Verdict.PASS, "")
 
 
@@ -75,7 +75,7 @@ def test_its_module_is_a_program_of_a_process_for_each_partition(backend: str) -
     assert {operation.name for operation in read.program.walk()} & COMMUNICATION
     ones = [array([[1.0] * 16] * 8), array([[1.0] * 8] * 16)]
     product, total = read.evaluate(ones)
-    assert same([product, total], [array([[16.0] * 8] * 8), array([128.0] * 8)])
+    assert are_same([product, total], [array([[16.0] * 8] * 8), array([128.0] * 8)])
 
 
 def test_the_pass_that_partitions_wrongly_is_named(backend: str, tmp_path: Path) -> None:
@@ -83,6 +83,6 @@ def test_the_pass_that_partitions_wrongly_is_named(backend: str, tmp_path: Path)
     text = bug.program.replace("%zero, %start", "%zero, %past").replace(
         "  %zero =", "  %past = stablehlo.constant dense<2> : tensor<i32>\n  %zero ="
     )
-    found = checked(tmp_path, text, Settings(backend))
+    found = check_text(tmp_path, text, Settings(backend))
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
     assert "spmd-partitioning" in found.message

@@ -32,7 +32,7 @@ from reference.ir.types import Array, element_type
 from reference.ops.structure import HOST
 from reference.ops.table import OPS
 from suites.meta.support.one_task import run_task
-from suites.meta.support.small_programs import array, execute, one, typed
+from suites.meta.support.small_programs import array, execute, op_program, tensor_of
 
 D, I, F, U = (  # noqa: E741 - short in a table
     Verdict.DIVERGENT,
@@ -220,7 +220,7 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 
 
 def test_several_faults_of_operations_are_one_backend() -> None:
-    program = one("negate", [typed(2)], typed(2))
+    program = op_program("negate", [tensor_of(2)], tensor_of(2))
     session = Session(ReferenceBackend("reference:sign_lost@negate+nan_dropped@negate"))
     (results,) = next(session.run(program, [(array([3, np.nan], "f32"),)]))
     assert results.tolist() == [3.0, 0.0]

@@ -22,10 +22,10 @@ from generators.values.contents import materialise
 from reference.ir.program import Dense, Program, TensorType
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.ops.table import OPS
-from suites.meta.support.small_programs import array, execute, one, same, typed
+from suites.meta.support.small_programs import are_same, array, execute, op_program, tensor_of
 
 
-def special(of: str) -> Array:
+def specials(of: str) -> Array:
     """Return zeros, a subnormal, normal numbers, infinity, NaN and a tie, if the type has them."""
     kind = ELEMENT_TYPES[of]
     if kind.is_integer:
@@ -37,27 +37,27 @@ def special(of: str) -> Array:
     return array(values, of)
 
 
-def binary(op: str, of: str, rhs: Array | None = None, result: str | None = None, **given):
+def binary_op(op: str, of: str, rhs: Array | None = None, result: str | None = None, **given):
     """Return a program of a binary op, with special values and their reverse as inputs."""
-    lhs = special(of)
+    lhs = specials(of)
     rhs = lhs[::-1].copy() if rhs is None else rhs
     types = [TensorType(a.shape, element_type_of(a)) for a in (lhs, rhs)]
-    return one(op, types, typed(*lhs.shape, of=result or of), **given), (lhs, rhs)
+    return op_program(op, types, tensor_of(*lhs.shape, of=result or of), **given), (lhs, rhs)
 
 
-def unary(op: str, values: Array, result: str | None = None, **given):
+def unary_op(op: str, values: Array, result: str | None = None, **given):
     """Return a program of a unary op, with these values as inputs."""
     of = element_type_of(values)
-    return one(
-        op, [TensorType(values.shape, of)], typed(*values.shape, of=result or of.name), **given
+    return op_program(
+        op, [TensorType(values.shape, of)], tensor_of(*values.shape, of=result or of.name), **given
     ), (values,)
 
 
-FOLDED = one("add", [typed(3), Dense.of(array([1, 2, 3]), typed(3))], typed(3))
+FOLDED = op_program("add", [tensor_of(3), Dense.of(array([1, 2, 3]), tensor_of(3))], tensor_of(3))
 
 
-GATHERED = one(
-    "gather", [typed(300), typed(1, of="si32")], typed(1), offset_dims=(0,),
+GATHERED = op_program(
+    "gather", [tensor_of(300), tensor_of(1, of="si32")], tensor_of(1), offset_dims=(0,),
     collapsed_slice_dims=(), operand_batching_dims=(), start_indices_batching_dims=(),
     start_index_map=(0,), index_vector_dim=0, slice_sizes=(1,), indices_are_sorted=False,
 )  # fmt: skip
@@ -70,61 +70,65 @@ TWICE = array([1 + 2**-8 + 2**-40], "f64")
 
 
 SEEN: dict[str, tuple[tuple[Program, tuple[Array, ...]], Verdict]] = {
-    "wrong_zero_sign": (unary("floor", special("f32")), Verdict.DIVERGENT),
-    "flush_to_zero": (binary("multiply", "f32", np.ones(8, np.float32)), Verdict.FLUSHED),
-    "denormal_inputs_zero": (binary("multiply", "f32", np.ones(8, np.float32)), Verdict.FLUSHED),
+    "wrong_zero_sign": (unary_op("floor", specials("f32")), Verdict.DIVERGENT),
+    "flush_to_zero": (binary_op("multiply", "f32", np.ones(8, np.float32)), Verdict.FLUSHED),
+    "denormal_inputs_zero": (binary_op("multiply", "f32", np.ones(8, np.float32)), Verdict.FLUSHED),
     "compare_denormals_as_zero": (
-        binary("maximum", "f32", np.full(8, -1e-45, np.float32)), Verdict.FLUSHED,
+        binary_op("maximum", "f32", np.full(8, -1e-45, np.float32)), Verdict.FLUSHED,
     ),
-    "tanh_clamped": (unary("tanh", array([0.5, 12, -3], "f64")), Verdict.DIVERGENT),
+    "tanh_clamped": (unary_op("tanh", array([0.5, 12, -3], "f64")), Verdict.DIVERGENT),
     "reciprocal_division": (
-        binary("divide", "f32", np.full(8, 49, np.float32)), Verdict.INACCURATE,
+        binary_op("divide", "f32", np.full(8, 49, np.float32)), Verdict.INACCURATE,
     ),
     "indices_of_8_bits": (
         (GATHERED, (np.arange(300, dtype=np.float32), array([257], "si32"))),
         Verdict.DIVERGENT,
     ),
-    "off_by_three_ulp": (binary("add", "f32", np.ones(8, np.float32)), Verdict.INACCURATE),
-    "off_by_100_ulp": (unary("exponential", array([0.5, 1, -3])), Verdict.INACCURATE),
-    "low_precision": (binary("multiply", "f32", array([1.2345] * 8)), Verdict.INACCURATE),
-    "nan_dropped": (unary("sqrt", special("f16")), Verdict.DIVERGENT),
-    "infinity_dropped": (unary("sqrt", special("f16")), Verdict.DIVERGENT),
-    "sign_lost": (unary("floor", array([-2.5, 2.5])), Verdict.DIVERGENT),
+    "off_by_three_ulp": (binary_op("add", "f32", np.ones(8, np.float32)), Verdict.INACCURATE),
+    "off_by_100_ulp": (unary_op("exponential", array([0.5, 1, -3])), Verdict.INACCURATE),
+    "low_precision": (binary_op("multiply", "f32", array([1.2345] * 8)), Verdict.INACCURATE),
+    "nan_dropped": (unary_op("sqrt", specials("f16")), Verdict.DIVERGENT),
+    "infinity_dropped": (unary_op("sqrt", specials("f16")), Verdict.DIVERGENT),
+    "sign_lost": (unary_op("floor", array([-2.5, 2.5])), Verdict.DIVERGENT),
     "nan_equal": (
-        binary("compare", "f32", special("f32"), "i1", **EQUAL), Verdict.DIVERGENT,
+        binary_op("compare", "f32", specials("f32"), "i1", **EQUAL), Verdict.DIVERGENT,
     ),
-    "saturating_arithmetic": (binary("add", "si8", special("si8")), Verdict.DIVERGENT),
-    "saturating_conversion": (unary("convert", array([1e6, -1e6]), "f16"), Verdict.DIVERGENT),
-    "wrong_tie_rounding": (unary("round_nearest_even", array([0.5, 2.5, -4.5])), Verdict.DIVERGENT),
-    "double_rounding": (unary("convert", TWICE, "bf16"), Verdict.INACCURATE),
-    "transposed_operands": (binary("subtract", "si32"), Verdict.DIVERGENT),
+    "saturating_arithmetic": (binary_op("add", "si8", specials("si8")), Verdict.DIVERGENT),
+    "saturating_conversion": (unary_op("convert", array([1e6, -1e6]), "f16"), Verdict.DIVERGENT),
+    "wrong_tie_rounding": (
+        unary_op("round_nearest_even", array([0.5, 2.5, -4.5])), Verdict.DIVERGENT,
+    ),
+    "double_rounding": (unary_op("convert", TWICE, "bf16"), Verdict.INACCURATE),
+    "transposed_operands": (binary_op("subtract", "si32"), Verdict.DIVERGENT),
     "wrong_constant_folding": ((FOLDED, (array([3, 4, 5]),)), Verdict.DIVERGENT),
-    "integer_truncated_to_32_bits": (unary("negate", special("si64")), Verdict.DIVERGENT),
-    "unsigned_as_signed": (binary("maximum", "ui8", array([200] * 6, "ui8")), Verdict.DIVERGENT),
+    "integer_truncated_to_32_bits": (unary_op("negate", specials("si64")), Verdict.DIVERGENT),
+    "unsigned_as_signed": (binary_op("maximum", "ui8", array([200] * 6, "ui8")), Verdict.DIVERGENT),
     "shift_arithmetic": (
-        binary("shift_right_logical", "si32", array([1] * 6, "si32")), Verdict.DIVERGENT,
+        binary_op("shift_right_logical", "si32", array([1] * 6, "si32")), Verdict.DIVERGENT,
     ),
-    "floor_division": (binary("divide", "si32", array([2] * 6, "si32")), Verdict.DIVERGENT),
+    "floor_division": (binary_op("divide", "si32", array([2] * 6, "si32")), Verdict.DIVERGENT),
     "complex_parts_swapped": (
-        unary("negate", array([1 + 2j, 3 - 4j], "complex<f32>")), Verdict.DIVERGENT,
+        unary_op("negate", array([1 + 2j, 3 - 4j], "complex<f32>")), Verdict.DIVERGENT,
     ),
-    "one_wrong_element": (unary("negate", np.arange(10**6, dtype=np.float32)), Verdict.DIVERGENT),
-    "off_by_one_last_element": (unary("negate", special("si32")), Verdict.DIVERGENT),
-    "reversed_elements": (unary("negate", special("si32")), Verdict.DIVERGENT),
-    "tail_not_written": (unary("negate", np.arange(2000, dtype=np.int32)), Verdict.DIVERGENT),
-    "nan_not_written": (unary("sqrt", special("f32")), Verdict.DIVERGENT),
-    "booleans_inverted": (unary("is_finite", special("f32"), "i1"), Verdict.DIVERGENT),
-    "wrong_shape": (unary("negate", special("f32")), Verdict.DIVERGENT),
-    "wrong_type": (unary("negate", special("si32")), Verdict.DIVERGENT),
-    "missing_result": (unary("negate", special("si32")), Verdict.DIVERGENT),
-    "extra_result": (unary("negate", special("si32")), Verdict.DIVERGENT),
-    "shift_masked": (binary("shift_left", "si32", array([33] * 6, "si32")), Verdict.UNSPECIFIED),
-    "other_nans": (unary("sqrt", special("f32")), Verdict.PASS),
+    "one_wrong_element": (
+        unary_op("negate", np.arange(10**6, dtype=np.float32)), Verdict.DIVERGENT,
+    ),
+    "off_by_one_last_element": (unary_op("negate", specials("si32")), Verdict.DIVERGENT),
+    "reversed_elements": (unary_op("negate", specials("si32")), Verdict.DIVERGENT),
+    "tail_not_written": (unary_op("negate", np.arange(2000, dtype=np.int32)), Verdict.DIVERGENT),
+    "nan_not_written": (unary_op("sqrt", specials("f32")), Verdict.DIVERGENT),
+    "booleans_inverted": (unary_op("is_finite", specials("f32"), "i1"), Verdict.DIVERGENT),
+    "wrong_shape": (unary_op("negate", specials("f32")), Verdict.DIVERGENT),
+    "wrong_type": (unary_op("negate", specials("si32")), Verdict.DIVERGENT),
+    "missing_result": (unary_op("negate", specials("si32")), Verdict.DIVERGENT),
+    "extra_result": (unary_op("negate", specials("si32")), Verdict.DIVERGENT),
+    "shift_masked": (binary_op("shift_left", "si32", array([33] * 6, "si32")), Verdict.UNSPECIFIED),
+    "other_nans": (unary_op("sqrt", specials("f32")), Verdict.PASS),
 }  # fmt: skip
 """Programs that show each fault, with the verdict."""
 
 
-def _judged(fault: str, program: Program, inputs: tuple[Array, ...]) -> Verdict:
+def _verdict_on(fault: str, program: Program, inputs: tuple[Array, ...]) -> Verdict:
     rule = CATALOG[program.subject.name].tolerance
     right = execute("reference", program, *inputs)
     return judge(
@@ -135,36 +139,39 @@ def _judged(fault: str, program: Program, inputs: tuple[Array, ...]) -> Verdict:
 @pytest.mark.parametrize("fault", sorted(SEEN))
 def test_a_fault_shows_and_gets_its_verdict(fault):
     (program, inputs), verdict = SEEN[fault]
-    assert not same(
+    assert not are_same(
         execute("reference", program, *inputs), execute(f"reference:{fault}", program, *inputs)
     )
-    assert _judged(fault, program, inputs) is verdict
+    assert _verdict_on(fault, program, inputs) is verdict
 
 
 def test_ties_go_away_from_zero_in_every_rounding():
     tie, reduced = 1 + 2**-11, {"exponent_bits": 8, "mantissa_bits": 2}
     cases_of_ties = [
-        (unary("convert", array([tie, -tie, 0.5]), "f16"), [1 + 2**-10, -1 - 2**-10, 0.5]),
-        (unary("convert", array([2049, 2051, -2049], "si32"), "f16"), [2050, 2052, -2050]),
-        (unary("reduce_precision", array([1.125, 1.25, -1.375]), **reduced), [1.25, 1.25, -1.5]),
+        (unary_op("convert", array([tie, -tie, 0.5]), "f16"), [1 + 2**-10, -1 - 2**-10, 0.5]),
+        (unary_op("convert", array([2049, 2051, -2049], "si32"), "f16"), [2050, 2052, -2050]),
+        (
+            unary_op("reduce_precision", array([1.125, 1.25, -1.375]), **reduced),
+            [1.25, 1.25, -1.5],
+        ),
     ]
     for (program, inputs), want in cases_of_ties:
         assert execute("reference:wrong_tie_rounding", program, *inputs)[0].tolist() == want
-    total = one("add", [typed(1, of="f16")] * 2, typed(1, of="f16"))
+    total = op_program("add", [tensor_of(1, of="f16")] * 2, tensor_of(1, of="f16"))
     terms = array([1], "f16"), array([2**-11], "f16")
     assert execute("reference:wrong_tie_rounding", total, *terms)[0].tolist() == [1 + 2**-10]
 
 
 def test_faults_of_batches_and_of_repetition():
-    program, inputs = unary("negate", special("si32"))
+    program, inputs = unary_op("negate", specials("si32"))
     right = execute("reference", program, *inputs)
     batch = merge([program, program])
-    assert same(execute("reference:batch_only", program, *inputs), right)
-    assert not same(execute("reference:batch_only", batch, *inputs, *inputs), right * 2)
+    assert are_same(execute("reference:batch_only", program, *inputs), right)
+    assert not are_same(execute("reference:batch_only", batch, *inputs, *inputs), right * 2)
     for fault, other in [("flaky", inputs), ("stale_result", (inputs[0] + 1,))]:
         compiled = open_session(f"reference:{fault}").compile(program)
-        assert same(compiled.run(inputs), right)
-        assert not same(compiled.run(other), execute("reference", program, *other))
+        assert are_same(compiled.run(inputs), right)
+        assert not are_same(compiled.run(other), execute("reference", program, *other))
 
 
 @pytest.mark.parametrize(
@@ -176,21 +183,21 @@ def test_faults_of_batches_and_of_repetition():
 )  # fmt: skip
 def test_faults_that_answer_with_an_error(fault, error):
     with pytest.raises(error):
-        execute(f"reference:{fault}", *_plain())
+        execute(f"reference:{fault}", *_negation())
 
 
-def _plain() -> tuple[Program, Array]:
-    program, (values,) = unary("negate", special("f32"))
+def _negation() -> tuple[Program, Array]:
+    program, (values,) = unary_op("negate", specials("f32"))
     return program, values
 
 
 def test_invalid_programs_are_rejected_except_by_a_fault():
-    invalid = one("add", [typed(2), typed(2)], typed(3))
+    invalid = op_program("add", [tensor_of(2), tensor_of(2)], tensor_of(3))
     with pytest.raises(Rejected, match="add breaks"):
         open_session("reference").compile(invalid)
     open_session("reference:accepts_invalid").compile(invalid)
     with pytest.raises(Unsupported, match="does not implement frobnicate"):
-        open_session("reference").compile(one("frobnicate", [typed(2)], typed(2)))
+        open_session("reference").compile(op_program("frobnicate", [tensor_of(2)], tensor_of(2)))
 
 
 _CHILD = """
@@ -257,10 +264,10 @@ def test_the_fault_that_allocates_stops_at_a_limit():
 
 
 def test_noise_is_all_that_a_noisy_backend_adds(capfd):
-    program, values = _plain()
+    program, values = _negation()
     got = execute("reference:noisy", program, values)
     captured = capfd.readouterr()
-    assert same(got, execute("reference", program, values))
+    assert are_same(got, execute("reference", program, values))
     assert "talks" in captured.out
     assert "complains" in captured.err
 
@@ -283,4 +290,4 @@ def test_harmless_backends_are_never_accused(op):
         for case in cases(op, of, 5, 2):
             inputs = materialise(case.program, case.inputs[0])
             for fault in harmless:
-                assert not _judged(fault, case.program, inputs).fails
+                assert not _verdict_on(fault, case.program, inputs).fails

@@ -14,7 +14,7 @@ from reference.ir.program import (
     TensorType,
 )
 from reference.ir.types import ELEMENT_TYPES
-from suites.meta.support.small_programs import array, execute, one, typed
+from suites.meta.support.small_programs import array, execute, op_program, tensor_of
 
 QUANTIZED = """
 func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
@@ -25,19 +25,21 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
 
 
 def test_op_missing_in_xla_is_unsupported():
-    group = Dense.of(np.zeros((1, 1), np.int64), typed(1, 1, of="si64"))
-    broadcast = one("collective_broadcast", [typed(2)], typed(2), replica_groups=group)
+    group = Dense.of(np.zeros((1, 1), np.int64), tensor_of(1, 1, of="si64"))
+    broadcast = op_program(
+        "collective_broadcast", [tensor_of(2)], tensor_of(2), replica_groups=group
+    )
     with pytest.raises(Unsupported, match="collective-broadcast"):
         execute("cpu", broadcast, array([1, 2]))
     with pytest.raises(Unsupported, match="can't be translated to XLA HLO"):
         execute("cpu", parse_module(QUANTIZED), array([1, 2]))
     dynamic = TensorType((None,), ELEMENT_TYPES["f32"])
     with pytest.raises(Unsupported, match="static shape"):
-        execute("cpu", one("negate", [dynamic], dynamic))
+        execute("cpu", op_program("negate", [dynamic], dynamic))
 
 
 def test_f6_is_unsupported():
-    program = one("convert", [typed(4, of="f6E2M3FN")], typed(4))
+    program = op_program("convert", [tensor_of(4, of="f6E2M3FN")], tensor_of(4))
     with pytest.raises(Unsupported, match="f6"):
         open_session("cpu").compile(program)
 
@@ -45,11 +47,13 @@ def test_f6_is_unsupported():
 @pytest.mark.parametrize(
     "program",
     [
-        one("add", [typed(2), typed(2)], typed(3)),
-        one("not", [typed(2)], typed(2)),
-        one("iota", [], typed(2), iota_dimension=5),
-        one("reduce_precision", [typed(2)], typed(2), exponent_bits=0, mantissa_bits=1),
-        one("frobnicate", [typed(2)], typed(2)),
+        op_program("add", [tensor_of(2), tensor_of(2)], tensor_of(3)),
+        op_program("not", [tensor_of(2)], tensor_of(2)),
+        op_program("iota", [], tensor_of(2), iota_dimension=5),
+        op_program(
+            "reduce_precision", [tensor_of(2)], tensor_of(2), exponent_bits=0, mantissa_bits=1
+        ),
+        op_program("frobnicate", [tensor_of(2)], tensor_of(2)),
     ],
     ids=lambda program: program.main.body.operations[0].name,
 )

@@ -17,7 +17,7 @@ from reference.ir.program import (
     Value,
 )
 from reference.ir.types import ALL, bits_dtype
-from suites.meta.support.small_programs import array, execute, one, same, typed
+from suites.meta.support.small_programs import are_same, array, execute, op_program, tensor_of
 
 
 @pytest.mark.parametrize("of", [of for of in ALL if not of.name.startswith("f6")], ids=str)
@@ -38,12 +38,12 @@ def test_arguments_and_results_keep_every_bit(of):
     body = Region(values, (Operation("return", values),))
     program = Program((Function("main", body, tuple(value.type for value in values)),))
     results = execute("cpu", program, *given)
-    assert same(results, given)
+    assert are_same(results, given)
     assert all(isinstance(result, np.ndarray) for result in results)
 
 
 def test_an_executable_runs_on_many_inputs_and_spoils_none():
-    program = one("add", [typed(3), typed(3)], typed(3))
+    program = op_program("add", [tensor_of(3), tensor_of(3)], tensor_of(3))
     compiled = open_session("cpu").compile(program)
     kept = []
     for number in range(5):
@@ -54,7 +54,7 @@ def test_an_executable_runs_on_many_inputs_and_spoils_none():
 
 
 def test_strided_and_read_only_arguments_are_taken():
-    program = one("negate", [typed(2, 3)], typed(2, 3))
+    program = op_program("negate", [tensor_of(2, 3)], tensor_of(2, 3))
     given = np.arange(12, dtype=np.float32).reshape(3, 4).T[::2]
     given.setflags(write=False)
     assert execute("cpu", program, given)[0].tolist() == (-given).tolist()
@@ -62,6 +62,6 @@ def test_strided_and_read_only_arguments_are_taken():
 
 @pytest.mark.parametrize("given", [[], [array([1.0])], [array([1.0, 2.0], "f64")]], ids=str)
 def test_arguments_that_main_does_not_take_are_refused(given):
-    program = one("negate", [typed(2)], typed(2))
+    program = op_program("negate", [tensor_of(2)], tensor_of(2))
     with pytest.raises(Failed, match=r"of main|main takes 1 arguments"):
         execute("cpu", program, *given)

@@ -58,7 +58,7 @@ def cases_in(entries: Entries) -> CachedCases:
     return CachedCases(entries, "reference", on, *ignored)
 
 
-def same(one: RunData, other: RunData) -> None:
+def assert_same(one: RunData, other: RunData) -> None:
     assert one.records == other.records
     assert one.errors == other.errors
     assert one.coverage == other.coverage
@@ -83,8 +83,8 @@ def test_cached_passes_are_not_run_and_report_is_equal(tmp_path: Path, fault: st
     without = run(options(tmp_path, "without", fault, cache=None, **given))
     first = run(options(tmp_path, "first", fault, **given))
     second = run(options(tmp_path, "second", fault, **given))
-    same(first, without)
-    same(second, first)
+    assert_same(first, without)
+    assert_same(second, first)
     settled = sum(record.verdict in SETTLED for record in first.records)
     assert (without.from_cache, first.from_cache, second.from_cache) == (0, 0, settled)
     assert (settled < len(first.records)) == (fault != "right")
@@ -105,16 +105,16 @@ def test_whatever_a_case_depends_on_is_part_of_its_key(
     session = "conformance.campaign.session"
     monkeypatch.setattr(digests, "libraries", lambda *_: [str(library)])
 
-    def found(name: str, **more) -> int:
+    def count_from_cache(name: str, **more) -> int:
         given = options(tmp_path, name, ops=("abs",), element_types=("f32",), **more)
         return run(given).from_cache
 
-    assert found("first") == 0
-    assert found("again") > 0
+    assert count_from_cache("first") == 0
+    assert count_from_cache("again") > 0
     for number, more in enumerate(
         ({"seed": 1}, {"profile": "smoke"}, {"backends": ("reference",)})
     ):
-        assert found(str(number), **more) == 0
+        assert count_from_cache(str(number), **more) == 0
     for name, change in {
         "environment": lambda patch: patch.setenv("XLA_FLAGS", "--xla_dump_to="),
         "sources": lambda patch: patch.setattr(f"{session}.own_digest", lambda: "other"),
@@ -123,7 +123,7 @@ def test_whatever_a_case_depends_on_is_part_of_its_key(
     }.items():
         with monkeypatch.context() as patch:
             change(patch)
-            assert found(name) == 0, name
+            assert count_from_cache(name) == 0, name
 
 
 def test_expectations_are_no_part_of_the_key(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_damaged_cache_is_replaced_with_a_message(tmp_path: Path, damage: str) -
         database.close()
     heard = Hearing()
     second = run(options(tmp_path, "second"), heard)
-    same(second, first)
+    assert_same(second, first)
     assert second.from_cache == 0
     (line,) = (line for line in heard.said if "cache" in line)
     assert "starting an empty one" in line
@@ -200,7 +200,7 @@ def test_a_damaged_entry_is_run_again(tmp_path: Path) -> None:
     database.close()
     heard = Hearing()
     second = run(options(tmp_path, "second"), heard)
-    same(second, first)
+    assert_same(second, first)
     assert second.from_cache == 0
     assert sum("has damaged entries: these cases are run again" in line for line in heard.said) == 1
     assert run(options(tmp_path, "third")).from_cache == len(first.records)
@@ -224,10 +224,10 @@ def test_foreign_database_is_refused_and_unchanged(tmp_path: Path) -> None:
 def test_an_error_of_sqlite_costs_a_line_and_not_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def raise_sqlite_error(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(Entries, "_execute_in_transaction", broken)
+    monkeypatch.setattr(Entries, "_execute_in_transaction", raise_sqlite_error)
     heard = Hearing()
     done = run(options(tmp_path, "out"), heard)
     assert done.exit_code == 0

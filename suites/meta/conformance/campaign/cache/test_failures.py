@@ -61,28 +61,28 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     seen = Work()
     judge, compiled = confirmation.judge_sets, Session.compile
 
-    def isolated(
+    def run_in_process(
         self: TaskRunner, _: object, bundles: Iterable[TaskBatch]
     ) -> Iterator[tuple[Task, TaskResult]]:
         backend_sessions._opened.clear()
         for batch in bundles:
             yield from zip(batch, run_tasks(batch, self.manner), strict=True)
 
-    def judging(*given, **named):
+    def count_and_judge(*given, **named):
         seen.judged += 1
         return judge(*given, **named)
 
-    def compiling(self: Session, program: Program, text: str = "") -> Compiled:
+    def note_and_compile(self: Session, program: Program, text: str = "") -> Compiled:
         seen.compiled.append(len(program.main.result_types))
         return compiled(self, program, text)
 
-    monkeypatch.setattr(TaskRunner, "run", isolated)
-    monkeypatch.setattr(confirmation, "judge_sets", judging)
-    monkeypatch.setattr(Session, "compile", compiling)
+    monkeypatch.setattr(TaskRunner, "run", run_in_process)
+    monkeypatch.setattr(confirmation, "judge_sets", count_and_judge)
+    monkeypatch.setattr(Session, "compile", note_and_compile)
     return seen
 
 
-def known(tmp_path: Path, text: str = ENTRY) -> str:
+def write_entries(tmp_path: Path, text: str = ENTRY) -> str:
     """Write entries about the fault, and return the file."""
     file = tmp_path / "known.toml"
     file.write_text(text)
@@ -90,7 +90,7 @@ def known(tmp_path: Path, text: str = ENTRY) -> str:
 
 
 def test_a_failure_that_is_known_comes_from_the_cache(tmp_path: Path, work: Work) -> None:
-    given = {"ops": ("add",), "expectations": known(tmp_path)}
+    given = {"ops": ("add",), "expectations": write_entries(tmp_path)}
     first = run(options(tmp_path, "first", **given))
     failed = sum(record.verdict.fails for record in first.records)
     assert 4 < failed < len(first.records)
@@ -132,7 +132,7 @@ def test_a_failure_that_varies_by_its_entry_is_run_again(
     tmp_path: Path, work: Work, text: str
 ) -> None:
     del work
-    given = {"ops": ("add",), "expectations": known(tmp_path, text)}
+    given = {"ops": ("add",), "expectations": write_entries(tmp_path, text)}
     first = run(options(tmp_path, "first", **given))
     failed = sum(record.verdict.fails for record in first.records)
     assert failed
@@ -160,7 +160,7 @@ def test_a_case_with_another_result_never_comes_from_the_cache_again(
     entries = "".join(
         ENTRY.replace('"add"', f'"{op}"').replace('"up"', f'"{op}"') for op in ("add", "tanh")
     )
-    again = run(options(tmp_path, "again", expectations=known(tmp_path, entries)))
+    again = run(options(tmp_path, "again", expectations=write_entries(tmp_path, entries)))
     differing = sum(now[r.id] != r for r in first.records if r.id in failed)
     assert again.exit_code == 0
     assert again.from_cache == len(first.records) - differing
@@ -171,16 +171,16 @@ def test_a_failure_depends_on_how_it_is_judged(
     tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del work
-    given = {"ops": ("add",), "expectations": known(tmp_path)}
+    given = {"ops": ("add",), "expectations": write_entries(tmp_path)}
     first = run(options(tmp_path, "first", **given))
     passed = sum(not record.verdict.fails for record in first.records)
-    known(tmp_path, ENTRY + "max_ulp = 50.0\n")  # which entries match is asked in each run
+    write_entries(tmp_path, ENTRY + "max_ulp = 50.0\n")  # which entries match is asked in each run
     bounded = run(options(tmp_path, "bounded", **given))
     assert bounded.records == run(options(tmp_path, "bare", cache=None, **given)).records
     assert bounded.exit_code == 1
-    known(tmp_path, ENTRY + 'computes = """\n%z = stablehlo.add %rhs, %lhs : $T\n"""\n')
+    write_entries(tmp_path, ENTRY + 'computes = """\n%z = stablehlo.add %rhs, %lhs : $T\n"""\n')
     assert run(options(tmp_path, "computes", **given)).from_cache == passed
-    known(tmp_path)
+    write_entries(tmp_path)
     for name, more in {"repeats": {"repeats": 2}, "timeout": {"limits": Limits(50.0)}}.items():
         assert run(options(tmp_path, name, **given, **more)).from_cache == passed
     with monkeypatch.context() as patch:
@@ -192,7 +192,11 @@ def test_a_failure_depends_on_how_it_is_judged(
 def test_a_near_miss_that_is_known_comes_from_the_cache(tmp_path: Path, work: Work) -> None:
     text = '[[known]]\nid = "n"\nop = "add"\nelement_types = ["invalid"]\nreason = "r"\n'
     text += 'verdicts = ["accepted"]\nkinds = ["*"]\n'
-    given = {"ops": ("add",), "element_types": ("invalid",), "expectations": known(tmp_path, text)}
+    given = {
+        "ops": ("add",),
+        "element_types": ("invalid",),
+        "expectations": write_entries(tmp_path, text),
+    }
     first = run(options(tmp_path, "first", "accepts_invalid", **given))
     assert any(record.verdict is Verdict.ACCEPTED for record in first.records)
     work.clear()
@@ -206,13 +210,13 @@ def test_a_case_that_always_ended_its_process_does_not_run_again(
 ) -> None:
     calls: list[BatchCall] = []
 
-    def called(*given, **named) -> BatchCall:
+    def note_call(*given, **named) -> BatchCall:
         calls.append(BatchCall(*given, **named))
         return calls[-1]
 
-    monkeypatch.setattr(task_runner, "BatchCall", called)
+    monkeypatch.setattr(task_runner, "BatchCall", note_call)
     text = ENTRY.replace('"add"', '"tanh"') + 'verdicts = ["crashed"]\nwords = ["*"]\n'
-    given = {"ops": ("tanh",), "expectations": known(tmp_path, text)}
+    given = {"ops": ("tanh",), "expectations": write_entries(tmp_path, text)}
     first = run(options(tmp_path, "first", "abort_on_nan", **given))
     failed = sum(record.verdict is Verdict.CRASHED for record in first.records)
     assert failed
@@ -237,11 +241,11 @@ def test_counterexamples_are_not_replayed_where_nothing_has_changed(
     asked: list[str] = []
     replayed = gone.replay_counterexamples
 
-    def counting(executor, entries, backend):
+    def note_and_replay(executor, entries, backend):
         asked.extend(one.id for one in entries)
         return replayed(executor, entries, backend)
 
-    monkeypatch.setattr(gone, "replay_counterexamples", counting)
+    monkeypatch.setattr(gone, "replay_counterexamples", note_and_replay)
     program = """
 [known.counterexample]
 program = '''

@@ -15,11 +15,11 @@ from conformance.frontends.inputs.drawing import draw_inputs, finite_share
 from conformance.frontends.inputs.drawn_numbers import array_of
 from conformance.frontends.inputs.uses import needs_of
 from conformance.frontends.modules import Unit, read_units
-from conformance.needs.need import ANY, NONZERO, POSITIVE, Need, both
+from conformance.needs.need import ANY, NONZERO, POSITIVE, Need, conjunction
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type
-from suites.meta.support.checking import checked
+from suites.meta.support.checking import check_text
 
 
 def program_of(text: str, tmp_path: Path) -> Program:
@@ -227,7 +227,7 @@ func.func @main(%a: tensor<4x4xf64>, %b: tensor<4x2xf64>) -> tensor<4x2xf64> {
 }"""
 
 
-def inside(number: int, low: float, high: float = inf):
+def is_within(number: int, low: float, high: float = inf):
     """Return whether all of parameter `number` is from `low` to `high`, and not all the same."""
 
     def holds(inputs: Sequence[Array]) -> bool:
@@ -236,24 +236,27 @@ def inside(number: int, low: float, high: float = inf):
     return holds
 
 
-def varies(number: int):
+def has_variation(number: int):
     return lambda inputs: bool((inputs[number] != inputs[number].reshape(-1)[0]).any())
 
 
 MEANINGFUL = {
-    "adam": (ADAM, [inside(2, 1e-3), inside(4, 0, 3)]),
-    "batch norm": (BATCH_NORM, [inside(4, 1e-3)]),
-    "normalization by hand": (NORMALIZED, [inside(2, 0)]),
-    "embedding": (EMBEDDING, [inside(1, 0, 10), varies(1)]),
-    "cross entropy": (CROSS_ENTROPY, [inside(1, 0, 4), varies(1), varies(0)]),
-    "log softmax": (LOG_PROBABILITIES, [varies(0), lambda one: bool((one[0] < 0).any())]),
-    "dropout": (DROPOUT, [inside(1, 1 << 32), lambda one: bool((one[0] < 0).any())]),
-    "bits of a key": (HASHED, [inside(0, 1 << 20)]),
-    "slice": (SLICED, [inside(1, 0, 3), inside(2, 0, 6)]),
-    "loop": (LOOP, [inside(1, 2, 4), inside(2, 0), varies(2)]),
-    "scatter": (SCATTERED, [inside(1, 0, 8), inside(2, 0, 3), lambda one: bool(one[1].max() > 3)]),
-    "mask": (MASKED, [lambda one: bool(one[1].any(axis=1).all()), varies(1)]),
-    "factors": (FACTORED, [varies(0)]),
+    "adam": (ADAM, [is_within(2, 1e-3), is_within(4, 0, 3)]),
+    "batch norm": (BATCH_NORM, [is_within(4, 1e-3)]),
+    "normalization by hand": (NORMALIZED, [is_within(2, 0)]),
+    "embedding": (EMBEDDING, [is_within(1, 0, 10), has_variation(1)]),
+    "cross entropy": (CROSS_ENTROPY, [is_within(1, 0, 4), has_variation(1), has_variation(0)]),
+    "log softmax": (LOG_PROBABILITIES, [has_variation(0), lambda one: bool((one[0] < 0).any())]),
+    "dropout": (DROPOUT, [is_within(1, 1 << 32), lambda one: bool((one[0] < 0).any())]),
+    "bits of a key": (HASHED, [is_within(0, 1 << 20)]),
+    "slice": (SLICED, [is_within(1, 0, 3), is_within(2, 0, 6)]),
+    "loop": (LOOP, [is_within(1, 2, 4), is_within(2, 0), has_variation(2)]),
+    "scatter": (
+        SCATTERED,
+        [is_within(1, 0, 8), is_within(2, 0, 3), lambda one: bool(one[1].max() > 3)],
+    ),
+    "mask": (MASKED, [lambda one: bool(one[1].any(axis=1).all()), has_variation(1)]),
+    "factors": (FACTORED, [has_variation(0)]),
 }
 
 
@@ -388,9 +391,9 @@ func.func @main(%x: tensor<4xui32>, %y: tensor<3x2xui16>) -> (tensor<4xf32>, ten
 
 
 def test_of_needs_that_contradict_the_bounded_one_is_granted() -> None:
-    assert both(Need(0, 9), Need(-10, -1)) == Need(0, 9)
-    assert both(Need(-5.0, -2.0), POSITIVE) == Need(-5.0, -2.0)
-    assert both(POSITIVE, Need(0, 4)) == Need(0, 4, is_open=True)
+    assert conjunction(Need(0, 9), Need(-10, -1)) == Need(0, 9)
+    assert conjunction(Need(-5.0, -2.0), POSITIVE) == Need(-5.0, -2.0)
+    assert conjunction(POSITIVE, Need(0, 4)) == Need(0, 4, is_open=True)
 
 
 @pytest.mark.parametrize("name", ["f64", "f32", "f16", "bf16", "f8E4M3FN"])
@@ -432,12 +435,12 @@ def test_smaller_inputs_are_drawn_if_results_are_not_finite(tmp_path: Path) -> N
     program = program_of(GROWING, tmp_path)
     tried: list[float] = []
 
-    def evaluated(inputs: Sequence[Array]) -> Sequence[Array]:
+    def evaluate_and_note(inputs: Sequence[Array]) -> Sequence[Array]:
         results = evaluate(program, inputs)
         tried.append(finite_share(results))
         return results
 
-    sets = draw_inputs(program, 0, evaluated)
+    sets = draw_inputs(program, 0, evaluate_and_note)
     first = tried[0]
     assert first < 0.9
     assert len(tried) <= 12
@@ -449,7 +452,7 @@ def test_smaller_inputs_are_drawn_if_results_are_not_finite(tmp_path: Path) -> N
     "name", sorted(MEANINGFUL.keys() - {"dropout"})
 )  # that is random: left open
 def test_drawn_inputs_show_wrong_results(name: str, tmp_path: Path) -> None:
-    found = checked(tmp_path, MEANINGFUL[name][0], Settings("reference:one_wrong_element"))
+    found = check_text(tmp_path, MEANINGFUL[name][0], Settings("reference:one_wrong_element"))
     assert found.verdict.fails
 
 
@@ -457,12 +460,12 @@ def test_numbers_that_cannot_be_evaluated_are_left(tmp_path: Path) -> None:
     """A solver may call its host when it gives up, which cannot be evaluated."""
     program = program_of(GROWING, tmp_path)
 
-    def evaluated(inputs: Sequence[Array]) -> Sequence[Array]:
+    def evaluate_and_note(inputs: Sequence[Array]) -> Sequence[Array]:
         if (inputs[0] < 0).any():
             raise EvaluationError("no handler for the custom call")
         return inputs
 
-    for inputs in sets_drawn(program, 0, evaluated):
+    for inputs in sets_drawn(program, 0, evaluate_and_note):
         assert (inputs[0] > 0).all()
 
 

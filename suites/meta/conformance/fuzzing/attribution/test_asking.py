@@ -25,8 +25,8 @@ from conformance.fuzzing.attribution.stages import (
     AS_OPTIMISED,
     BEFORE_PASSES,
     after,
-    before,
     cause_by_stages,
+    name_before_pass,
 )
 from conformance.fuzzing.attribution.ways import rewritings
 from conformance.fuzzing.execution import judge_in_isolation
@@ -40,10 +40,10 @@ from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 
-def known(id: str) -> tuple[Program, tuple]:  # noqa: A002
+def known_divergence(id: str) -> tuple[Program, tuple]:  # noqa: A002
     """Return the counterexample of a known divergence of XLA on CPU that this jaxlib has."""
     entries = {entry.id: entry for entry in load("cpu", ("cpu",), versions())}
     if id not in entries:
@@ -54,7 +54,7 @@ def known(id: str) -> tuple[Program, tuple]:  # noqa: A002
     return program, parse_inputs(program, given.inputs)
 
 
-def found(backend: str, program: Program, inputs: tuple) -> tuple[Trial, Finding]:
+def find_finding(backend: str, program: Program, inputs: tuple) -> tuple[Trial, Finding]:
     trial = Trial(backend, 0, 0, 1)
     outcome = judge_in_isolation(trial, open_session(backend), program, inputs)
     assert outcome is not None
@@ -64,8 +64,10 @@ def found(backend: str, program: Program, inputs: tuple) -> tuple[Trial, Finding
 
 @pytest.mark.x86
 def test_the_pass_that_rewrites_a_product_is_named() -> None:
-    cause = explain_finding(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
-    assert cause.ways[before("algsimp")] == RIGHT
+    cause = explain_finding(
+        *find_finding("cpu", *known_divergence("truth-value-as-a-selection")), 60.0
+    ).cause
+    assert cause.ways[name_before_pass("algsimp")] == RIGHT
     assert cause.ways[after("algsimp")] == WRONG
     assert cause.ways["with xla_backend_optimization_level=0"] == WRONG
     assert cause.culprit == "rewriting: pass algsimp of pipeline simplification changes the meaning"
@@ -74,14 +76,14 @@ def test_the_pass_that_rewrites_a_product_is_named() -> None:
 
 @pytest.mark.x86
 def test_fault_before_all_passes_is_attributed_to_translation() -> None:
-    cause = explain_finding(*found("cpu", *known("fold-boolean-add")), 60.0).cause
+    cause = explain_finding(*find_finding("cpu", *known_divergence("fold-boolean-add")), 60.0).cause
     assert cause.passing_variants == ["with constants as parameters"]
     assert cause.ways[BEFORE_PASSES] == WRONG
 
 
 @pytest.mark.x86
 def test_an_inaccurate_function_is_a_matter_of_code_generation() -> None:
-    trial, finding = found("cpu", *known("exponential-accuracy"))
+    trial, finding = find_finding("cpu", *known_divergence("exponential-accuracy"))
     cause = cause_by_stages(trial, finding)
     assert cause is not None
     assert cause.ways == {AS_OPTIMISED: RIGHT}
@@ -93,12 +95,14 @@ def test_passes_are_left_out_one_by_one_where_the_stages_do_not_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(asking, "cause_by_stages", lambda *_: None)
-    cause = explain_finding(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
+    cause = explain_finding(
+        *find_finding("cpu", *known_divergence("truth-value-as-a-selection")), 60.0
+    ).cause
     assert "without pass algsimp" in cause.passing_variants
 
 
 def test_a_finding_that_is_right_as_a_whole_has_no_stages() -> None:
-    trial, finding = found(FAULTY, QUOTIENT, SEVENS)
+    trial, finding = find_finding(FAULTY, QUOTIENT, SEVENS)
     assert cause_by_stages(trial, finding) is None  # there is no compiler
     right = replace(finding, actual=finding.expected)
     assert cause_by_stages(replace(trial, backend="cpu"), right) is None
@@ -106,7 +110,7 @@ def test_a_finding_that_is_right_as_a_whole_has_no_stages() -> None:
 
 @pytest.mark.x86
 def test_crash_is_attributed_in_workers() -> None:
-    program, inputs = known("dilated-convolution-of-one")
+    program, inputs = known_divergence("dilated-convolution-of-one")
     expected = tuple(evaluate(program, inputs))
     finding = Finding(
         Verdict.CRASHED, "abort", program=program, text="", inputs=inputs, expected=expected,
@@ -121,12 +125,12 @@ def test_crash_is_attributed_in_workers() -> None:
 
 
 FAULTY = "reference:floor_division"
-QUOTIENT = one("divide", [typed(2, of="si32")] * 2, typed(2, of="si32"))
+QUOTIENT = op_program("divide", [tensor_of(2, of="si32")] * 2, tensor_of(2, of="si32"))
 SEVENS = (array([-7, 7], "si32"), array([2, 2], "si32"))
 
 
 def test_a_backend_without_a_compiler_says_so_and_the_interpreter_votes() -> None:
-    trial, finding = found(FAULTY, QUOTIENT, SEVENS)
+    trial, finding = find_finding(FAULTY, QUOTIENT, SEVENS)
     told = explain_finding(trial, finding, 60.0)
     assert "takes no compiler options" in told.cause.note
     assert told.cause.ways == {"with parameters as constants": WRONG}
@@ -191,8 +195,8 @@ def test_interpreter_with_known_divergence_has_no_vote(
 
 
 def test_interpreter_has_no_vote_on_itself_or_unsupported_programs() -> None:
-    trial, finding = found(FAULTY, QUOTIENT, SEVENS)
+    trial, finding = find_finding(FAULTY, QUOTIENT, SEVENS)
     assert third.vote(trial, replace(finding, backend="interpreter")).line == ""
-    matrix = one("cholesky", [typed(2, 2)], typed(2, 2), lower=True)
+    matrix = op_program("cholesky", [tensor_of(2, 2)], tensor_of(2, 2), lower=True)
     unable = replace(finding, program=matrix, inputs=(array([[1, 0], [0, 1]]),))
     assert third.vote(trial, unable).words == NO_VOTE

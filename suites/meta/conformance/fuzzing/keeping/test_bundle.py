@@ -18,12 +18,12 @@ from conformance.stablehlo.parse import parse_module
 from conformance.triage.minimise.shapes import count_elements
 from conformance.verdict import Element, Verdict
 from suites.meta.support.schemas import validate
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 
 def finding(of: str, expected: float, actual: float) -> Finding:
     """Return a finding about 1 + 2, which is 3."""
-    program = one("add", [typed(2, of=of), typed(2, of=of)], typed(2, of=of))
+    program = op_program("add", [tensor_of(2, of=of), tensor_of(2, of=of)], tensor_of(2, of=of))
     inputs = (array([0, 1], of), array([0, 2], of))
     results = [(array([0, number], of),) for number in (expected, actual)]
     element = Element(0, (1,), str(expected), "", str(actual), "")

@@ -15,9 +15,9 @@ from conformance.fuzzing.steering.meetings import CampaignCoverage
 from conformance.fuzzing.trial import FailingProgram, TrialResult
 from conformance.pipeline.outcome import Outcome
 from conformance.verdict import Verdict
-from suites.meta.support.small_programs import one, typed
+from suites.meta.support.small_programs import op_program, tensor_of
 
-PROGRAM = one("negate", [typed(2)], typed(2))
+PROGRAM = op_program("negate", [tensor_of(2)], tensor_of(2))
 
 FINDING = StoredFinding(
     "add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {"votes": "two"}

@@ -14,24 +14,24 @@ from conformance.fuzzing.keeping.bundle import write
 from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Verdict
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 FAULTY = "reference:floor_division"
 
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]):
-    def called(*arguments: str) -> tuple[int, str, str]:
+    def run_command(*arguments: str) -> tuple[int, str, str]:
         code = exit_code_of(lambda: app(list(arguments), standalone_mode=False))
         return code, *capsys.readouterr()
 
-    return called
+    return run_command
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return the folder of a finding about -7 / 2, which floor_division has."""
-    program = one("divide", [typed(2, of="si32")] * 2, typed(2, of="si32"))
+    program = op_program("divide", [tensor_of(2, of="si32")] * 2, tensor_of(2, of="si32"))
     inputs = (array([-7, 7], "si32"), array([2, 2], "si32"))
     results = [(array([number, 3], "si32"),) for number in (-3, -4)]
     expected, actual = results
@@ -82,7 +82,7 @@ def test_exit_codes(verdicts: tuple[Verdict | None, ...], code: int) -> None:
 
 
 def test_crash_reproduces_on_replay(call, tmp_path: Path) -> None:
-    program, many = one("abs", [typed(201)], typed(201)), (array([-1.0] * 201),)
+    program, many = op_program("abs", [tensor_of(201)], tensor_of(201)), (array([-1.0] * 201),)
     finding = Finding(
         Verdict.CRASHED, "abort", program=program, text=emit(program), inputs=many,
         expected=(array([1.0] * 201),), actual=(), backend="reference:abort_on_large",

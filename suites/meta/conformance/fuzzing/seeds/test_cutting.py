@@ -23,7 +23,7 @@ from conformance.fuzzing.seeds.sources import PATTERNS
 from conformance.fuzzing.singles import is_single
 from conformance.fuzzing.trial import Trial
 from conformance.stablehlo.parse import parse_module
-from generators.chains.seeds.fragment import fits
+from generators.chains.seeds.fragment import is_usable
 from generators.chains.strategy import program_at
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program, TensorType
@@ -73,7 +73,7 @@ def test_every_pattern_of_ours_gives_pieces(file: Path) -> None:
     assert found.notes == ()
     assert found.fragments
     for piece in found.fragments:
-        assert fits(piece)
+        assert is_usable(piece)
         assert LENGTHS[0] <= len(names(piece)) <= LENGTHS[-1]
 
 

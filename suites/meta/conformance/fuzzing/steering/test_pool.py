@@ -10,7 +10,7 @@ from conformance.fuzzing.steering.steering import LAG, Steering
 from conformance.fuzzing.trial import Trial, TrialResult
 from conformance.stablehlo.parse import parse_module
 from generators.chains.guide import CoverageCounts
-from generators.chains.seeds.fragment import fits
+from generators.chains.seeds.fragment import is_usable
 from generators.chains.strategy import program_at
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
@@ -27,7 +27,7 @@ def test_pieces_have_uncovered_pairs() -> None:
         assert all(pairs_of(one) - before for one in some)
         found += some
     assert len(found) > 40
-    assert all(fits(one) for one in found)
+    assert all(is_usable(one) for one in found)
     working = [[o for o in one.main.body.operations[:-1] if not is_constant(o)] for one in found]
     assert max(map(len, working)) == LENGTH
     assert list(pieces(program, CoverageCounts(), seen)) == []

@@ -15,7 +15,7 @@ from reference.ir.program import Program
 PROGRAMS, PER_TRIAL = 640, 16
 
 
-def tried(met: CampaignCoverage) -> TrialResult:
+def trial_result(met: CampaignCoverage) -> TrialResult:
     return TrialResult({}, (), met, 0, 0.0)
 
 
@@ -33,12 +33,12 @@ def campaign(*, guided: bool) -> tuple[CampaignCoverage, list[Program]]:
             guide = Guide(told)
             programs.append(program_at(5, number, guide=guide).program)
             met.note(programs[-1], guide)
-        steering.add(start, tried(met), {})
+        steering.add(start, trial_result(met), {})
         total.add(met)
     return total, programs
 
 
-def taken(met: CampaignCoverage) -> int:
+def count_taken(met: CampaignCoverage) -> int:
     return sum(count > 0 for count in met.choices.values())
 
 
@@ -47,7 +47,7 @@ def test_guided_campaign_covers_more_with_as_many_programs() -> None:
     (blind, _), (guided, programs) = campaign(guided=False), campaign(guided=True)
     assert len(guided.pairs) > 1.1 * len(blind.pairs)
     assert len(guided.steps) > 1.1 * len(blind.steps)
-    assert taken(guided) > 1.05 * taken(blind)
+    assert count_taken(guided) > 1.05 * count_taken(blind)
     assert [one for one in programs if check(one)] == []
 
 
@@ -57,7 +57,7 @@ def test_steering_depends_on_trial_numbers_not_on_completion_order() -> None:
         met = CampaignCoverage()
         met.pairs["add", ("abs", "negate")[number % 2]] += 1
         met.steps["add", "f32"] += 1
-        ended.append(tried(met))
+        ended.append(trial_result(met))
     orders = range(2 * LAG), (*range(1, 2 * LAG), 0)
     told = []
     for order in orders:

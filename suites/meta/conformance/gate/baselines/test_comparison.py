@@ -43,7 +43,7 @@ def run_of(*records: Record, planned=(CELL,), filtered=(), **changes) -> RunData
     return replace(made, **changes)
 
 
-def against(run: RunData, baseline: RunData) -> Comparison:
+def compare_runs(run: RunData, baseline: RunData) -> Comparison:
     return compare(run, ReadBaseline("base.txt", baseline_of(baseline)))
 
 
@@ -95,7 +95,7 @@ def test_kinds_of_change_of_a_case(before, after, kind) -> None:
     assert kind_of(before, after) is kind
 
 
-def changed(comparison: Comparison) -> list[tuple[str, int | None]]:
+def changes_of(comparison: Comparison) -> list[tuple[str, int | None]]:
     return [(change.kind.value, change.index) for change in comparison.changes]
 
 
@@ -108,8 +108,8 @@ def test_new_and_lost_cases_are_listed_first() -> None:
         case(0, V.UNSUPPORTED, message="UNIMPLEMENTED: tanh"), case(1, V.PASS), case(2, V.PASS),
         case(3, V.DIVERGENT), case(4, V.PASS), case(5, V.FLUSHED, "y"),
     )  # fmt: skip
-    found = against(now, then)
-    assert changed(found) == [
+    found = compare_runs(now, then)
+    assert changes_of(found) == [
         ("new", 3), ("lost", 0), ("fixed", 1), ("gained", 2), ("changed in error", 5),
     ]  # fmt: skip
     assert tally_words(found) == "1 new, 1 lost, 1 fixed, 1 gained, 1 changed in error"
@@ -124,14 +124,14 @@ def test_new_and_lost_cases_are_listed_first() -> None:
 def test_an_op_that_is_unimplemented_now_fails_the_run_though_nothing_diverges() -> None:
     then = run_of(case(0, V.DIVERGENT, "x"), case(1, V.FLUSHED))
     now = run_of(case(0, V.UNSUPPORTED), case(1, V.UNSUPPORTED))
-    assert changed(against(now, then)) == [("lost", 0), ("lost", 1)]
-    assert exit_code(now, comparison=against(now, then)) == 1
+    assert changes_of(compare_runs(now, then)) == [("lost", 0), ("lost", 1)]
+    assert exit_code(now, comparison=compare_runs(now, then)) == 1
     assert exit_code(now) == 4
 
 
 def test_failures_of_the_baseline_are_listed_and_fail_a_strict_run() -> None:
     run = run_of(case(0, V.DIVERGENT), case(1, V.PASS))
-    found = against(run, run)
+    found = compare_runs(run, run)
     assert (found.changes, found.unexplained) == ((), 1)
     assert any("1 cases fail as in the baseline" in line for line in comparison_lines(found, "{}"))
     assert exit_code(run) == 1
@@ -144,9 +144,9 @@ def test_failures_of_the_baseline_are_listed_and_fail_a_strict_run() -> None:
 
 def test_a_case_that_was_not_run_is_lost_where_the_plan_is_the_same() -> None:
     then = run_of(case(0, V.PASS), case(1, V.PASS))
-    assert changed(against(run_of(case(0, V.PASS)), then)) == [("lost", 1)]
+    assert changes_of(compare_runs(run_of(case(0, V.PASS)), then)) == [("lost", 1)]
     for other in ({"profile": "deep"}, {"identity": {}}):
-        found = against(run_of(case(0, V.PASS), **other), then)
+        found = compare_runs(run_of(case(0, V.PASS), **other), then)
         assert (found.changes, found.same, found.unmatched) == ((), 1, 1)
 
 
@@ -154,13 +154,13 @@ def test_a_cell_that_was_not_run_is_lost_with_any_plan() -> None:
     then = run_of(case(0, V.PASS), case(0, V.PASS, cell=OTHER), planned=(CELL, OTHER))
     for other in ({}, {"seed": 99}, {"profile": "deep"}):
         now = run_of(case(0, V.PASS), planned=(CELL, OTHER), **other)
-        (lost,) = against(now, then).of(Kind.LOST)
+        (lost,) = compare_runs(now, then).of(Kind.LOST)
         assert (lost.key, lost.after) == (OTHER, None)
 
 
 def test_cells_that_were_not_planned_are_not_compared() -> None:
     then = run_of(case(0, V.PASS), case(0, V.PASS, cell=OTHER), planned=(CELL, OTHER))
-    found = against(run_of(case(0, V.PASS), filtered=(OTHER,)), then)
+    found = compare_runs(run_of(case(0, V.PASS), filtered=(OTHER,)), then)
     assert (found.changes, found.same, found.unmatched) == ((), 1, 1)
     assert "not compared: 1 cases of the baseline that this run lacks" in scope_line(found)
 
@@ -168,13 +168,16 @@ def test_cells_that_were_not_planned_are_not_compared() -> None:
 def test_cases_of_another_seed_are_compared_by_cell() -> None:
     then = run_of(case(0, V.PASS), case(1, V.PASS), seed=1)
     unsupported = run_of(case(0, V.UNSUPPORTED), case(1, V.UNSUPPORTED), seed=2)
-    assert changed(against(unsupported, then)) == [("lost", None)]
-    assert changed(against(then, unsupported)) == [("gained", None)]
+    assert changes_of(compare_runs(unsupported, then)) == [("lost", None)]
+    assert changes_of(compare_runs(then, unsupported)) == [("gained", None)]
     failing = run_of(case(0, V.DIVERGENT), case(1, V.PASS), seed=3)
-    assert changed(against(failing, then)) == [("new", 0)]
-    assert changed(against(then, failing)) == []  # its cases are others: it may fail yet
-    assert changed(against(run_of(case(0, V.PASS), case(1, V.DIVERGENT), seed=4), failing)) == []
-    said = scope_line(against(failing, then))
+    assert changes_of(compare_runs(failing, then)) == [("new", 0)]
+    assert changes_of(compare_runs(then, failing)) == []  # its cases are others: it may fail yet
+    assert (
+        changes_of(compare_runs(run_of(case(0, V.PASS), case(1, V.DIVERGENT), seed=4), failing))
+        == []
+    )
+    said = scope_line(compare_runs(failing, then))
     assert "0 cases one by one and 1 whole cells, because their cases differ" in said
     assert "seed 1 → 3" in said
 
@@ -182,7 +185,7 @@ def test_cases_of_another_seed_are_compared_by_cell() -> None:
 def test_different_program_at_same_index_is_different_case() -> None:
     then = run_of(case(0, V.PASS), case(1, V.DIVERGENT, "x"), identity={})
     now = run_of(case(0, V.PASS), case(1, V.PASS, digest="ffff0000"))
-    found = against(now, then)
+    found = compare_runs(now, then)
     assert (found.changes, found.same, found.unmatched, found.added) == ((), 1, 1, 1)
 
 
@@ -195,15 +198,15 @@ def renamed_to(backend: str, run: RunData) -> RunData:
 
 def test_single_backends_of_different_names_are_compared() -> None:
     then, now = run_of(case(0, V.PASS)), run_of(case(0, V.UNSUPPORTED))
-    found = against(renamed_to("plugin:new", now), then)
-    assert changed(found) == [("lost", 0)]
+    found = compare_runs(renamed_to("plugin:new", now), then)
+    assert changes_of(found) == [("lost", 0)]
     assert "backends cpu → plugin:new" in scope_line(found)
 
 
 def test_a_baseline_without_a_common_cell_is_refused() -> None:
     other = run_of(case(0, V.PASS, cell=OTHER), planned=(OTHER,))
     with pytest.raises(BaselineError, match=r"nothing can be compared with the baseline base\.txt"):
-        against(run_of(case(0, V.PASS)), other)
+        compare_runs(run_of(case(0, V.PASS)), other)
 
 
 def test_the_floor_is_of_each_backend() -> None:
@@ -237,7 +240,7 @@ def two_runs() -> tuple[RunData, RunData]:
 
 def test_the_page_counts_in_links_on_its_first_screen() -> None:
     run, then = two_runs()
-    page = html.html(run, "", against(run, then))
+    page = html.html(run, "", compare_runs(run, then))
     found = re.findall(r'<a href="#change=(\w+)" aria-label="[^"]*">(\d+)</a>', page)
     assert found == [("new", "1"), ("lost", "1"), ("fixed", "1")]
     assert page.index('href="#change=new"') < page.index('class="facts"')
@@ -257,7 +260,10 @@ def test_hostile_text_in_a_comparison_is_inert() -> None:
     nasty = synthetic.run("nasty")
     records = [replace(r, verdict=V.PASS, kind="", known="") for r in nasty.records]
     was_right = replace(nasty, records=records)
-    for found, run in ((against(nasty, was_right), nasty), (against(was_right, nasty), was_right)):
+    for found, run in (
+        (compare_runs(nasty, was_right), nasty),
+        (compare_runs(was_right, nasty), was_right),
+    ):
         assert found.changes
         page = html.html(run, "", found)
         assert page.count("</script>") == 2
@@ -269,7 +275,7 @@ def test_hostile_text_in_a_comparison_is_inert() -> None:
 
 def test_markdown_has_a_table_for_each_kind_of_change() -> None:
     run, then = two_runs()
-    written = markdown.markdown(run, against(run, then))
+    written = markdown.markdown(run, compare_runs(run, then))
     assert "**1 new, 1 lost, 1 fixed, 0 gained, 0 changed in error.**" in written
     assert "### Lost" in written
     assert "| tanh | f32 | cpu | pass | unsupported | &lt;b&gt;no\\| | 1 case |" in written
@@ -278,12 +284,12 @@ def test_markdown_has_a_table_for_each_kind_of_change() -> None:
 
 def test_junit_fails_new_and_lost_cases_and_skips_the_others() -> None:
     run, then = two_runs()
-    (cell,) = [one for suite in junit.document(run, "", against(run, then)) for one in suite]
+    (cell,) = [one for suite in junit.document(run, "", compare_runs(run, then)) for one in suite]
     assert [(result.type, result.message) for result in cell.result] == [
         ("new", "new: pass in the baseline, divergent (a class): "),
         ("lost", "lost: pass in the baseline, unsupported: <b>no|"),
     ]
-    (cell,) = [one for suite in junit.document(run, "", against(run, run)) for one in suite]
+    (cell,) = [one for suite in junit.document(run, "", compare_runs(run, run)) for one in suite]
     (skipped,) = cell.result
     assert skipped.message == "fails as in the baseline, and no expectation matches it"
 
@@ -294,5 +300,5 @@ def test_different_versions_are_listed_once() -> None:
     newer = replace(run, versions={"jaxlib": "0.12"}, backends=(described,))
     older = replace(described, versions=(("jaxlib", "0.10"), ("library", "2e")))
     then = replace(then, versions={"jaxlib": "0.10"}, backends=(older,))
-    told = [what for what, _, _ in against(newer, then).differences]
+    told = [what for what, _, _ in compare_runs(newer, then).differences]
     assert told == ["jaxlib", "backend: library"]

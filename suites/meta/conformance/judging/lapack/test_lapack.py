@@ -45,17 +45,19 @@ def call(routine: str, *operands: Array, **options: Any) -> tuple[Operation, tup
     target = f"lapack_{routine}_ffi"
     results = call_built_in(target, operands, {"mhlo.backend_config": entries})
 
-    def typed(arrays: tuple[Array, ...], name: str) -> tuple[Value, ...]:
+    def values_of(arrays: tuple[Array, ...], name: str) -> tuple[Value, ...]:
         return tuple(
             Value(f"{name}{i}", TensorType(a.shape, element_type_of(a)))
             for i, a in enumerate(arrays)
         )
 
     given = (("call_target_name", target), ("mhlo.backend_config", entries))
-    return Operation("custom_call", typed(operands, "a"), typed(results, "r"), given), results
+    return Operation(
+        "custom_call", values_of(operands, "a"), values_of(results, "r"), given
+    ), results
 
 
-def definite(a: Array) -> Array:
+def make_definite(a: Array) -> Array:
     return np.asarray(a @ np.conj(np.swapaxes(a, -1, -2)) + np.eye(a.shape[-1], dtype=a.dtype))
 
 
@@ -66,8 +68,8 @@ def calls(of: str) -> list[tuple[Operation, tuple[Array, ...], tuple[Array, ...]
     packed = call(f"{of}geqrf", tall)[1]
     diagonals = [matrix(of, 4) for _ in range(3)]
     given: list[tuple[str, tuple[Array, ...], dict[str, Any]]] = [
-        ("potrf", (definite(square),), {"uplo": "L"}),
-        ("potrf", (definite(square),), {"uplo": "U"}),
+        ("potrf", (make_definite(square),), {"uplo": "L"}),
+        ("potrf", (make_definite(square),), {"uplo": "U"}),
         ("getrf", (tall,), {}),
         ("geqrf", (square,), {}),
         ("geqp3", (tall, np.zeros(3, np.int32)), {}),
@@ -87,7 +89,7 @@ def calls(of: str) -> list[tuple[Operation, tuple[Array, ...], tuple[Array, ...]
         ("gehrd", (square,), {"low": 1, "high": 4}),
         ("sytrd" if real else "hetrd", (square,), {"uplo": "L"}),
         ("sytrd" if real else "hetrd", (square,), {"uplo": "U"}),
-        ("trsm", (definite(square[0]), right), {"side": "L", "uplo": "U", "trans_x": "C"}),
+        ("trsm", (make_definite(square[0]), right), {"side": "L", "uplo": "U", "trans_x": "C"}),
         ("gtsv", (*diagonals, right), {}),
     ]
     found: list[tuple[Operation, tuple[Array, ...], tuple[Array, ...]]] = []
@@ -119,7 +121,7 @@ def test_results_fit_the_type_and_the_defining_products(of: str) -> None:
     _, s, u, v, info = call(f"{of}gesdd", a, mode="S")[1]
     assert not info
     np.testing.assert_allclose((u * s) @ v, a, atol=40 * eps)
-    factor, info = call(f"{of}potrf", -definite(matrix(of, 3, 3)), uplo="L")[1]
+    factor, info = call(f"{of}potrf", -make_definite(matrix(of, 3, 3)), uplo="L")[1]
     assert info == 1
     assert factor.shape == (3, 3)
 
@@ -159,7 +161,7 @@ def eigenvectors(a: Array) -> tuple[Program, tuple[Array, ...]]:
 
 
 def test_signs_of_eigenvectors_are_unspecified_and_eigenvalues_are_not() -> None:
-    operand = definite(matrix("s", 4, 4))
+    operand = make_definite(matrix("s", 4, 4))
     program, (vectors, values, info) = eigenvectors(operand)
     permitted = PermittedResults(program, [operand])
     turned = vectors * np.array([1, -1, 1, -1], np.float32)
@@ -180,7 +182,7 @@ def test_solving_again_gives_the_same() -> None:
             np.testing.assert_array_equal(one, other)
 
 
-def exported(tmp_path: Path, function: Any, *shapes: tuple[int, ...]) -> str:
+def export_program(tmp_path: Path, function: Any, *shapes: tuple[int, ...]) -> str:
     given = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
     file = tmp_path / "program.mlir"
     file.write_text(export.export(jax.jit(function), platforms=["cpu"])(*given).mlir_module())
@@ -203,7 +205,7 @@ def only_eigenvectors(a: jax.Array) -> jax.Array:
 @pytest.mark.slow
 @pytest.mark.parametrize("function", [after_cholesky, through_eigenvectors, only_eigenvectors])
 def test_whole_programs(tmp_path: Path, function: Any) -> None:
-    file = exported(tmp_path, function, (4, 4))
+    file = export_program(tmp_path, function, (4, 4))
     for seed in range(2):
         assert check_file(file, Settings(seed=seed)).verdict is Verdict.PASS
     wrong = check_file(file, Settings(backend="reference:low_precision"))

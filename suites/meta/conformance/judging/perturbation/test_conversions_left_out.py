@@ -45,7 +45,7 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xbf16> {
 X = np.array([1.0, 0.9999, 3.001], np.float32)
 
 
-def judged(text: str, actual: Array):
+def judge_result(text: str, actual: Array):
     return judge_program(PermittedResults(parse_module(text), (X,)), (actual,))
 
 
@@ -53,21 +53,21 @@ def judged(text: str, actual: Array):
 def test_a_conversion_left_out_has_a_class(text: str) -> None:
     (expected,) = evaluate(parse_module(text), (X,))
     assert not np.array_equal(expected, X)
-    assert judged(text, expected).verdict is Verdict.PASS
-    judgement = judged(text, X)
+    assert judge_result(text, expected).verdict is Verdict.PASS
+    judgement = judge_result(text, X)
     assert (judgement.verdict, judgement.kind) == (Verdict.DIVERGENT, LEFT_OUT)
-    assert judged(text, X + np.float32(0.1)).kind != LEFT_OUT
+    assert judge_result(text, X + np.float32(0.1)).kind != LEFT_OUT
 
 
 def test_truth_values_that_depend_on_a_conversion_left_out_have_the_class() -> None:
-    judgement = judged(COMPARED, np.ones(3, np.bool_))
+    judgement = judge_result(COMPARED, np.ones(3, np.bool_))
     assert (judgement.verdict, judgement.kind) == (Verdict.DIVERGENT, LEFT_OUT)
 
 
 def test_rounding_before_conversion_may_change_its_result() -> None:
     (expected,) = evaluate(parse_module(SUM_CONVERTED), (X,))
     fused = (X.astype(np.float64) * X + X).astype(expected.dtype)
-    assert judged(SUM_CONVERTED, fused).verdict is Verdict.PASS
+    assert judge_result(SUM_CONVERTED, fused).verdict is Verdict.PASS
 
 
 NARROWED = """

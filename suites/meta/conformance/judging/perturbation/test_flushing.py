@@ -25,30 +25,30 @@ from reference.ir.types import Array
 TINY = np.finfo(np.float32).tiny
 
 
-def only(array: Array, flushing: FlushingChoices) -> Array:
+def flush_input(array: Array, flushing: FlushingChoices) -> Array:
     return flushing.flush_inputs((array,))[0]
 
 
 def test_flushing_keeps_the_sign_and_all_else() -> None:
     array = np.array([-1e-40, 1e-40, 1.0, -0.0, np.nan], np.float32)
-    flushed = only(array, flush_everything())
+    flushed = flush_input(array, flush_everything())
     assert np.signbit(flushed).tolist() == [True, False, False, True, False]
     assert flushed[:2].tolist() == [0, 0]
-    assert only(flushed, flush_everything()) is flushed
+    assert flush_input(flushed, flush_everything()) is flushed
     number = np.array(1e-40 + 1j, np.complex64)
-    assert only(number, flush_everything()) == 1j
-    assert only(number, flush_everything()).shape == ()
-    assert only(np.array([1]), flush_everything()).tolist() == [1]
+    assert flush_input(number, flush_everything()) == 1j
+    assert flush_input(number, flush_everything()).shape == ()
+    assert flush_input(np.array([1]), flush_everything()).tolist() == [1]
 
 
 def test_flushing_may_be_restricted_by_sign() -> None:
     array = np.array([-1e-40, 1e-40, 1.0], np.float32)
-    assert (only(array, flush_sign(-1.0)) == array).tolist() == [False, True, True]
-    assert (only(array, flush_sign(1.0)) == array).tolist() == [True, False, True]
+    assert (flush_input(array, flush_sign(-1.0)) == array).tolist() == [False, True, True]
+    assert (flush_input(array, flush_sign(1.0)) == array).tolist() == [True, False, True]
     number = np.array([1e-40 - 1e-40j], np.complex64)
-    assert only(number, flush_sign(1.0)).tolist() == [complex(0, np.float32(-1e-40))]
+    assert flush_input(number, flush_sign(1.0)).tolist() == [complex(0, np.float32(-1e-40))]
     random, many = np.random.default_rng(1), np.full(64, 1e-40, np.float32)
-    kept = {int((only(many, flush_at_random(random)) != 0).sum()) for _ in range(32)}
+    kept = {int((flush_input(many, flush_at_random(random)) != 0).sum()) for _ in range(32)}
     assert {0, 64} < kept
 
 
@@ -80,7 +80,7 @@ func.func @main(%x: tensor<2xf32>, %init: tensor<1xf32>) -> tensor<1xf32> {
 }"""
 
 
-def judged(text: str, inputs: list[Array], actual: float | complex) -> tuple[Verdict, str]:
+def judge_result(text: str, inputs: list[Array], actual: float | complex) -> tuple[Verdict, str]:
     program = parse_module(text)
     expected = evaluate(program, inputs)
     got = np.full_like(expected[0], actual)
@@ -98,26 +98,26 @@ LOST = (Verdict.FLUSHED, "subnormal intermediate")
 @pytest.mark.parametrize("text", [SUM.format(of="f32"), WINDOWS])
 def test_sum_with_flushed_partial_sum_is_flushed(text: str) -> None:
     zero = np.zeros((), np.float32)
-    assert judged(text, [CANCELLING, zero], 2e-38) == LOST
-    assert judged(text, [CANCELLING, zero], 1e-37)[0] is Verdict.DIVERGENT
+    assert judge_result(text, [CANCELLING, zero], 2e-38) == LOST
+    assert judge_result(text, [CANCELLING, zero], 1e-37)[0] is Verdict.DIVERGENT
     # one that no partial sum of is subnormal loses nothing
     whole = np.array([3, -2, 4], np.float32) * TINY
-    assert judged(text, [whole, zero], float(4 * TINY))[0] is not Verdict.FLUSHED
+    assert judge_result(text, [whole, zero], float(4 * TINY))[0] is not Verdict.FLUSHED
 
 
 def test_parts_of_complex_sums_and_updates_are_flushed_alike() -> None:
     text = SUM.format(of="complex<f32>")
     parts = (CANCELLING + 1j).astype(np.complex64)
     zero = np.zeros((), np.complex64)
-    assert judged(text, [parts, zero], 2e-38 + 3j)[0] is Verdict.FLUSHED
+    assert judge_result(text, [parts, zero], 2e-38 + 3j)[0] is Verdict.FLUSHED
     updates = [CANCELLING[1:], CANCELLING[:1]]
-    assert judged(UPDATES, updates, 2e-38) == LOST
-    assert judged(UPDATES, updates, 1e-37)[0] is Verdict.DIVERGENT
+    assert judge_result(UPDATES, updates, 2e-38) == LOST
+    assert judge_result(UPDATES, updates, 1e-37)[0] is Verdict.DIVERGENT
 
 
 def test_narrow_types_have_no_modes_that_flush() -> None:
     small = np.array([7e-5, -6.2e-5, 7e-5], np.float16)  # the smallest normal number is 6.1e-5
-    verdict, _ = judged(SUM.format(of="f16"), [small, np.zeros((), np.float16)], 7e-5)
+    verdict, _ = judge_result(SUM.format(of="f16"), [small, np.zeros((), np.float16)], 7e-5)
     assert verdict is not Verdict.FLUSHED
 
 
@@ -131,7 +131,7 @@ func.func @main(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>) -> tensor<4xf32> {
 }"""
 
 
-def contracted(x: Array, y: Array) -> Array:
+def contracted_sums(x: Array, y: Array) -> Array:
     """Return x * y + sum in one rounding at each step, of which only the result is flushed."""
     total = np.zeros(len(x), np.float32)
     for a, b in zip(x.T, y.T, strict=True):
@@ -153,7 +153,7 @@ def test_flushing_combined_with_contraction_is_flushed() -> None:
         [[1], [2], [3], [5]], np.float32
     )
     y = np.array([[2e-20, 6e-20, -1.3e-19]] * 4, np.float32)
-    actual = contracted(x, y)
+    actual = contracted_sums(x, y)
     (expected,) = evaluate(parse_module(PRODUCTS), [x, y])
     flushed = np.where(np.abs(x * y) < TINY, 0, x * y).sum(axis=1)
     assert (np.abs(actual - expected) > 1e-41).any()
@@ -187,7 +187,7 @@ def test_flushed_part_of_complex_product_is_zero_or_one_term(
     op: str, left: complex, right: complex, actual: complex, is_flushed: bool
 ) -> None:
     inputs = [np.array(one, np.complex64) for one in (left, right)]
-    found = judged(PRODUCT.replace("OP", op), inputs, actual)
+    found = judge_result(PRODUCT.replace("OP", op), inputs, actual)
     assert (found[0] is Verdict.FLUSHED) == is_flushed
 
 
@@ -210,7 +210,7 @@ func.func @main(%x: tensor<complex<f32>>) -> tensor<complex<f32>> {
 def test_sign_of_complex_number_with_flushed_modulus_is_the_number(
     number: complex, actual: complex, is_flushed: bool
 ) -> None:
-    found = judged(SIGN, [np.array(number, np.complex64)], actual)
+    found = judge_result(SIGN, [np.array(number, np.complex64)], actual)
     assert (found[0] is Verdict.FLUSHED) == is_flushed
 
 

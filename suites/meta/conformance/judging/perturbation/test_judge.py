@@ -18,13 +18,13 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array, to_bits
 
 
-def parsed(text: str):
+def parse_inlined(text: str):
     return inline(parse_module(text)).program
 
 
-def judged(text: str, inputs: list[Array], change=None, result: int = 0):
+def judge_result(text: str, inputs: list[Array], change=None, result: int = 0):
     """Return the judgement on the reference's own results, result `result` changed."""
-    program = parsed(text)
+    program = parse_inlined(text)
     permitted = PermittedResults(program, inputs)
     actual = [np.array(array) for array in permitted.expected]
     if change is not None:
@@ -48,22 +48,22 @@ WHOLE = [np.array([1, 2, -3, 8], np.float32)] * 2 + [np.array([4, 5, 6, 7], np.f
 
 
 def test_rounded_result_may_be_off_by_one_rounding() -> None:
-    assert judged(ARITHMETIC, ROUNDED).verdict is Verdict.PASS
-    assert judged(ARITHMETIC, ROUNDED, ulps(1)).verdict is Verdict.PASS
-    assert judged(ARITHMETIC, ROUNDED, ulps(-1)).verdict is Verdict.PASS
+    assert judge_result(ARITHMETIC, ROUNDED).verdict is Verdict.PASS
+    assert judge_result(ARITHMETIC, ROUNDED, ulps(1)).verdict is Verdict.PASS
+    assert judge_result(ARITHMETIC, ROUNDED, ulps(-1)).verdict is Verdict.PASS
 
 
 def test_a_fused_multiply_add_is_permitted() -> None:
-    def fused(_: Array) -> Array:
+    def multiply_add(_: Array) -> Array:
         x, y, z = (array.astype(np.float64) for array in ROUNDED)
         return x * y + z
 
-    assert judged(ARITHMETIC, ROUNDED, fused).verdict is Verdict.PASS
+    assert judge_result(ARITHMETIC, ROUNDED, multiply_add).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(("count", "verdict"), [(60, "inaccurate"), (100_000, "divergent")])
 def test_rounded_result_may_not_be_off_by_more_roundings(count: int, verdict: str) -> None:
-    judgement = judged(ARITHMETIC, ROUNDED, ulps(count))
+    judgement = judge_result(ARITHMETIC, ROUNDED, ulps(count))
     assert judgement.verdict.value == verdict
     assert judgement.wrong == 4
     assert judgement.elements[0].ulp == count
@@ -81,15 +81,15 @@ func.func @main(%x: tensor<f32>, %one: tensor<f32>, %half: tensor<f32>) -> tenso
 
 def test_rare_permitted_result_passes_and_result_beyond_fails() -> None:
     inputs = [np.array(x, np.float32) for x in (-0.9906463, 1.0, 0.5)]
-    assert judged(HIDDEN, inputs, ulps(-1)).verdict is Verdict.PASS
+    assert judge_result(HIDDEN, inputs, ulps(-1)).verdict is Verdict.PASS
     for count in (4, -8):
-        assert judged(HIDDEN, inputs, ulps(count)).verdict.fails
+        assert judge_result(HIDDEN, inputs, ulps(count)).verdict.fails
 
 
 def test_exact_data_is_judged_bit_by_bit() -> None:
-    assert judged(ARITHMETIC, WHOLE).verdict is Verdict.PASS
+    assert judge_result(ARITHMETIC, WHOLE).verdict is Verdict.PASS
     for count in (1, -1):
-        judgement = judged(ARITHMETIC, WHOLE, ulps(count))
+        judgement = judge_result(ARITHMETIC, WHOLE, ulps(count))
         assert judgement.verdict is Verdict.DIVERGENT
         assert judgement.kind == "wrong value"
 
@@ -160,23 +160,23 @@ SIDES = [
 
 
 def test_booleans_that_rounding_decides_may_be_either() -> None:
-    def flipped(array: Array) -> Array:
+    def flip_last(array: Array) -> Array:
         return array ^ np.array([True, False, False])
 
-    judgement = judged(THRESHOLD, SIDES, flipped)
+    judgement = judge_result(THRESHOLD, SIDES, flip_last)
     assert judgement.verdict is Verdict.UNSPECIFIED
     assert judgement.kind == "depends on rounding"
 
 
 def test_booleans_that_rounding_does_not_decide_must_be_equal() -> None:
-    judgement = judged(THRESHOLD, SIDES, lambda array: array ^ np.array([False, True, False]))
+    judgement = judge_result(THRESHOLD, SIDES, lambda array: array ^ np.array([False, True, False]))
     assert judgement.verdict is Verdict.DIVERGENT
 
 
 def test_only_integers_next_to_a_jump_may_be_either() -> None:
-    at_jump = judged(THRESHOLD, SIDES, lambda array: array + np.array([0, 0, 1]), result=1)
+    at_jump = judge_result(THRESHOLD, SIDES, lambda array: array + np.array([0, 0, 1]), result=1)
     assert at_jump.verdict is Verdict.UNSPECIFIED
-    elsewhere = judged(THRESHOLD, SIDES, lambda array: array + np.array([0, 1, 0]), result=1)
+    elsewhere = judge_result(THRESHOLD, SIDES, lambda array: array + np.array([0, 1, 0]), result=1)
     assert elsewhere.verdict is Verdict.DIVERGENT
 
 
@@ -206,7 +206,7 @@ def test_special_values(position: int, value: float, verdict: str, kind: str) ->
         array[position] = value
         return array
 
-    judgement = judged(SPECIAL, [SPECIALS], change)
+    judgement = judge_result(SPECIAL, [SPECIALS], change)
     assert (judgement.verdict.value, judgement.kind) == (verdict, kind)
 
 
@@ -218,7 +218,7 @@ func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> tensor<1xf32> {
   return %1 : tensor<1xf32>
 }"""
     inputs = [np.array([0.1], np.float32), np.array([NEAR], np.float32)]
-    assert judged(text, inputs, lambda array: -array).verdict is Verdict.PASS
+    assert judge_result(text, inputs, lambda array: -array).verdict is Verdict.PASS
 
 
 SUBNORMAL = """
@@ -233,12 +233,14 @@ SMALL = [np.array([1e-20, 1.0], np.float32), np.array([1e-20, 2.0], np.float32)]
 
 
 def test_subnormal_intermediate_results_as_zero_have_a_class() -> None:
-    flipped = judged(SUBNORMAL, SMALL, lambda array: array ^ np.array([True, False]), result=1)
+    flipped = judge_result(
+        SUBNORMAL, SMALL, lambda array: array ^ np.array([True, False]), result=1
+    )
     assert flipped.verdict is Verdict.FLUSHED
-    wrong = judged(SUBNORMAL, SMALL, lambda array: array ^ np.array([False, True]), result=1)
+    wrong = judge_result(SUBNORMAL, SMALL, lambda array: array ^ np.array([False, True]), result=1)
     assert wrong.verdict is Verdict.DIVERGENT
     scaled = SUBNORMAL.replace("stablehlo.multiply %0, %y", "stablehlo.divide %0, %y")
-    lost = judged(scaled, SMALL, lambda array: array * np.array([0, 1]))
+    lost = judge_result(scaled, SMALL, lambda array: array * np.array([0, 1]))
     assert lost.verdict is Verdict.FLUSHED
 
 
@@ -250,10 +252,13 @@ func.func @main(%x: tensor<2xi32>, %y: tensor<2xi32>) -> tensor<2xi32> {
   return %1 : tensor<2xi32>
 }"""
     inputs = [np.array([7, 8], np.int32), np.array([0, 2], np.int32)]
-    opened = judged(text, inputs, lambda array: array + np.array([5, 0]))
+    opened = judge_result(text, inputs, lambda array: array + np.array([5, 0]))
     assert opened.verdict is Verdict.UNSPECIFIED
     assert opened.kind == "integer division by zero"
-    assert judged(text, inputs, lambda array: array + np.array([5, 1])).verdict is Verdict.DIVERGENT
+    assert (
+        judge_result(text, inputs, lambda array: array + np.array([5, 1])).verdict
+        is Verdict.DIVERGENT
+    )
 
 
 LOOP = """
@@ -281,9 +286,9 @@ func.func @main(%x: tensor<f32>, %w: tensor<f32>) -> (tensor<f32>, tensor<i32>) 
 
 def test_loops_and_calls_are_moved_within_too() -> None:
     inputs = [np.array(0.7, np.float32), np.array(1.3, np.float32)]
-    assert judged(LOOP, inputs, ulps(4)).verdict is Verdict.PASS
-    assert judged(LOOP, inputs, ulps(100_000)).verdict is Verdict.DIVERGENT
-    assert judged(LOOP, inputs, lambda n: n + 1, result=1).verdict is Verdict.DIVERGENT
+    assert judge_result(LOOP, inputs, ulps(4)).verdict is Verdict.PASS
+    assert judge_result(LOOP, inputs, ulps(100_000)).verdict is Verdict.DIVERGENT
+    assert judge_result(LOOP, inputs, lambda n: n + 1, result=1).verdict is Verdict.DIVERGENT
 
 
 def test_complex_numbers_may_be_off_in_either_part() -> None:
@@ -295,21 +300,21 @@ func.func @main(%x: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
 }"""
     inputs = [np.array([0.1 + 3j, 1.3 - 0.7j], np.complex64)]
 
-    def rotated(angle: float):
+    def rotation_by(angle: float):
         return lambda array: array * np.exp(1j * angle)
 
-    assert judged(text, inputs, rotated(1e-7)).verdict is Verdict.PASS
-    assert judged(text, inputs, rotated(1e-2)).verdict is Verdict.DIVERGENT
+    assert judge_result(text, inputs, rotation_by(1e-7)).verdict is Verdict.PASS
+    assert judge_result(text, inputs, rotation_by(1e-2)).verdict is Verdict.DIVERGENT
 
 
 def test_permits_says_which_elements() -> None:
-    permitted = PermittedResults(parsed(ARITHMETIC), ROUNDED)
+    permitted = PermittedResults(parse_inlined(ARITHMETIC), ROUNDED)
     other = permitted.expected[0] * np.array([1, 1.5, 1, 1], np.float32)
     assert permitted_elements(permitted, 0, other).tolist() == [True, False, True, True]
 
 
 def test_wrong_results_altogether() -> None:
-    permitted = PermittedResults(parsed(ARITHMETIC), ROUNDED)
+    permitted = PermittedResults(parse_inlined(ARITHMETIC), ROUNDED)
     assert judge_program(permitted, []).kind == "missing result"
     assert judge_program(permitted, [np.zeros(3, np.float32)]).kind == "wrong shape"
     assert judge_program(permitted, [np.zeros(4)]).kind == "wrong element type"
@@ -318,9 +323,9 @@ def test_wrong_results_altogether() -> None:
 def test_one_operation_is_judged_by_its_own_rule() -> None:
     one = "func.func @main(%x: tensor<f32>) -> tensor<f32> {{\n{}\n}}"
     add = "%0 = stablehlo.add %x, %x : tensor<f32>\nreturn %0 : tensor<f32>"
-    assert is_single(parsed(one.format(add)))
-    assert not is_single(parsed(one.format("return %x : tensor<f32>")))
-    assert not is_single(parsed(ARITHMETIC))
+    assert is_single(parse_inlined(one.format(add)))
+    assert not is_single(parse_inlined(one.format("return %x : tensor<f32>")))
+    assert not is_single(parse_inlined(ARITHMETIC))
 
 
 def test_functions_that_call_themselves_are_not_inlined() -> None:
@@ -366,7 +371,7 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {{
   %0 = func.call @"{name}"(%x) : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }}"""
-    flat = parsed(text)
+    flat = parse_inlined(text)
     assert [operation.name for operation in parse_module(emit(flat)).walk()] == ["negate", "return"]
 
 
@@ -387,9 +392,9 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 def test_comparator_using_outer_values_is_judged() -> None:
     inputs = [np.array([3, 1, -2, 5], np.float32)]
-    assert judged(COMPARATOR, inputs).verdict is Verdict.PASS
-    assert judged(COMPARATOR, inputs, lambda a: a[::-1]).verdict is Verdict.DIVERGENT
-    sort = parsed(COMPARATOR).main.body.operations[2]
+    assert judge_result(COMPARATOR, inputs).verdict is Verdict.PASS
+    assert judge_result(COMPARATOR, inputs, lambda a: a[::-1]).verdict is Verdict.DIVERGENT
+    sort = parse_inlined(COMPARATOR).main.body.operations[2]
     limit = next(v for o in sort.regions[0].operations for v in o.operands if "a" not in v.name)
     inside = (
         embed_free_values(sort, {limit.name: np.array(2.0, np.float32)}).regions[0].operations[0]

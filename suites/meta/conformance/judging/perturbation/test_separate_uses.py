@@ -31,7 +31,7 @@ X = np.random.default_rng(0).standard_normal((2, 8)).astype(np.float32)
 S = np.array(0.35355338, np.float32)
 
 
-def contracted(factor: float = 1.0) -> Array:
+def contracted_difference(factor: float = 1.0) -> Array:
     """Return the difference with the product within it not rounded, as one contracted operation has
     it.
     """
@@ -52,8 +52,8 @@ def contracted(factor: float = 1.0) -> Array:
 def test_a_value_may_be_computed_twice(between: str, factor: float, verdict: Verdict) -> None:
     program = parse_module(MASKED.format(between=between))
     permitted = PermittedResults(program, [X, S])
-    assert (permitted.expected[0] != contracted()).any()
-    assert judge_program(permitted, [contracted(factor)]).verdict is verdict
+    assert (permitted.expected[0] != contracted_difference()).any()
+    assert judge_program(permitted, [contracted_difference(factor)]).verdict is verdict
 
 
 _2X8 = "tensor<2x8xf32>"
@@ -127,8 +127,8 @@ def test_every_op_that_moves_elements_is_tried() -> None:
 @pytest.mark.parametrize("op", MOVES)
 def test_moved_value_may_be_recomputed_for_each_use(op: str) -> None:
     permitted = PermittedResults(parse_module(MASKED.format(between=MOVES[op])), [X, S])
-    assert judge_program(permitted, [contracted()]).verdict is Verdict.PASS
-    assert judge_program(permitted, [contracted(64.0)]).verdict is Verdict.INACCURATE
+    assert judge_program(permitted, [contracted_difference()]).verdict is Verdict.PASS
+    assert judge_program(permitted, [contracted_difference(64.0)]).verdict is Verdict.INACCURATE
 
 
 QUOTIENT = """

@@ -36,7 +36,9 @@ func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>, %c: tensor<f32>) -> tensor
 }"""
 
 
-def judged(text: str, inputs: list[object], expected: float, got: float, of: str) -> Judgement:
+def judge_result(
+    text: str, inputs: list[object], expected: float, got: float, of: str
+) -> Judgement:
     """Return the judgement on a single result; the reference must compute `expected`."""
     dtype = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[of]
     permitted = PermittedResults(parse_module(text), [np.array(one, dtype) for one in inputs])
@@ -67,10 +69,10 @@ def test_a_tiny_negative_number_may_be_rounded_once(
 ) -> None:
     text = PROGRAM.format(of=of, between=between, last=last)
     inputs: list[object] = [[a], [b], [c]]
-    assert judged(text, inputs, 0.0, -0.0, of).verdict is Verdict.PASS
+    assert judge_result(text, inputs, 0.0, -0.0, of).verdict is Verdict.PASS
     smallest = float(np.finfo(np.dtype(f"float{of[1:]}")).smallest_subnormal)
     for wrong in (smallest, -smallest):
-        assert judged(text, inputs, 0.0, wrong, of).verdict.fails
+        assert judge_result(text, inputs, 0.0, wrong, of).verdict.fails
 
 
 @pytest.mark.parametrize(
@@ -92,15 +94,15 @@ def test_other_zeros_keep_their_signs(
     a: float, b: float, c: float, between: str, last: str, expected: float
 ) -> None:
     text = PROGRAM.format(of="f32", between=between, last=last)
-    found = judged(text, [[a], [b], [c]], expected, -expected, "f32")
+    found = judge_result(text, [[a], [b], [c]], expected, -expected, "f32")
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "signed zero")
 
 
 def test_a_sum_of_tiny_products_may_have_their_sign() -> None:
     tiny: list[object] = [[1e-30, 0.0], [-1e-30, 1.0], 0.0]
-    assert judged(SUM, tiny, 0.0, -0.0, "f32").verdict is Verdict.PASS
+    assert judge_result(SUM, tiny, 0.0, -0.0, "f32").verdict is Verdict.PASS
     zeros: list[object] = [[0.0, 0.0], [-1e-30, 1.0], 0.0]
-    assert judged(SUM, zeros, 0.0, -0.0, "f32").verdict.fails
+    assert judge_result(SUM, zeros, 0.0, -0.0, "f32").verdict.fails
 
 
 def test_result_of_xla_on_this_cpu_is_permitted() -> None:

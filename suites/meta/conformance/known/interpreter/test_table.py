@@ -29,7 +29,7 @@ def session() -> Session:
     return Session(InterpreterBackend())
 
 
-def judged(session: Session, text: str, inputs: Sequence[Array]) -> tuple[Judgement, Judgement]:
+def judge_both(session: Session, text: str, inputs: Sequence[Array]) -> tuple[Judgement, Judgement]:
     """Return the judgements of the interpreter's results, and of these with one element changed."""
     program = parse_module(text)
     expected = evaluate(program, inputs)
@@ -37,13 +37,13 @@ def judged(session: Session, text: str, inputs: Sequence[Array]) -> tuple[Judgem
     rule = rule_of(program.subject)
     assert rule is not None
 
-    def said(results: Sequence[Array]) -> Judgement:
+    def judge_result(results: Sequence[Array]) -> Judgement:
         return judge(program, inputs, expected, results, rule, platform=Hardware.INTERPRETER)
 
     spoilt = np.array(actual[0])
     largest = np.argmax(np.abs(np.nan_to_num(spoilt.astype(np.complex128))))
     spoilt.reshape(-1)[largest] = -spoilt.reshape(-1)[largest]
-    return said(actual), said([spoilt, *actual[1:]])
+    return judge_result(actual), judge_result([spoilt, *actual[1:]])
 
 
 def values(name: str, shape: tuple[int, ...], seed: int = 1, spread: float = 3) -> Array:
@@ -99,7 +99,7 @@ def test_products_are_added_one_by_one(session: Session, which: str, name: str) 
     text, shapes = PRODUCTS[which]
     # sums beyond the largest number of a type without infinity are open
     inputs = [values(name, shape, seed, spread=1) for seed, shape in enumerate(shapes)]
-    found, spoilt = judged(session, text.replace("xT>", f"x{name}>"), inputs)
+    found, spoilt = judge_both(session, text.replace("xT>", f"x{name}>"), inputs)
     assert found.verdict.fails
     assert {kind for _, kind in found.findings} == {"products added one by one"}
     assert {kind for _, kind in spoilt.findings} != {"products added one by one"}
@@ -131,7 +131,7 @@ def test_group_sizes_are_misread_along_the_first_dimensions(
     generator = np.random.default_rng(1)
     inputs = [generator.integers(-8, 8, shape).astype(dtype) for shape in ((4, 4, 5), rhs)]
     sizes = np.array([[1, 3], [2, 0], [0, 4], [3, 2]], np.int32)
-    found, spoilt = judged(session, text, [*inputs, sizes])
+    found, spoilt = judge_both(session, text, [*inputs, sizes])
     assert {kind for _, kind in found.findings} == {"group sizes of the first dimensions"}
     assert {kind for _, kind in spoilt.findings} != {"group sizes of the first dimensions"}
 
@@ -179,7 +179,7 @@ def test_every_number_of_a_type_is_predicted(
       %0 = stablehlo.{op} %x{FORMS.get(op, "")} : {spelled}
       return %0 : {spelled}
     }}"""
-    found, _ = judged(session, text, [numbers])
+    found, _ = judge_both(session, text, [numbers])
     assert found.verdict.fails
     assert {said for _, said in found.findings} == {kind}
 
@@ -204,10 +204,12 @@ SLICES = {
 @pytest.mark.parametrize("op", list(SLICES))
 def test_unsigned_indices_are_misread_as_signed(session: Session, op: str) -> None:
     x = np.arange(600, dtype=np.float32).reshape(200, 3)
-    found, spoilt = judged(session, SLICES[op], [x, np.array(150, np.uint8), np.array(1, np.uint8)])
+    found, spoilt = judge_both(
+        session, SLICES[op], [x, np.array(150, np.uint8), np.array(1, np.uint8)]
+    )
     assert found.findings == ((Verdict.DIVERGENT, "unsigned index taken for signed"),)
     assert "unsigned index taken for signed" not in {kind for _, kind in spoilt.findings}
-    found, _ = judged(session, SLICES[op], [x, np.array(100, np.uint8), np.array(1, np.uint8)])
+    found, _ = judge_both(session, SLICES[op], [x, np.array(100, np.uint8), np.array(1, np.uint8)])
     assert found.verdict is Verdict.PASS
 
 
@@ -223,7 +225,7 @@ def test_unsigned_scatter_indices_are_misread_as_signed(session: Session) -> Non
       return %0 : tensor<200xi32>
     }"""
     inputs = [np.zeros(200, np.int32), np.array([[150], [3]], np.uint8), np.array([5, 6], np.int32)]
-    found, spoilt = judged(session, text, inputs)
+    found, spoilt = judge_both(session, text, inputs)
     assert found.findings == ((Verdict.DIVERGENT, "unsigned index taken for signed"),)
     assert len(spoilt.findings) > 1
 
@@ -241,7 +243,7 @@ def test_total_order_sort_puts_nans_anywhere(session: Session, stable: str, dime
       return %0 : tensor<2x6xf32>
     }}"""
     rows = [[3.0, np.nan, 1.0, 2.0, np.nan, 0.0], [5.0, 0.0, -0.0, 1.0, 2.0, -1.0]]
-    found, spoilt = judged(session, text, [np.array(rows, np.float32)])
+    found, spoilt = judge_both(session, text, [np.array(rows, np.float32)])
     assert found.findings == ((Verdict.DIVERGENT, "total order not kept"),)
     assert (Verdict.DIVERGENT, "no permutation of the elements") in spoilt.findings
 
@@ -252,7 +254,7 @@ def test_transforms_are_sums_of_terms_whose_angles_are_rounded(session: Session)
         : (tensor<100xcomplex<f64>>) -> tensor<100xcomplex<f64>>
       return %0 : tensor<100xcomplex<f64>>
     }"""
-    found, spoilt = judged(session, text, [np.ones(100, np.complex128)])
+    found, spoilt = judge_both(session, text, [np.ones(100, np.complex128)])
     assert {kind for _, kind in found.findings} == {"direct sum of a transform"}
     assert len({kind for _, kind in spoilt.findings}) > 1
 
@@ -282,7 +284,7 @@ def test_complex_functions_by_their_formulas(session: Session, op: str) -> None:
           return %0 : {of}
         }}"""
         inputs = [np.array([number], np.complex128) for number in numbers]
-        found, _ = judged(session, text, inputs)
+        found, _ = judge_both(session, text, inputs)
         assert {kind for _, kind in found.findings} == {"textbook formula"}
 
 
@@ -311,7 +313,7 @@ def test_functions_of_the_library_are_predicted_to_the_last_bit(session: Session
     off = np.nextafter(actual[0].view(np.float64), np.inf).view(actual[0].dtype)
     (errors,) = hypothesis.errors(operation, (numbers,), tuple(expected), (off,))
     assert np.isinf(errors).all()
-    found, spoilt = judged(session, text, [numbers])
+    found, spoilt = judge_both(session, text, [numbers])
     assert found.findings == ((Verdict.INACCURATE, "function of the C library"),)
     assert len(spoilt.findings) > 1
 

@@ -33,7 +33,9 @@ SLICED = (
 )
 
 
-def predicted(label: str, program: Program, place: int, inputs: tuple[Array, ...]) -> list[Array]:
+def prediction_of(
+    label: str, program: Program, place: int, inputs: tuple[Array, ...]
+) -> list[Array]:
     """Return the prediction of a class for an operation of main."""
     operation, values = program.main.body.operations[place], values_of(program, inputs)
     rewriting = dict(rewritings_of(operation))[label]
@@ -47,7 +49,7 @@ def predicted_maxima(operands: str, last: str = REDUCED, count: int = MANY) -> l
     program = parse_module(SUM.format(n=count, operands=operands, last=last.format(n=count)))
     x, y = np.ones((2, count), np.float32)
     x[0], y[0], y[1] = np.nan, 3, np.nan
-    return [one[:2].tolist() for one in predicted(OTHER, program, 2, (x, y))]
+    return [one[:2].tolist() for one in prediction_of(OTHER, program, 2, (x, y))]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,6 @@ func.func @main(%x: tensor<{MANY}xf32>) -> tensor<f32> {{
     program = parse_module(text)
     x: Array = np.zeros(MANY, np.float32)
     x[1:3] = -0.0, 5
-    (found,) = predicted(POSITIVE, program, 1, (x,))
+    (found,) = prediction_of(POSITIVE, program, 1, (x,))
     assert found[:3].tolist() == [0, 0, -5]
     assert not np.signbit(found[:2]).any()

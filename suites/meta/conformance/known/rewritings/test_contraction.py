@@ -18,7 +18,7 @@ from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES, Array
-from suites.meta.support.checking import checked
+from suites.meta.support.checking import check_text
 from suites.meta.support.rewriting import kind_of
 
 F32, F64 = np.float32, np.float64
@@ -261,5 +261,5 @@ def test_contraction_by_xla_is_known(
     given: dict[str, Any] = dict(zip(names, inputs, strict=True))
     np.savez(tmp_path / "in.npz", **given)
     settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=SHIPPED)
-    found = checked(tmp_path, text, settings)
+    found = check_text(tmp_path, text, settings)
     assert (found.verdict, found.known, found.is_new_failure) == (Verdict.DIVERGENT, known, False)

@@ -52,7 +52,7 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {{
 X, Y = np.array([3, -5], np.float32), np.array([7, 11], np.float32)
 
 
-def predicted(rule: str, inner: str, outer: str) -> list[Array]:
+def prediction_of(rule: str, inner: str, outer: str) -> list[Array]:
     """Return the result of a rewriting for the last operation of a program."""
     program = parse_module(PROGRAM.format(inner=inner, outer=outer))
     last = program.main.body.operations[-2]
@@ -78,7 +78,7 @@ def predicted(rule: str, inner: str, outer: str) -> list[Array]:
 def test_a_new_rewriting_is_one_line(
     rule: str, inner: str, outer: str, result: Array | None
 ) -> None:
-    found = predicted(rule, inner, outer)
+    found = prediction_of(rule, inner, outer)
     if result is None:
         assert not found
     else:

@@ -21,7 +21,7 @@ from generators.regions.forms import FORMS
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import Array, element_type
-from suites.meta.support.ops.reductions import reducing, row
+from suites.meta.support.ops.reductions import reduction_program, row
 
 F32 = element_type("f32")
 NAN, INF = math.nan, math.inf
@@ -50,7 +50,7 @@ CASES: list[tuple[str, Sequence[Sequence[float]], float, Sequence[float], str]] 
 
 @pytest.mark.parametrize(("op", "rows", "init", "actual", "kind"), CASES)
 def test_only_results_of_model_have_its_class(op, rows, init, actual, kind):
-    program, inputs = reducing(
+    program, inputs = reduction_program(
         fold_of(op, F32), (np.array(rows, np.float32),), (row(F32, init).reshape(()),)
     )
     expected = evaluate(program, inputs)
@@ -64,7 +64,7 @@ def test_only_results_of_model_have_its_class(op, rows, init, actual, kind):
 @pytest.mark.parametrize("form", sorted(FORMS))
 def test_bodies_are_recognised_in_all_forms(form: str) -> None:
     body = replace(fold_of("maximum", F32), region=FORMS[form](fold_of("maximum", F32).region))
-    program, inputs = reducing(
+    program, inputs = reduction_program(
         body, (np.array([[-0.0], [0.0]], np.float32),), (row(F32, -INF).reshape(()),)
     )
     rule = CATALOG["reduce"].tolerance
@@ -124,7 +124,7 @@ def test_complex_sums_from_zero_are_of_the_class_in_all_parts(
 ) -> None:
     of = element_type("complex<f32>")
     init = np.array(complex(-0.0, -0.0), np.complex64)
-    program, inputs = reducing(
+    program, inputs = reduction_program(
         fold_of("add", of), (np.array(terms, np.complex64)[:, None],), (init,)
     )
     got = np.array([actual], np.complex64)
@@ -135,7 +135,7 @@ def test_complex_sums_from_zero_are_of_the_class_in_all_parts(
 def test_small_numbers_of_f64_are_equal_zeros_on_a_tpu() -> None:
     f64 = element_type("f64")
     operand, init = np.array([[0.0], [-1e-60]]), np.array(-np.inf)
-    program, inputs = reducing(fold_of("maximum", f64), (operand,), (init,))
+    program, inputs = reduction_program(fold_of("maximum", f64), (operand,), (init,))
     expected, rule = evaluate(program, inputs), CATALOG["reduce"].tolerance
     for platform, kind in ((Hardware.TPU, ALIKE), (Hardware.GPU, "signed zero")):
         found = judge(program, inputs, expected, [np.array([-0.0])], rule, platform=platform)

@@ -13,7 +13,7 @@ from reference.ir.program import Program
 from reference.ir.types import Array
 
 
-def mistaken(program: Program, inputs: tuple[Array, ...], actual: tuple[Array, ...]) -> str:
+def predicting_class(program: Program, inputs: tuple[Array, ...], actual: tuple[Array, ...]) -> str:
     """Return the class that predicts exactly these results, "" for none."""
     found = candidates_for(program, inputs, actual, "cpu")
     return next((one.label for one in found if one.is_exact), "")
@@ -26,15 +26,15 @@ func.func @main() -> tensor<{to}> {{
   %0 = stablehlo.bitcast_convert %x : (tensor<{of}>) -> tensor<{to}>
   return %0 : tensor<{to}>
 }}"""
-    return mistaken(parse_module(text), (), (got,))
+    return predicting_class(parse_module(text), (), (got,))
 
 
 def test_narrow_element_may_be_read_as_a_byte() -> None:
-    def found(*got: int) -> str:
+    def predicting_label(*got: int) -> str:
         return label("0xE4", "ui8", "2xui4", np.array(got, ml_dtypes.uint4))
 
-    assert found(4, 0) == found(4, 9) == BY_BYTES
-    assert found(5, 14) == ""
+    assert predicting_label(4, 0) == predicting_label(4, 9) == BY_BYTES
+    assert predicting_label(5, 14) == ""
     pair = label("[3, 1]", "2xui4", "ui8", np.array(3, np.uint8))
     assert pair == BY_BYTES
     assert label("[3, 1]", "2xui4", "ui8", np.array(0x13, np.uint8)) == ""
@@ -44,12 +44,12 @@ def test_truth_values_have_a_byte_each_and_results_of_another_shape() -> None:
     """Two times two i1 are four bytes, which hold four times as many si2."""
     four = "[[true, false], [true, true]]"
 
-    def found(*got: int) -> str:
+    def predicting_label(*got: int) -> str:
         return label(four, "2x2xi1", "2xi2", np.array(got, ml_dtypes.int2).reshape(2, 2, -1))
 
     rest = (-1,) * 12
-    assert found(1, 0, 1, 1, *rest) == BY_BYTES
-    assert found(1, 1, 1, 1, *rest) == ""
+    assert predicting_label(1, 0, 1, 1, *rest) == BY_BYTES
+    assert predicting_label(1, 1, 1, 1, *rest) == ""
     pair = np.array([1, 0], np.uint8)
     assert label("[1, 0]", "2xui4", "ui8", pair) == ""  # only an i1 makes other shapes
 
@@ -81,7 +81,7 @@ def test_operations_may_follow(
     text = TAKEN.format(taken=taken, shape=sizes, type="(tensor<2x2xui4>)")
     actual = np.array(got, ml_dtypes.uint4).reshape(shape)
     given = (np.zeros(4, ml_dtypes.uint4),)
-    assert mistaken(parse_module(text), given, (actual,)) == expected
+    assert predicting_class(parse_module(text), given, (actual,)) == expected
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ func.func @main(%x: tensor<ui8>) -> tensor<2xui4> {
   return %0 : tensor<2xui4>
 }"""
     program, given = parse_module(text), (np.array(0xE4, np.uint8),)
-    assert mistaken(program, given, (np.array([4, 0], ml_dtypes.uint4),)) == ""
+    assert predicting_class(program, given, (np.array([4, 0], ml_dtypes.uint4),)) == ""
     assert label("0x0102", "ui16", "2xui8", np.array([2, 2], np.uint8)) == ""
 
 
@@ -111,14 +111,14 @@ def test_programs_of_nothing_or_of_other_results_have_no_such_class() -> None:
 func.func @main() -> () {
   return
 }"""
-    assert mistaken(parse_module(nothing), (), ()) == ""
+    assert predicting_class(parse_module(nothing), (), ()) == ""
     other = """
 func.func @main() -> tensor<ui8> {
   %x = stablehlo.constant dense<0xE4> : tensor<ui8>
   %0 = stablehlo.bitcast_convert %x : (tensor<ui8>) -> tensor<2xui4>
   return %x : tensor<ui8>
 }"""
-    assert mistaken(parse_module(other), (), (np.array(4, np.uint8),)) == ""
+    assert predicting_class(parse_module(other), (), (np.array(4, np.uint8),)) == ""
 
 
 def test_results_of_another_shape_have_no_such_class() -> None:

@@ -11,7 +11,7 @@ from conformance.known.xla import missing_zero
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Value, single_op
-from suites.meta.support.small_programs import typed
+from suites.meta.support.small_programs import tensor_of
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from suites.meta.support.small_programs import typed
     ],
 )
 def test_nan_of_a_reshape_is_of_the_class(actual: float, platform: str, kind: str) -> None:
-    of, to = typed(2, 1, of="f8E8M0FNU"), typed(2, of="f8E8M0FNU")
+    of, to = tensor_of(2, 1, of="f8E8M0FNU"), tensor_of(2, of="f8E8M0FNU")
     program = single_op("reshape", (Value("x", of),), (to,))
     inputs = [np.full((2, 1), 2.0).astype(of.storage)]
     got = [np.full(2, actual).astype(to.storage)]

@@ -23,21 +23,21 @@ func.func @main(%x: tensor<COUNTx1xT>, %s: tensor<1xT>, %o: tensor<1xT>)
 F32 = np.float32
 
 
-def normalized(operand: Array, narrow: type, *, is_stored: bool) -> list[Array]:
+def normalize(operand: Array, narrow: type, *, is_stored: bool) -> list[Array]:
     """Return the results, with 1 / count rounded, and all that a TPU stores if `is_stored`."""
 
-    def stored(numbers: Array) -> Array:
+    def store(numbers: Array) -> Array:
         return numbers.astype(narrow).astype(F32) if is_stored else numbers
 
     x = operand.astype(F32)[:, 0]
     inverse = np.array([1 / len(x)], F32).astype(narrow).astype(F32)
-    mean = stored(x.sum(keepdims=True)) * inverse
-    squares = stored(stored(x * x).sum(keepdims=True)) * inverse
+    mean = store(x.sum(keepdims=True)) * inverse
+    squares = store(store(x * x).sum(keepdims=True)) * inverse
     variance = np.maximum(squares - mean * mean, F32(0))
     if not is_stored:
         variance = variance.astype(narrow).astype(F32)
-    root = stored(F32(1) / np.sqrt(variance + F32(1)))
-    result = (x - stored(mean)) * root
+    root = store(F32(1) / np.sqrt(variance + F32(1)))
+    result = (x - store(mean)) * root
     return [one.astype(narrow) for one in (result[:, None], mean, variance)]
 
 
@@ -54,7 +54,7 @@ def test_stored_steps_of_a_narrow_type_are_predicted(
     program = parse_module(TEXT.replace("xT>", f"x{name}>").replace("COUNT", str(count)))
     inputs = [np.full((count, 1), number, narrow), np.ones(1, narrow), np.zeros(1, narrow)]
     expected = evaluate(program, inputs)
-    actual = normalized(inputs[0], narrow, is_stored=is_stored)
+    actual = normalize(inputs[0], narrow, is_stored=is_stored)
     found = judge_operation(program, inputs, expected, actual, Hardware.GPU)
     assert {one.kind for one in found.failing} == {"one-pass variance"}
     actual[0][0] = 1.5

@@ -27,7 +27,7 @@ AFFINE = next(body for body in several(UI8) if body.name == "affine maps")
 """x -> a x + b, one map after the other: associative, not commutative."""
 
 
-def running(size: int) -> Program:
+def running_program(size: int) -> Program:
     """Return all maps up to each of these."""
     values = (Value("a", tensor(UI8, size)), Value("b", tensor(UI8, size)))
     padding = padding_of(((size - 1, 0),))
@@ -36,7 +36,7 @@ def running(size: int) -> Program:
     return single_op("reduce_window", (*values, *AFFINE.identity), types, given, (AFFINE.region,))
 
 
-def composed(a: Array, b: Array, order: list[int]) -> tuple[int, int]:
+def compose(a: Array, b: Array, order: list[int]) -> tuple[int, int]:
     slope, offset = 1, 0
     for n in order:
         slope, offset = slope * int(a[n]) % 256, (offset * int(a[n]) + int(b[n])) % 256
@@ -47,13 +47,13 @@ def composed(a: Array, b: Array, order: list[int]) -> tuple[int, int]:
 def test_swapped_tile_prefix_has_the_class(size: int, tile: int) -> None:
     random = np.random.default_rng(size)
     inputs = tuple(x.astype(np.uint8) for x in random.integers(0, 128, (2, size)) * 2 + 1)
-    made = running(size)
+    made = running_program(size)
     expected = evaluate(made, inputs)
-    right = [composed(inputs[0], inputs[1], [*range(n + 1)]) for n in range(size)]
+    right = [compose(inputs[0], inputs[1], [*range(n + 1)]) for n in range(size)]
     assert np.array_equal(np.stack(expected, axis=-1), right)
     starts = [n - n % tile for n in range(size)]
     tiled = [
-        composed(inputs[0], inputs[1], [*range(start, n + 1), *range(start)])
+        compose(inputs[0], inputs[1], [*range(start, n + 1), *range(start)])
         for n, start in enumerate(starts)
     ]
     actual = [np.array(row, np.uint8) for row in zip(*tiled, strict=True)]
@@ -75,7 +75,7 @@ def test_last_position_visited_last_has_the_class() -> None:
     a = np.array([[1, 3, 5], [7, 9, 11]], np.uint8)
     expected = evaluate(made, (a, a))
     for order, kind in (([0, 1, 3, 4, 2, 5], LABEL), ([0, 1, 4, 3, 2, 5], "wrong value")):
-        actual = [np.array([[n]], np.uint8) for n in composed(a.ravel(), a.ravel(), order)]
+        actual = [np.array([[n]], np.uint8) for n in compose(a.ravel(), a.ravel(), order)]
         found = judge(made, (a, a), expected, actual, RULES["windowed reduction"])
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
@@ -105,13 +105,15 @@ def test_tiles_of_tiles_are_in_that_order_too() -> None:
     random = np.random.default_rng(300)
     inputs = tuple(x.astype(np.uint8) for x in random.integers(0, 128, (2, 300)) * 2 + 1)
     units = np.array(1, np.uint8), np.array(0, np.uint8)
-    results = next(tiled_results(decompose_reduction(running(300).subject, (*inputs, *units))))
+    results = next(
+        tiled_results(decompose_reduction(running_program(300).subject, (*inputs, *units)))
+    )
     for last, order in (
         (5, [0, 1, 2, 3, 4, 5]),
         (17, [16, 17, *range(16)]),
         (288, [288, *range(256, 288), *range(256)]),
     ):
-        assert tuple(int(row[last]) for row in results) == composed(*inputs, order)
+        assert tuple(int(row[last]) for row in results) == compose(*inputs, order)
 
 
 def ones_met(size: int, *, backwards: bool) -> list[int]:

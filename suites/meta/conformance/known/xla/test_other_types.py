@@ -36,7 +36,7 @@ func.func @main(%x: tensor<3xNARROW>, %i: tensor<2x1xi64>, %u: tensor<2xNARROW>)
 TYPE, SHAPE = "wrong element type", BYTES
 
 
-def failing(text: str, inputs: list[Array], actual: Array) -> dict[str, tuple[int, int]]:
+def failing_classes(text: str, inputs: list[Array], actual: Array) -> dict[str, tuple[int, int]]:
     """Return the classes of failures, with their wrong and their predicted elements."""
     program = parse_module(text)
     found = judge_operation(program, inputs, evaluate(program, inputs), [actual])
@@ -46,13 +46,13 @@ def failing(text: str, inputs: list[Array], actual: Array) -> dict[str, tuple[in
 def test_a_body_of_a_wider_type_is_one_of_the_operands_type() -> None:
     x, zero = np.array([[1, 2, 3], [4, 5, 6]], np.float32), np.array(0, np.float32)
 
-    def found(*numbers: float) -> dict[str, tuple[int, int]]:
-        return failing(REDUCE, [x, zero], np.array(numbers, np.float32))
+    def classes_of(*numbers: float) -> dict[str, tuple[int, int]]:
+        return failing_classes(REDUCE, [x, zero], np.array(numbers, np.float32))
 
-    assert found(6, 15) == {TYPE: (2, 2)}
-    assert found(6, 16) == {"wrong value": (1, 0), TYPE: (2, 1)}
-    assert found(6, np.nan) == {"NaN": (1, 0), TYPE: (2, 1)}
-    other = failing(REDUCE, [x, zero], np.array([6, 15], np.float16))
+    assert classes_of(6, 15) == {TYPE: (2, 2)}
+    assert classes_of(6, 16) == {"wrong value": (1, 0), TYPE: (2, 1)}
+    assert classes_of(6, np.nan) == {"NaN": (1, 0), TYPE: (2, 1)}
+    other = failing_classes(REDUCE, [x, zero], np.array([6, 15], np.float16))
     assert other == {TYPE: (2, 0)}
 
 
@@ -66,10 +66,10 @@ def test_bodies_of_updates_in_narrow_types_predict_nothing(
     x, updates = np.array([1, 2, 3], storage), np.array([4, 1], storage)
     text = SCATTER.replace("NARROW", narrow).replace("WIDE", wide)
     actual = np.array([4, 2, 3], storage)
-    found = failing(text, [x, np.array([[0], [1]]), updates], actual)
+    found = failing_classes(text, [x, np.array([[0], [1]]), updates], actual)
     assert found == {TYPE: (3, predicted)}
     actual[2] = 7
-    found = failing(text, [x, np.array([[0], [1]]), updates], actual)
+    found = failing_classes(text, [x, np.array([[0], [1]]), updates], actual)
     assert ("wrong value" in found) is bool(predicted)
 
 
@@ -93,10 +93,10 @@ func.func @main(%x: tensor<{of}>) -> tensor<{to}> {{
   %0 = stablehlo.bitcast_convert %x : (tensor<{of}>) -> tensor<{to}>
   return %0 : tensor<{to}>
 }}"""
-    assert failing(text, [operand], right) == {SHAPE: (right.size, right.size)}
+    assert failing_classes(text, [operand], right) == {SHAPE: (right.size, right.size)}
     wrong = right.copy().reshape(-1)
     wrong[-1] = False if wrong.dtype == bool else 5
-    found = failing(text, [operand], wrong.reshape(right.shape))
+    found = failing_classes(text, [operand], wrong.reshape(right.shape))
     assert found == {"wrong value": (1, 0), SHAPE: (right.size, right.size - 1)}
 
 
@@ -108,7 +108,7 @@ func.func @main() -> tensor<f8E4M3> {
   return %0 : tensor<f8E4M3>
 }"""
     actual = np.array([0, 0, 1, 1, 1, 0, 1, 1], np.uint8).view(ml_dtypes.float8_e4m3)
-    assert failing(text, [], actual) == {SHAPE: (8, 8)}
+    assert failing_classes(text, [], actual) == {SHAPE: (8, 8)}
 
 
 @pytest.mark.parametrize(("platform", "is_known"), [(Hardware.TPU, True), (Hardware.GPU, False)])

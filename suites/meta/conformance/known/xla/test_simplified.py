@@ -16,7 +16,7 @@ from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array, from_bits
 
 
-def judged(op: str, name: str, *given: Array, constant_lhs: bool = False) -> Judgement:
+def judge_result(op: str, name: str, *given: Array, constant_lhs: bool = False) -> Judgement:
     """Return the judgement of a result, given last, of an op on parameters of one type. The first
     operand may be a constant.
     """
@@ -33,10 +33,10 @@ def judged(op: str, name: str, *given: Array, constant_lhs: bool = False) -> Jud
 def test_a_zero_that_is_left_out_of_a_sum_is_named() -> None:
     x, zero = np.array([-0.0, 1.5, 0.0], np.float32), np.zeros(3, np.float32)
     for lhs, rhs in ((x, zero), (zero, x)):
-        found = judged("add", "f32", lhs, rhs, x)
+        found = judge_result("add", "f32", lhs, rhs, x)
         assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, "zero left out", 1)
     parts = np.array([-0.0 - 2j], np.complex64)
-    found = judged("add", "complex<f32>", parts, np.zeros(1, np.complex64), parts)
+    found = judge_result("add", "complex<f32>", parts, np.zeros(1, np.complex64), parts)
     assert found.kind == "zero left out"
 
 
@@ -46,18 +46,18 @@ def test_a_zero_that_is_left_out_of_a_difference_keeps_the_sign_of_its_subtrahen
 ) -> None:
     of = ELEMENT_TYPES[name].storage
     zero = np.zeros(3, of)
-    found = judged("subtract", name, zero, zero, -zero)
+    found = judge_result("subtract", name, zero, zero, -zero)
     assert (found.kind, found.wrong) == ("zero left out", 3)
     x = np.array([1.0, -3.0, 2.5], of)
     for lhs, rhs, wrong in ((zero, x, x), (x, zero, -x), (-zero, x, x)):
-        found = judged("subtract", name, lhs, rhs, wrong)
+        found = judge_result("subtract", name, lhs, rhs, wrong)
         assert found.verdict is Verdict.DIVERGENT
         assert "zero left out" not in {kind for _, kind in found.findings}
 
 
 def test_other_sign_of_zero_is_not_the_class() -> None:
     lhs, rhs = np.array([1.0, 0.0], np.float32), np.array([-1.0, 0.0], np.float32)
-    found = judged("add", "f32", lhs, rhs, np.array([-0.0, -0.0], np.float32))
+    found = judge_result("add", "f32", lhs, rhs, np.array([-0.0, -0.0], np.float32))
     assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, "signed zero", 2)
 
 
@@ -65,18 +65,18 @@ def test_a_power_by_a_rounded_product_is_named() -> None:
     base, exponent = np.array([2.0**-13] * 2, np.float16), np.array([0.6938, -0.9126], np.float16)
     product = (exponent * np.log(base)).astype(np.float16)
     actual = np.exp(product.astype(np.float64)).astype(np.float16)
-    found = judged("power", "f16", base, exponent, actual, constant_lhs=True)
+    found = judge_result("power", "f16", base, exponent, actual, constant_lhs=True)
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "rounded product")
-    assert judged("power", "f16", base, exponent, actual).kind == "accuracy"
+    assert judge_result("power", "f16", base, exponent, actual).kind == "accuracy"
     wrong = actual * np.float16(1.02)
-    found = judged("power", "f16", base, exponent, wrong, constant_lhs=True)
+    found = judge_result("power", "f16", base, exponent, wrong, constant_lhs=True)
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "accuracy")
 
 
 def test_rounded_product_does_not_apply_without_mantissa() -> None:
     of = ELEMENT_TYPES["f8E8M0FNU"]
     base, exponent, actual = (from_bits(np.array([c], np.uint8), of) for c in (0x02, 0x7E, 0x34))
-    found = judged("power", of.name, base, exponent, actual)
+    found = judge_result("power", of.name, base, exponent, actual)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
 
 
@@ -85,11 +85,13 @@ def test_power_returning_its_base_has_the_class(actual: list[int]) -> None:
     base, exponent, got = (
         np.array(one, np.int8).astype(ml_dtypes.int2) for one in ([-2] * 5, [0, 1, 0, 1, 1], actual)
     )
-    found = judged("power", "si2", base, exponent, got, constant_lhs=True)
+    found = judge_result("power", "si2", base, exponent, got, constant_lhs=True)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "base for the power")
-    assert judged("power", "si2", base, exponent, got).kind == "wrong value"
+    assert judge_result("power", "si2", base, exponent, got).kind == "wrong value"
     got[1] = 0
-    assert judged("power", "si2", base, exponent, got, constant_lhs=True).kind == "wrong value"
+    assert (
+        judge_result("power", "si2", base, exponent, got, constant_lhs=True).kind == "wrong value"
+    )
     ones = np.ones(5, np.int8).astype(ml_dtypes.int2)
-    found = judged("power", "si2", ones, exponent, base, constant_lhs=True)
+    found = judge_result("power", "si2", ones, exponent, base, constant_lhs=True)
     assert found.kind == "wrong value"

@@ -34,7 +34,7 @@ def _kind(program: Program, given: Array, got: Array) -> str:
     return judge_operation(program, (given,), evaluate(program, (given,)), (got,)).kind
 
 
-def _known(program: Program, label: str) -> set[tuple[int, ...]]:
+def _known_results(program: Program, label: str) -> set[tuple[int, ...]]:
     """Return the results of that class, of -2, -1, 0 and 1."""
     given = np.array([-2, -1, 0, 1]).astype(_TWO)
     (right,) = evaluate(program, (given,))
@@ -60,7 +60,7 @@ def test_comparisons_with_a_negative_constant(
     operation: str, constant: int, expected: int | None
 ) -> None:
     program = _elementwise(operation, str(constant), "tensor<4xi1>")
-    assert _known(program, COMPARED) == (set() if expected is None else {(expected,) * 4})
+    assert _known_results(program, COMPARED) == (set() if expected is None else {(expected,) * 4})
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_comparisons_with_a_negative_constant(
 def test_extrema_with_a_negative_constant(
     operation: str, constant: str, expected: set[tuple[int, ...]]
 ) -> None:
-    assert _known(_elementwise(operation, constant), COMPARED) == expected
+    assert _known_results(_elementwise(operation, constant), COMPARED) == expected
 
 
 def test_a_remainder_of_a_constant_is_the_constant_packed_with_its_signs() -> None:
@@ -115,7 +115,7 @@ func.func @main(%x: tensor<8xi2>) -> tensor<8xi2> {{
         assert _kind(program, given, other) != STORED
 
 
-def _sorted(of: str, size: str) -> Program:
+def _sort_program(of: str, size: str) -> Program:
     return parse_module(f"""
 func.func @main(%x: tensor<{size}x{of}>) -> tensor<{size}x{of}> {{
   %0 = "stablehlo.sort"(%x) ({{
@@ -142,7 +142,7 @@ func.func @main(%x: tensor<{size}x{of}>) -> tensor<{size}x{of}> {{
     ],
 )
 def test_sorted_bytes_are_in_order(of: str, size: str, got: list[int], expected: str) -> None:
-    program = _sorted(of, size)
+    program = _sort_program(of, size)
     storage = ELEMENT_TYPES[of.replace("i", "si") if of[0] == "i" else of].storage
     shape = tuple(map(int, size.split("x")))
     given, actual = (np.array(one).astype(storage).reshape(shape) for one in ([0, 1] * 6, got))

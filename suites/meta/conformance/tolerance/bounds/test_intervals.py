@@ -11,29 +11,35 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, FLOATS
 from reference.numerics.rounding import round_to, to_float64
-from suites.meta.support.ops.normalization import NORMALIZED, OPS_HERE, filled, operands_of, program
+from suites.meta.support.ops.normalization import (
+    NORMALIZED,
+    OPS_HERE,
+    fill_values,
+    operands_of,
+    program,
+)
 
 
 @pytest.mark.parametrize("name", ["f8E4M3", "f16", "f32"])
 def test_intervals_contain_rounded_results(name) -> None:
     of = ELEMENT_TYPES[name]
-    x, y = (to_float64(filled(name, (300,), "unit", seed)) for seed in (1, 2))
+    x, y = (to_float64(fill_values(name, (300,), "unit", seed)) for seed in (1, 2))
 
-    def rounded(numbers):
+    def round_numbers(numbers):
         return to_float64(round_to(np.asarray(numbers, np.float64), of))
 
     loose = Arithmetic(of, quotient=3.0)
     one, two = exact_interval(x, loose), exact_interval(y, loose)
     total = float(0)
     for number in x:
-        total = float(rounded(total + number))
+        total = float(round_numbers(total + number))
     pairs = (
-        (one + two, rounded(x + y)),
-        (one - two * two, rounded(x - rounded(y * y))),
-        (one * two + one, rounded(rounded(x * y) + x)),
-        (one / (two + 3), rounded(x / rounded(y + 3))),
-        (one / (two + 3), rounded(x * rounded(1 / rounded(y + 3)))),
-        (np.sqrt(one * one), rounded(np.sqrt(rounded(x * x)))),
+        (one + two, round_numbers(x + y)),
+        (one - two * two, round_numbers(x - round_numbers(y * y))),
+        (one * two + one, round_numbers(round_numbers(x * y) + x)),
+        (one / (two + 3), round_numbers(x / round_numbers(y + 3))),
+        (one / (two + 3), round_numbers(x * round_numbers(1 / round_numbers(y + 3)))),
+        (np.sqrt(one * one), round_numbers(np.sqrt(round_numbers(x * x)))),
         (np.add.reduce(one, axis=(0,), keepdims=True), np.array([total])),
     )
     for number, (interval, numbers) in enumerate(pairs):

@@ -22,7 +22,7 @@ def in_order(x, axes):
     return np.expand_dims(np.add.accumulate(rows, axis=0)[-1], axes)
 
 
-def literally(op, operands, epsilon, index, *, folded=False):
+def evaluate_formulas(op, operands, epsilon, index, *, folded=False):
     """Return the formulas in the operands' own arithmetic, as a backend computes them."""
     of = operands[0].dtype.type
     axes = tuple(axis for axis in range(operands[0].ndim) if axis != index)
@@ -58,7 +58,7 @@ def literally(op, operands, epsilon, index, *, folded=False):
     return output, mean.reshape(-1), variance.reshape(-1)
 
 
-def judged(op, operands, actual, epsilon=0.5, index=1):
+def judge_result(op, operands, actual, epsilon=0.5, index=1):
     made = program(op, operands, epsilon, index)
     return judge(made, operands, evaluate(made, operands), actual, NORMALIZED)
 
@@ -70,11 +70,11 @@ def judged(op, operands, actual, epsilon=0.5, index=1):
 def test_formulas_in_the_type_itself_are_within_the_rule(op, name, profile) -> None:
     for seed, shape in enumerate(((3, 4), (40, 3), (5, 2, 7))):
         operands = operands_of(op, name, shape, 1, seed, profile)
-        found = judged(op, operands, literally(op, operands, 0.5, 1))
+        found = judge_result(op, operands, evaluate_formulas(op, operands, 0.5, 1))
         assert found.verdict is Verdict.PASS, found.message
         if op == "batch_norm_grad":
             continue
-        found = judged(op, operands, literally(op, operands, 0.5, 1, folded=True))
+        found = judge_result(op, operands, evaluate_formulas(op, operands, 0.5, 1, folded=True))
         assert found.kind in ("", *CLASSES), found.message
 
 
@@ -89,12 +89,12 @@ def test_wrong_normalization_fails(op) -> None:
             actual = [one.copy() for one in right]
             at = np.unravel_index(np.abs(result).argmax(), result.shape)
             actual[number][at] *= np.float32(factor)
-            assert judged(op, operands, tuple(actual)).verdict is want
+            assert judge_result(op, operands, tuple(actual)).verdict is want
     # another dimension's features, another epsilon
     square = operands_of(op, "f32", (4, 4), 1)
     for epsilon, index in ((0.5, 0), (0.4, 1)):
         other = evaluate(program(op, square, epsilon, index), square)
-        assert judged(op, square, other).verdict is Verdict.DIVERGENT
+        assert judge_result(op, square, other).verdict is Verdict.DIVERGENT
 
 
 def test_exact_sums_are_judged_exactly() -> None:
@@ -106,11 +106,13 @@ def test_exact_sums_are_judged_exactly() -> None:
     for number in (1, 2):
         actual = [one.copy() for one in right]
         actual[number][0] = np.nextafter(actual[number][0], np.float32(0))
-        assert judged("batch_norm_training", (x, ones, ones), tuple(actual), 1.0).verdict.fails
+        assert judge_result(
+            "batch_norm_training", (x, ones, ones), tuple(actual), 1.0
+        ).verdict.fails
     zero = 0 * ones  # a scale of 0 gives the offset, whatever the operand
     right = evaluate(program("batch_norm_training", (x, zero, ones), 1.0, 1), (x, zero, ones))
     actual = (np.nextafter(right[0], np.float32(0)), *right[1:])
-    assert judged("batch_norm_training", (x, zero, ones), actual, 1.0).verdict.fails
+    assert judge_result("batch_norm_training", (x, zero, ones), actual, 1.0).verdict.fails
 
 
 def one_feature(*columns, name="f32"):
@@ -125,16 +127,16 @@ def test_a_variance_in_one_pass_is_a_class_of_its_own() -> None:
     assert right[2].tolist() == [0.25]  # every step is exact
     for variance, kind in ((0, "one-pass variance"), (1, "wrong value"), (40, "wrong value")):
         wrong = (*right[:2], np.full(1, variance, np.float32))
-        found = judged("batch_norm_training", operands, wrong, 1.0)
+        found = judge_result("batch_norm_training", operands, wrong, 1.0)
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
     # a little less than exact is of the right size, but not right
     operands = one_feature([5 + n / 7 for n in range(7)], [1], [0])
-    folded = literally("batch_norm_training", operands, 0.5, 1, folded=True)
+    folded = evaluate_formulas("batch_norm_training", operands, 0.5, 1, folded=True)
     right = evaluate(program("batch_norm_training", operands, 0.5, 1), operands)
-    found = judged("batch_norm_training", operands, (right[0], right[1], folded[2]))
+    found = judge_result("batch_norm_training", operands, (right[0], right[1], folded[2]))
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "one-pass variance")
     other = np.nextafter(folded[2], np.float32(np.inf))  # no other order, and no other fusion
-    found = judged("batch_norm_training", operands, (right[0], right[1], other))
+    found = judge_result("batch_norm_training", operands, (right[0], right[1], other))
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "accuracy")
 
 
@@ -145,7 +147,7 @@ def test_a_square_of_a_sum_that_overflows_is_a_variance_in_one_pass() -> None:
     assert right[2].tolist() == [1]
     for variance, kind in ((-np.inf, "one-pass variance"), (np.inf, "infinity")):
         wrong = (*right[:2], np.full(1, variance, np.float16))
-        found = judged("batch_norm_training", operands, wrong, 1.0)
+        found = judge_result("batch_norm_training", operands, wrong, 1.0)
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
@@ -163,7 +165,7 @@ def test_folded_normalization_has_few_values(got, kind) -> None:
     operands = one_feature([1e15], [1], [0], [1e15], [0])
     assert evaluate(program("batch_norm_inference", operands, 1e-5, 1), operands)[0] == 0
     wrong = np.full((1, 1), got, np.float32)
-    found = judged("batch_norm_inference", operands, (wrong,), 1e-5)
+    found = judge_result("batch_norm_inference", operands, (wrong,), 1e-5)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
     assert sum(one.predicted for one in found.failing) == (kind == "folded normalization")
 
@@ -173,10 +175,10 @@ def test_an_epsilon_of_zero_is_left_out() -> None:
     operands = one_feature([-1], [-1], [0], [1], [-0.0])
     right = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
     assert right[0] == np.inf
-    found = judged("batch_norm_inference", operands, (-right[0],), 0.0)
+    found = judge_result("batch_norm_inference", operands, (-right[0],), 0.0)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "folded normalization")
     other = program("batch_norm_inference", operands, 1.0, 1)
-    found = judged("batch_norm_inference", operands, (-evaluate(other, operands)[0],), 1.0)
+    found = judge_result("batch_norm_inference", operands, (-evaluate(other, operands)[0],), 1.0)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "sign")
 
 
@@ -186,11 +188,11 @@ def test_quotients_are_not_products_with_reciprocals() -> None:
     right = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
     product = (operands[0] * (np.float32(1) / np.float32(3)),)
     assert (product[0] != right[0]).any()
-    found = judged("batch_norm_inference", operands, product, 0.0)
+    found = judge_result("batch_norm_inference", operands, product, 0.0)
     assert found.verdict is Verdict.PASS  # within u of the exact quotient
     root = np.nextafter(np.float32(1) / np.float32(3), np.float32(1))
     far = (operands[0] * root,)  # as of an approximate 1 / sqrt(9)
-    found = judged("batch_norm_inference", operands, far, 0.0)
+    found = judge_result("batch_norm_inference", operands, far, 0.0)
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "folded normalization")
     made = program("batch_norm_inference", operands, 0.0, 1)
     on_gpu = judge(made, operands, right, far, NORMALIZED, platform=Hardware.GPU)
@@ -205,7 +207,7 @@ def test_other_orders_of_the_factors_are_a_class_of_their_own() -> None:
     ends = (np.inf, "order of the factors"), (-np.inf, "infinity"), (0, "wrong value")
     for wrong, kind in ends:
         actual = (right[0], np.array([wrong], np.float32), right[2])
-        found = judged("batch_norm_grad", operands, actual, 0.0)
+        found = judge_result("batch_norm_grad", operands, actual, 0.0)
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
@@ -217,7 +219,7 @@ def test_products_are_rounded_or_fused_into_a_sum() -> None:
     right = evaluate(program("batch_norm_grad", operands, 0.0, 1), operands)
     assert np.isnan(right[1]).all()
     wrong = (right[0], np.array([np.inf], np.float32), right[2])
-    found = judged("batch_norm_grad", operands, wrong, 0.0)
+    found = judge_result("batch_norm_grad", operands, wrong, 0.0)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "order of the factors")
 
 
@@ -234,7 +236,7 @@ def test_products_are_fused_into_a_difference() -> None:
     for wrong, kind in ((-np.inf, "order of the factors"), (1.0, "NaN")):
         result = right[0].copy()
         result[7] = wrong
-        found = judged("batch_norm_grad", operands, (result, *right[1:]), 1e-5)
+        found = judge_result("batch_norm_grad", operands, (result, *right[1:]), 1e-5)
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
@@ -244,7 +246,7 @@ def test_constants_are_of_the_operands_type() -> None:
     (right,) = evaluate(program("batch_norm_inference", operands, 1e-5, 1), operands)
     assert np.isnan(to_float64(right)).all()
     wrong = (operands[2].reshape(1, 1),)
-    found = judged("batch_norm_inference", operands, wrong, 1e-5)
+    found = judge_result("batch_norm_inference", operands, wrong, 1e-5)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "folded normalization")
 
 
@@ -262,13 +264,13 @@ def test_certain_results_of_a_step_are_required() -> None:
     ):
         actual = right.copy()
         actual[at, 0] = wrong
-        found = judged("batch_norm_inference", operands, (actual,), 0.0)
+        found = judge_result("batch_norm_inference", operands, (actual,), 0.0)
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind), (at, wrong)
     # nothing is lost of a NaN that was given, however large another operand is
     operands = one_feature([np.nan, 3e38], [3e38], [0], [0], [1])
     (right,) = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
     actual = np.where(np.isnan(right), np.float32(42), right)
-    assert judged("batch_norm_inference", operands, (actual,), 0.0).kind == "NaN"
+    assert judge_result("batch_norm_inference", operands, (actual,), 0.0).kind == "NaN"
 
 
 def test_steps_with_certain_overflow_follow_ieee_754() -> None:
@@ -277,13 +279,13 @@ def test_steps_with_certain_overflow_follow_ieee_754() -> None:
     assert [mean.tolist(), variance.tolist()] == [[0], [np.inf]]  # 360000 is beyond f16
     assert output.tolist() == [[3], [3]]  # and +-600 / inf is 0
     wide = np.array([[4], [2]], np.float16), mean, variance
-    found = judged("batch_norm_training", operands, wide)
+    found = judge_result("batch_norm_training", operands, wide)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "one-pass variance")
     # a type without an infinity leaves open what then happens
     operands = one_feature([400, -400], [1], [3], name="f8E4M3FN")
     right = evaluate(program("batch_norm_training", operands, 0.5, 1), operands)
     other = (right[0] + np.ones((2, 1), right[0].dtype), *right[1:])
-    assert judged("batch_norm_training", operands, other).verdict is Verdict.PASS
+    assert judge_result("batch_norm_training", operands, other).verdict is Verdict.PASS
 
 
 def test_every_outcome_is_permitted_if_rounding_errors_decide() -> None:
@@ -292,17 +294,17 @@ def test_every_outcome_is_permitted_if_rounding_errors_decide() -> None:
     right = evaluate(program("batch_norm_training", operands, 0.0, 1), operands)
     for output in (0, 1, -1e30, np.inf, np.nan):
         actual = (np.full((10, 1), output, np.float32), *right[1:])
-        found = judged("batch_norm_training", operands, actual, 0.0)
+        found = judge_result("batch_norm_training", operands, actual, 0.0)
         assert found.verdict is Verdict.PASS, output
     actual = (right[0], right[1], np.full(1, -1e-9, np.float32))  # but no square is negative
-    assert judged("batch_norm_training", operands, actual, 0.0).verdict is not Verdict.PASS
+    assert judge_result("batch_norm_training", operands, actual, 0.0).verdict is not Verdict.PASS
 
 
 def test_flushed_subnormal_steps_are_flushed() -> None:
     operands = one_feature([1e-30, -1e-30], [1e30], [0], [0], [1e10])
     (right,) = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
     assert right[0] > 0
-    found = judged("batch_norm_inference", operands, (right,), 0.0)
+    found = judge_result("batch_norm_inference", operands, (right,), 0.0)
     # 1 / 3e38 is subnormal, and without it nothing is subtracted from a gradient
     x, grad_output = (np.array([[one], [-one]], np.float32) for one in (1e19, 1))
     ones = np.ones(1, np.float32)
@@ -310,6 +312,6 @@ def test_flushed_subnormal_steps_are_flushed() -> None:
     right = evaluate(program("batch_norm_grad", operands, 0.0, 1), operands)
     flushed = grad_output / np.sqrt(operands[3])
     for factor, kind in ((1, "subnormal intermediate"), (2, "wrong value")):
-        found = judged("batch_norm_grad", operands, (factor * flushed, *right[1:]), 0.0)
+        found = judge_result("batch_norm_grad", operands, (factor * flushed, *right[1:]), 0.0)
         verdict = Verdict.FLUSHED if factor == 1 else Verdict.DIVERGENT
         assert (found.verdict, found.kind) == (verdict, kind)

@@ -15,10 +15,16 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import Array, element_type_of
-from suites.meta.support.ops.contractions import BF16, F32, dot_general, old, operation_of
+from suites.meta.support.ops.contractions import (
+    BF16,
+    F32,
+    dot_general,
+    old_op_program,
+    operation_of,
+)
 
 
-def judged(
+def judge_result(
     lhs: Array, rhs: Array, actual: Array, *, platform: str = "cpu", **given: Any
 ) -> Judgement:
     program, expected = dot_general(lhs, rhs, element_type_of(actual), **given)
@@ -27,7 +33,7 @@ def judged(
 
 
 def verdict(lhs: Array, rhs: Array, actual: Array, **given: Any) -> Verdict:
-    return judged(lhs, rhs, actual, **given).verdict
+    return judge_result(lhs, rhs, actual, **given).verdict
 
 
 def _normal(seed: int, depth: int = 300) -> tuple[Array, Array]:
@@ -116,9 +122,9 @@ def test_operands_that_are_not_rounded_as_stated_are_named(
         "accumulation_type": "f32", "lhs_component_count": 1, "rhs_component_count": 1,
         "num_primitive_operations": 1, "allow_imprecise_accumulation": False,
     }  # fmt: skip
-    found = judged(lhs, rhs, actual, **given)
+    found = judge_result(lhs, rhs, actual, **given)
     assert found.kind == NOT_KEPT
-    assert judged(lhs, rhs, actual + 1, **given).kind != NOT_KEPT
+    assert judge_result(lhs, rhs, actual + 1, **given).kind != NOT_KEPT
 
 
 def test_sums_in_order_without_the_stated_algorithm_are_predicted() -> None:
@@ -131,7 +137,7 @@ def test_sums_in_order_without_the_stated_algorithm_are_predicted() -> None:
     products = lhs[:, :, None] * rhs[None]
     for ordered, is_predicted in ((products, True), (products[:, ::-1], False)):
         actual = np.add.accumulate(ordered, axis=1, dtype=np.float32)[:, -1]
-        found = judged(lhs, rhs, actual, **given)
+        found = judge_result(lhs, rhs, actual, **given)
         assert {one.kind for one in found.failing} == {NOT_KEPT}
         assert all(one.predicted == one.wrong for one in found.failing) is is_predicted
 
@@ -147,7 +153,7 @@ def test_sums_no_better_than_without_the_stated_algorithm_are_named() -> None:
         "num_primitive_operations": 1, "allow_imprecise_accumulation": False,
     }  # fmt: skip
     for result, kind in ((10, ""), (8, NOT_KEPT), (-8, "wrong value")):
-        found = judged(lhs, rhs, np.array([[result]]).astype(of), **given)
+        found = judge_result(lhs, rhs, np.array([[result]]).astype(of), **given)
         assert found.kind == kind
     assert verdict(lhs, rhs, np.array([[8]]).astype(of)) is Verdict.PASS
 
@@ -158,10 +164,10 @@ def test_sums_kept_in_bf16_have_a_class(name: str, kind: str) -> None:
     of = TYPES[name].storage
     lhs, rhs = np.ones((1, 21)).astype(of), np.ones((21, 1)).astype(of)
     lhs[0, 0] = 256
-    assert judged(lhs, rhs, np.array([[276]]).astype(of)).verdict is Verdict.PASS
-    assert judged(lhs, rhs, np.array([[256]]).astype(of)).kind == kind
+    assert judge_result(lhs, rhs, np.array([[276]]).astype(of)).verdict is Verdict.PASS
+    assert judge_result(lhs, rhs, np.array([[256]]).astype(of)).kind == kind
     for far in (0, -256, 512):
-        assert judged(lhs, rhs, np.array([[far]]).astype(of)).kind not in (IN_BF16, "")
+        assert judge_result(lhs, rhs, np.array([[far]]).astype(of)).kind not in (IN_BF16, "")
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu", "tpu"])
@@ -198,23 +204,23 @@ def test_intermediate_and_final_overflow() -> None:
 def test_underflow_is_gradual() -> None:
     """Products and operands that are lost because they are subnormal: flushed, not right."""
     tiny, zero = np.full((1, 3), 1e-20, np.float32), np.zeros((1, 1), np.float32)
-    found = judged(tiny, tiny.T.copy(), zero)  # three products of 1e-40
+    found = judge_result(tiny, tiny.T.copy(), zero)  # three products of 1e-40
     assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal result")
     many = np.full((1, 300), 1e-20, np.float32)  # whose sum is a normal number
-    found = judged(many, many.T.copy(), zero)
+    found = judge_result(many, many.T.copy(), zero)
     assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal intermediate")
     some = np.full((1, 1), 1.5e-38, np.float32)
-    assert judged(many, many.T.copy(), some).kind == "subnormal intermediate"
-    assert judged(many, many.T.copy(), 1000 * some).verdict is Verdict.DIVERGENT
+    assert judge_result(many, many.T.copy(), some).kind == "subnormal intermediate"
+    assert judge_result(many, many.T.copy(), 1000 * some).verdict is Verdict.DIVERGENT
     # a product under the smallest number of all is 0 by rounding
     least = np.full((1, 3), 1e-25, np.float32)
-    assert judged(least, least.T.copy(), zero).verdict is Verdict.PASS
+    assert judge_result(least, least.T.copy(), zero).verdict is Verdict.PASS
     subnormal, ten = np.full((1, 3), 1e-40, np.float32), np.full((3, 1), 1e10, np.float32)
-    found = judged(subnormal, ten, zero)
+    found = judge_result(subnormal, ten, zero)
     assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal input")
     mixed = np.array([[1e-40, 1e-36, 1e-40]], np.float32)
     only = (mixed[:, 1:2].astype(np.float64) * 1e10).astype(np.float32)
-    assert judged(mixed, ten, only).verdict is Verdict.FLUSHED
+    assert judge_result(mixed, ten, only).verdict is Verdict.FLUSHED
     assert verdict(subnormal, ten, np.full((1, 1), 1e-29, np.float32)) is Verdict.DIVERGENT
 
 
@@ -250,18 +256,18 @@ def test_exceptions_of_complex_products_are_unspecified() -> None:
     assert np.imag(expected)[1, 1] == np.inf
     other = expected.copy()
     other[1, 1] = complex(np.nan, np.nan)
-    found = judged(lhs, rhs, other)
+    found = judge_result(lhs, rhs, other)
     assert (found.verdict, found.kind) == (Verdict.UNSPECIFIED, "exception in complex arithmetic")
     other[0, 0] += 1
-    assert judged(lhs, rhs, other).verdict is Verdict.DIVERGENT
+    assert judge_result(lhs, rhs, other).verdict is Verdict.DIVERGENT
     many, few = np.full((1, 4), 5e37, np.complex64), np.array([[1, -1, 1, -1]], np.complex64).T
-    assert judged(many, few, np.array([[np.nan]], np.complex64)).verdict is Verdict.DIVERGENT
+    assert judge_result(many, few, np.array([[np.nan]], np.complex64)).verdict is Verdict.DIVERGENT
 
 
 def test_old_ops_have_the_same_rule() -> None:
     lhs, rhs = _normal(10, 40)
     for op, given in (("dot", {}), ("einsum", {"einsum_config": "ij,jk->ik"})):
-        program = old(op, lhs, rhs, shape=(20, 20), **given)
+        program = old_op_program(op, lhs, rhs, shape=(20, 20), **given)
         expected = evaluate(program, (lhs, rhs))
         good = judge(program, (lhs, rhs), expected, (lhs @ rhs,), CONTRACTED)
         assert good.verdict is Verdict.PASS

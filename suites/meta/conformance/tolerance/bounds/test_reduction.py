@@ -24,10 +24,10 @@ from reference.ir.types import Array, ElementType, element_type
 from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS
 from suites.meta.support.ops.reductions import (
-    judged,
-    last,
-    reduced,
-    reducing,
+    judge_result,
+    last_operation,
+    reduction_of,
+    reduction_program,
     types_of,
 )
 
@@ -38,8 +38,8 @@ F32, F64, F16, BF16, SI32, SI8, UI8, I1, C64 = (
 
 
 def bound_of(body: Monoid, *inputs: Array) -> Array:
-    program, arrays = reducing(body, inputs)
-    operation, operands = last(program, arrays)
+    program, arrays = reduction_program(body, inputs)
+    operation, operands = last_operation(program, arrays)
     (bound,) = reduction_bound(operation, operands, evaluate(program, arrays))
     assert bound is not None
     return bound
@@ -52,7 +52,7 @@ def test_rounding_in_any_order_is_within_the_bound(of: ElementType, op: str) -> 
     profile = "moderate" if op == "add" else "near_one"
     numbers = fill(TensorType((40, 60), of), profile, 7)
     body = fold_of(op, of)
-    expected, bound = reduced(body, numbers), bound_of(body, numbers)
+    expected, bound = reduction_of(body, numbers), bound_of(body, numbers)
     apply = OPS[op].evaluate
     worst = 0.0
     for _ in range(6):
@@ -78,26 +78,26 @@ def test_exact_data_has_a_bound_of_zero() -> None:
 
 def test_a_missing_or_repeated_element_is_detected() -> None:
     numbers = fill(TensorType((64, 8), F32), "small_integers", 1)
-    program, arrays = reducing(fold_of("add", F32), (numbers,))
+    program, arrays = reduction_program(fold_of("add", F32), (numbers,))
     right = evaluate(program, arrays)
-    assert judged(program, arrays, right, "reduce") is Verdict.PASS
+    assert judge_result(program, arrays, right, "reduce") is Verdict.PASS
     for wrong in (right[0] - numbers[7], right[0] + numbers[7]):
-        assert judged(program, arrays, (wrong,), "reduce") is Verdict.DIVERGENT
-    program, arrays = reducing(fold_of("maximum", F32), (numbers,))
+        assert judge_result(program, arrays, (wrong,), "reduce") is Verdict.DIVERGENT
+    program, arrays = reduction_program(fold_of("maximum", F32), (numbers,))
     (most,) = evaluate(program, arrays)
     off = np.nextafter(most, np.float32(np.inf))
-    assert judged(program, arrays, (off,), "reduce") is Verdict.DIVERGENT
+    assert judge_result(program, arrays, (off,), "reduce") is Verdict.DIVERGENT
 
 
 def test_complex_sums_with_a_nan_part_are_judged_by_the_other() -> None:
     numbers = np.array([complex(0.1, np.nan), 0.2 + 1j, 0.7], np.complex64)
-    program, arrays = reducing(fold_of("add", C64), (numbers,))
+    program, arrays = reduction_program(fold_of("add", C64), (numbers,))
     (right,) = evaluate(program, arrays)
     real = np.real(right)
     near = np.asarray(complex(np.nextafter(real, np.float32(2)), np.nan), np.complex64)
     far = np.asarray(complex(real + 0.5, np.nan), np.complex64)
-    assert judged(program, arrays, (near,), "reduce") is Verdict.PASS
-    assert judged(program, arrays, (far,), "reduce") is Verdict.DIVERGENT
+    assert judge_result(program, arrays, (near,), "reduce") is Verdict.PASS
+    assert judge_result(program, arrays, (far,), "reduce") is Verdict.DIVERGENT
 
 
 def test_rounding_operations_of_a_body() -> None:
@@ -117,7 +117,7 @@ def test_map_is_bounded_by_its_operations() -> None:
     def bound(region: Region, x: Array, y: Array) -> Array | None:
         values = Value("x", of), Value("y", of)
         program = single_op("map", values, (of,), {"dimensions": (0,)}, (region,))
-        operation, operands = last(program, (x, y))
+        operation, operands = last_operation(program, (x, y))
         rule = rule_of(operation)
         assert rule is not None
         assert rule.bound is not None
@@ -175,7 +175,7 @@ def test_elements_in_another_order_are_named() -> None:
         of = [TensorType((3, 4), SI32), TensorType((3, 4), I1)]
         given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
         program = single_op("reduce_window", names, tuple(of), given, (body.region,))
-        operation, operands = last(program, arrays)
+        operation, operands = last_operation(program, arrays)
         expected = evaluate(program, arrays)
         ordered, tiled, _ = WINDOWED
         assert (ordered.label, tiled.label) == (LABEL, TILES)
@@ -200,6 +200,6 @@ def test_elements_in_another_order_are_named() -> None:
 
 def test_subnormals_may_be_flushed_in_a_whole_reduction() -> None:
     numbers = np.full(2000, 1e-40, np.float32)  # their sum is normal
-    program, arrays = reducing(fold_of("add", F32), (numbers,))
+    program, arrays = reduction_program(fold_of("add", F32), (numbers,))
     zero = np.zeros((), np.float32)
-    assert judged(program, arrays, (zero,), "reduce") is Verdict.FLUSHED
+    assert judge_result(program, arrays, (zero,), "reduce") is Verdict.FLUSHED

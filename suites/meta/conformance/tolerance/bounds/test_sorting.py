@@ -20,7 +20,7 @@ from suites.meta.support.ops.sorting import (
     SI32,
     SI64,
     by_first,
-    judged,
+    judge_result,
     sort_of,
 )
 
@@ -33,7 +33,7 @@ PAIRS = (tensor(SI32, 5), tensor(SI32, 5))
 KEYS, PLACES = np.array([2, 1, 2, 1, 0], np.int32), np.arange(5, dtype=np.int32)
 
 
-def permuted(order: list[int]) -> list[Array]:
+def permute(order: list[int]) -> list[Array]:
     return [KEYS[order], PLACES[order]]
 
 
@@ -41,17 +41,17 @@ def test_ties_are_free_in_unstable_sorts_only() -> None:
     for stable in (True, False):
         made = sort_of(by_first(SI32, SI32), *PAIRS, stable=stable)
         given = [KEYS, PLACES]
-        assert judged(made, given, permuted([4, 1, 3, 0, 2]))[0] is Verdict.PASS
-        verdict = judged(made, given, permuted([4, 3, 1, 0, 2]))[0]
+        assert judge_result(made, given, permute([4, 1, 3, 0, 2]))[0] is Verdict.PASS
+        verdict = judge_result(made, given, permute([4, 3, 1, 0, 2]))[0]
         assert verdict is (Verdict.DIVERGENT if stable else Verdict.PASS)
-        assert judged(made, given, permuted([1, 4, 3, 0, 2]))[0] is Verdict.DIVERGENT
+        assert judge_result(made, given, permute([1, 4, 3, 0, 2]))[0] is Verdict.DIVERGENT
 
 
 @pytest.mark.parametrize("stable", [True, False])
 def test_operands_are_permuted_alike(stable: bool) -> None:
     made = sort_of(by_first(SI32, SI32), *PAIRS, stable=stable)
     mixed = [KEYS[[4, 1, 3, 0, 2]], PLACES[[4, 0, 2, 1, 3]]]  # both fine by themselves
-    verdict, kind = judged(made, [KEYS, PLACES], mixed)
+    verdict, kind = judge_result(made, [KEYS, PLACES], mixed)
     assert (verdict, kind) == (Verdict.DIVERGENT, "no permutation of the elements")
 
 
@@ -81,9 +81,9 @@ def test_subnormals_treated_as_zeros_are_flushed() -> None:
     for stable in (True, False):
         made = sort_of(by_first(F32, SI32), tensor(F32, 4), tensor(SI32, 4), stable=stable)
         given = [x, np.arange(4, dtype=np.int32)]
-        assert judged(made, given, given)[0] is Verdict.FLUSHED
+        assert judge_result(made, given, given)[0] is Verdict.FLUSHED
     made = sort_of(by_first(F32, kind="TOTALORDER"), tensor(F32, 4), stable=False)
-    assert judged(made, [x], [x[[3, 0, 1, 2]]])[0] is Verdict.DIVERGENT
+    assert judge_result(made, [x], [x[[3, 0, 1, 2]]])[0] is Verdict.DIVERGENT
 
 
 ALIKE = from_bits(np.array([0x7FC00000, 0xFFC00000], np.uint32), F32)
@@ -108,9 +108,9 @@ def test_results_may_have_any_nan_if_a_comparator_distinguishes_them() -> None:
                 ([0, 2, 4, 1, 3], False), ([4, 0, 3, 1, 2], False),
             ):  # fmt: skip
                 values = np.where(np.isnan(x[order]), one, x[order])
-                verdict, _ = judged(made, given, [values, places[order]])
+                verdict, _ = judge_result(made, given, [values, places[order]])
                 assert verdict is (Verdict.PASS if right else Verdict.DIVERGENT), order
-            assert judged(made, given, [sorted_, places[[0, 3, 4, 1, 2]]])[0] is Verdict.PASS
+            assert judge_result(made, given, [sorted_, places[[0, 3, 4, 1, 2]]])[0] is Verdict.PASS
 
 
 @pytest.mark.parametrize("name", ["bitcast_convert", "TOTALORDER", "EQ", "select"])
@@ -144,18 +144,18 @@ def test_slices_are_unspecified_if_a_comparator_sees_the_bits_of_a_computed_nan(
 def test_slices_of_a_negative_dimension_that_are_not_sorted_are_named() -> None:
     x = np.array([[3, 1], [2, 5]], np.float32)
     made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=-2)
-    assert judged(made, [x], [x]) == (Verdict.DIVERGENT, NEGATIVE)
+    assert judge_result(made, [x], [x]) == (Verdict.DIVERGENT, NEGATIVE)
     moved = np.array([[2, 5], [3, 1]], np.float32)
-    assert judged(made, [x], [moved]) == (Verdict.DIVERGENT, "wrong value")
+    assert judge_result(made, [x], [moved]) == (Verdict.DIVERGENT, "wrong value")
     lost = np.array([[3, 1], [3, 5]], np.float32)
-    assert judged(made, [x], [lost]) == (Verdict.DIVERGENT, "no permutation of the elements")
+    assert judge_result(made, [x], [lost]) == (Verdict.DIVERGENT, "no permutation of the elements")
     tiny = np.array([[3, 1], [2, 1e-40]], np.float32)
-    assert judged(made, [tiny], [tiny]) == (Verdict.DIVERGENT, NEGATIVE)
+    assert judge_result(made, [tiny], [tiny]) == (Verdict.DIVERGENT, NEGATIVE)
     equal = np.array([[2e-40, 1], [1e-40, 2]], np.float32)  # if both are taken for zeros
-    assert judged(made, [equal], [equal])[0] is Verdict.FLUSHED
+    assert judge_result(made, [equal], [equal])[0] is Verdict.FLUSHED
     for dimension in (0, -1):
         made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=dimension)
-        assert judged(made, [x], [x]) == (Verdict.DIVERGENT, "wrong value")
+        assert judge_result(made, [x], [x]) == (Verdict.DIVERGENT, "wrong value")
 
 
 @pytest.mark.parametrize("change", ["64 ulp", "sign", "NaN", "swap"])
@@ -179,8 +179,13 @@ def test_slices_are_unspecified_if_the_comparator_is_no_order() -> None:
     (found,) = unspecified_slices(operation, [x])
     assert found[0] == NO_ORDER
     assert found[1].tolist() == [True, False]
-    assert judged(made, [x], [np.array([[2, NAN, 1], [1, 2, 3]], "f4")])[0] is Verdict.UNSPECIFIED
-    assert judged(made, [x], [np.array([[1, 2, NAN], [3, 2, 1]], "f4")])[0] is Verdict.DIVERGENT
+    assert (
+        judge_result(made, [x], [np.array([[2, NAN, 1], [1, 2, 3]], "f4")])[0]
+        is Verdict.UNSPECIFIED
+    )
+    assert (
+        judge_result(made, [x], [np.array([[1, 2, NAN], [3, 2, 1]], "f4")])[0] is Verdict.DIVERGENT
+    )
     made = sort_of(by_first(SI32, way="LE"), tensor(SI32, 3))
     for values, open_ in (([1, 2, 3], True), ([1, 1, 2], True)):
         ((_, mask),) = unspecified_slices(

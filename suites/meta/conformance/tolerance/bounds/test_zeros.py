@@ -26,8 +26,8 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Attribute, Operation, Program, Region, TensorType, Value, single_op
 from reference.ir.types import ALL, Array, ElementType, element_type, element_type_of
 from reference.numerics.zeros import is_negative_zero, is_zero
-from reference.unspecified.table import unspecified
-from suites.meta.support.ops.reductions import last, reducing, row
+from reference.unspecified.table import unspecified_elements
+from suites.meta.support.ops.reductions import last_operation, reduction_program, row
 
 BF16, F16, F32, F64, F8, FNUZ, C64, C128 = (
     element_type(name)
@@ -41,7 +41,9 @@ SIGNED = (Verdict.DIVERGENT, "signed zero")
 SIGN_KINDS = ("signed zero", "summed from +0", "zeros taken for equal")
 
 
-def judged(program: Program, inputs: Sequence[Array], actual: Array, **given: Any) -> Judgement:
+def judge_result(
+    program: Program, inputs: Sequence[Array], actual: Array, **given: Any
+) -> Judgement:
     expected = evaluate(program, inputs)
     rule = CATALOG[program.subject.name].tolerance
     return judge(program, inputs, expected, (actual,), rule, **given)
@@ -49,7 +51,7 @@ def judged(program: Program, inputs: Sequence[Array], actual: Array, **given: An
 
 def permits(program: Program, inputs: Sequence[Array], actual: Array) -> bool:
     """Return whether a result passes; a failing result fails because of the sign of its zeros."""
-    found = judged(program, inputs, actual)
+    found = judge_result(program, inputs, actual)
     assert found.verdict is Verdict.PASS or found.verdict is Verdict.DIVERGENT
     assert found.verdict is Verdict.PASS or found.kind in SIGN_KINDS
     return found.verdict is Verdict.PASS
@@ -149,7 +151,9 @@ def test_reduce(of: ElementType, init: float, depth: int) -> None:
     start = columns_of(of, [(init,)])[0, 0]
     if of.is_complex:
         start = np.array([init, 0.0]).view(np.complex128)[0].astype(of.storage)
-    program, inputs = reducing(fold_of("add", of), [columns_of(of, columns)], [np.asarray(start)])
+    program, inputs = reduction_program(
+        fold_of("add", of), [columns_of(of, columns)], [np.asarray(start)]
+    )
     held_against(program, inputs, [schedules(column, init) for column in columns])
 
 
@@ -205,7 +209,9 @@ def test_dot_general(of: ElementType, factor: float, depth: int) -> None:
 def test_empty_sum_is_the_init_value(of: ElementType) -> None:
     for init, right in ((0.0, PLUS), (-0.0, MINUS)):
         start = np.asarray(complex(init, init) if of.is_complex else init).astype(of.storage)
-        program, inputs = reducing(fold_of("add", of), [np.zeros((0, 2), of.storage)], [start])
+        program, inputs = reduction_program(
+            fold_of("add", of), [np.zeros((0, 2), of.storage)], [start]
+        )
         if not of.is_complex:
             assert signs(program, inputs) == [right] * 2
         (result,) = evaluate(program, inputs)
@@ -258,19 +264,23 @@ def test_element_without_update_keeps_its_sign() -> None:
 
 
 def test_only_the_sign_of_a_sum_of_negative_zeros_is_free() -> None:
-    program, inputs = reducing(
+    program, inputs = reduction_program(
         fold_of("add", F32), [row(F32, -0.0, -0.0)], [np.zeros((), np.float32)]
     )
-    operation, operands = last(program, inputs)
+    operation, operands = last_operation(program, inputs)
     (expected,) = evaluate(program, inputs)
-    assert not any(mask.any() for _, mask in unspecified(operation, operands, expected))
-    assert judged(program, inputs, np.float32(5) + expected).verdict is Verdict.DIVERGENT
+    assert not any(mask.any() for _, mask in unspecified_elements(operation, operands, expected))
+    assert judge_result(program, inputs, np.float32(5) + expected).verdict is Verdict.DIVERGENT
 
 
 def test_products_have_the_sign_that_their_elements_give() -> None:
-    program, inputs = reducing(fold_of("multiply", F32), [row(F32, -0.0, -2.0, 3.0)[:, None]])
+    program, inputs = reduction_program(
+        fold_of("multiply", F32), [row(F32, -0.0, -2.0, 3.0)[:, None]]
+    )
     assert signs(program, inputs) == [PLUS]
-    program, inputs = reducing(fold_of("multiply", F32), [row(F32, -0.0, 2.0, 3.0)[:, None]])
+    program, inputs = reduction_program(
+        fold_of("multiply", F32), [row(F32, -0.0, 2.0, 3.0)[:, None]]
+    )
     assert signs(program, inputs) == [MINUS]
 
 
@@ -280,7 +290,7 @@ def times(lhs: complex, rhs: complex) -> complex:
     return complex(a * c - b * d, a * d + b * c)
 
 
-def named(number: complex) -> tuple[str, str]:
+def hexadecimal_parts(number: complex) -> tuple[str, str]:
     return float(number.real).hex(), float(number.imag).hex()
 
 
@@ -288,25 +298,27 @@ def named(number: complex) -> tuple[str, str]:
 @pytest.mark.parametrize("init", [complex(1, 0), complex(-2, 3), complex(-0.0, -0.0)])
 def test_complex_products_follow_some_schedule(of: ElementType, init: complex) -> None:
     body, start = fold_of("multiply", of), np.asarray(init).astype(of.storage)
-    program, inputs = reducing(body, [np.zeros((0, 1), of.storage)], [start])
-    assert named(evaluate(program, inputs)[0].item()) == named(init)
+    program, inputs = reduction_program(body, [np.zeros((0, 1), of.storage)], [start])
+    assert hexadecimal_parts(evaluate(program, inputs)[0].item()) == hexadecimal_parts(init)
     numbers = [complex(a, b) for a in (*ZEROS, -1.0, 1.0) for b in ZEROS]
     for column in (*product(numbers, repeat=1), *product(numbers, repeat=2)):
         leaves = np.array(column).reshape(-1, 1).astype(of.storage)
-        program, inputs = reducing(body, [leaves], [start])
+        program, inputs = reduction_program(body, [leaves], [start])
         whole = column[0] if len(column) == 1 else times(*column)
-        permitted = {named(one) for one in (whole, times(init, whole), times(whole, init))}
+        permitted = {
+            hexadecimal_parts(one) for one in (whole, times(init, whole), times(whole, init))
+        }
         if len(column) == 2:
-            permitted.add(named(times(times(init, column[0]), column[1])))
-            permitted.add(named(times(column[0], times(init, column[1]))))
-            permitted.add(named(times(column[0], times(column[1], init))))
-        assert named(evaluate(program, inputs)[0].item()) in permitted, column
+            permitted.add(hexadecimal_parts(times(times(init, column[0]), column[1])))
+            permitted.add(hexadecimal_parts(times(column[0], times(init, column[1]))))
+            permitted.add(hexadecimal_parts(times(column[0], times(column[1], init))))
+        assert hexadecimal_parts(evaluate(program, inputs)[0].item()) in permitted, column
 
 
 def test_formats_without_negative_zero() -> None:
     numbers = np.zeros((2, 3), FNUZ.storage)
-    program, inputs = reducing(fold_of("add", FNUZ), [numbers])
-    assert judged(program, inputs, *evaluate(program, inputs)).verdict is Verdict.PASS
+    program, inputs = reduction_program(fold_of("add", FNUZ), [numbers])
+    assert judge_result(program, inputs, *evaluate(program, inputs)).verdict is Verdict.PASS
 
 
 # -- sums of products -----------------------------------------------------------------------------
@@ -335,7 +347,9 @@ def test_the_sign_of_a_zero_complex_product_is_free_and_of_a_cancelled_sum_is_no
             assert permits(program, (lhs, rhs), actual) == good
 
 
-def convolved(lhs: Array, rhs: Array, low: int, high: int) -> tuple[Program, tuple[Array, ...]]:
+def convolution_of(
+    lhs: Array, rhs: Array, low: int, high: int
+) -> tuple[Program, tuple[Array, ...]]:
     """Return a convolution of one channel along one dimension."""
     operands = (lhs.reshape(1, -1, 1), rhs.reshape(-1, 1, 1))
     size = len(lhs) + low + high - len(rhs) + 1
@@ -351,20 +365,20 @@ def convolved(lhs: Array, rhs: Array, low: int, high: int) -> tuple[Program, tup
 
 def test_padding_of_a_convolution_is_positive_zero() -> None:
     negative, positive = row(F32, -0.0, -0.0), row(F32, 0.0, 0.0)
-    assert signs(*convolved(negative, row(F32, 1, 2), 1, 1)) == [PLUS, EITHER, PLUS]
-    assert signs(*convolved(negative, row(F32, -1, 2), 1, 1)) == [EITHER, PLUS, PLUS]
-    assert signs(*convolved(positive, row(F32, -1, -2), 1, 1)) == [EITHER, EITHER, EITHER]
+    assert signs(*convolution_of(negative, row(F32, 1, 2), 1, 1)) == [PLUS, EITHER, PLUS]
+    assert signs(*convolution_of(negative, row(F32, -1, 2), 1, 1)) == [EITHER, PLUS, PLUS]
+    assert signs(*convolution_of(positive, row(F32, -1, -2), 1, 1)) == [EITHER, EITHER, EITHER]
 
 
 def test_zeros_of_exact_sums_have_their_sign_on_every_platform() -> None:
-    program, operands = convolved(row(F32, 0.0, -0.0), row(F32, 1, 2), 1, 1)
+    program, operands = convolution_of(row(F32, 0.0, -0.0), row(F32, 1, 2), 1, 1)
     (expected,) = evaluate(program, operands)
     for platform in ("cpu", "gpu"):
-        found = judged(program, operands, -expected, platform=platform)
+        found = judge_result(program, operands, -expected, platform=platform)
         assert (found.verdict, found.kind) == SIGNED
     lhs, rhs = row(F32, 0.0, -0.0)[None], row(F32, 1, 2)[:, None]
     negative = np.full((1, 1), -0.0, np.float32)
-    found = judged(dot(lhs, rhs), (lhs, rhs), negative, platform="gpu")
+    found = judge_result(dot(lhs, rhs), (lhs, rhs), negative, platform="gpu")
     assert (found.verdict, found.kind) == SIGNED
 
 
@@ -400,7 +414,7 @@ def test_product_that_may_underflow_may_have_either_sign() -> None:
 def test_a_complex_zero_of_the_wrong_sign_is_named() -> None:
     negative = np.array([complex(-0.0, -0.0)], np.complex64)
     program = program_of("add", (negative, negative), TensorType((1,), C64))
-    found = judged(program, (negative, negative), np.array([0], np.complex64))
+    found = judge_result(program, (negative, negative), np.array([0], np.complex64))
     assert (found.verdict, found.kind) == SIGNED
 
 
@@ -409,14 +423,16 @@ def test_a_complex_zero_of_the_wrong_sign_is_named() -> None:
 FOUND = tuple[Operation, tuple[Array, ...], tuple[Array, ...]]
 
 
-def planned(op: str, *types: ElementType) -> list[FOUND]:
+def planned_cases(op: str, *types: ElementType) -> list[FOUND]:
     """Operation, operands and results of the cases of the profile standard in these cells."""
     found: list[FOUND] = []
     for of in types:
         for case in cases(op, of, seed=0, count=cases_of(CATALOG[op], "standard")):
             for recipe in case.inputs:
                 inputs = materialise(case.program, recipe)
-                found.append((*last(case.program, inputs), evaluate(case.program, inputs)))
+                found.append(
+                    (*last_operation(case.program, inputs), evaluate(case.program, inputs))
+                )
     return found
 
 
@@ -439,7 +455,7 @@ SUMMING = {
 @pytest.mark.parametrize("op", SUMMING)
 def test_a_run_reaches_sums_of_negative_zeros(op: str) -> None:
     types = tuple(of for of in REAL if of in CATALOG[op].element_types)
-    sets = planned(op, *types, C64)
+    sets = planned_cases(op, *types, C64)
     some = [(operands[SUMMING[op]], results) for _, operands, results in sets]
     assert any(x.size and is_negative_zero(x).all() for x, _ in some)
     assert any(is_zero(x).all() and set(is_negative_zero(x).flat) == {True, False} for x, _ in some)
@@ -453,7 +469,7 @@ def test_a_run_reaches_sums_of_negative_zeros(op: str) -> None:
 @pytest.mark.parametrize("op", ["reduce", "reduce_window", "select_and_scatter"])
 def test_a_run_reaches_init_values_of_negative_zero(op: str) -> None:
     starts = [
-        operands for operation, operands, results in planned(op, *REAL)
+        operands for operation, operands, results in planned_cases(op, *REAL)
         if len(results) == 1 and is_negative_zero(operands[-1]).all()
     ]  # fmt: skip
     assert len(starts) > 5

@@ -27,7 +27,9 @@ def constant_of(program: Program) -> Array:
     return value.array
 
 
-def simplified(fails: Fails, inputs: tuple[Array, ...] = (X,), left: int = 500) -> Minimisation:
+def simplify_contents(
+    fails: Fails, inputs: tuple[Array, ...] = (X,), left: int = 500
+) -> Minimisation:
     attempts = Minimisation(fails, PROGRAM, inputs, left, inf)
     assert fails(PROGRAM, inputs)
     simplify_data(attempts)
@@ -35,30 +37,32 @@ def simplified(fails: Fails, inputs: tuple[Array, ...] = (X,), left: int = 500) 
 
 
 def test_elements_that_do_not_matter_are_zero() -> None:
-    attempts = simplified(lambda _, inputs: inputs[0][6] == 11)
+    attempts = simplify_contents(lambda _, inputs: inputs[0][6] == 11)
     assert attempts.inputs[0].tolist() == [0, 0, 0, 0, 0, 0, 11, 0]
     assert not constant_of(attempts.program).any()
 
 
 def test_elements_that_may_not_be_zero_are_one() -> None:
-    attempts = simplified(lambda program, inputs: all(inputs[0]) and all(constant_of(program)))
+    attempts = simplify_contents(
+        lambda program, inputs: all(inputs[0]) and all(constant_of(program))
+    )
     assert attempts.inputs[0].tolist() == [1] * 8
     assert constant_of(attempts.program).tolist() == [1] * 8
 
 
 def test_constants_of_which_one_matters() -> None:
-    attempts = simplified(lambda program, _: constant_of(program)[2] == 3)
+    attempts = simplify_contents(lambda program, _: constant_of(program)[2] == 3)
     assert constant_of(attempts.program).tolist() == [0, 0, 3, 0, 0, 0, 0, 0]
 
 
 def test_the_type_stays() -> None:
-    attempts = simplified(lambda *_: True)
+    attempts = simplify_contents(lambda *_: True)
     assert attempts.inputs[0].dtype == np.float32
     assert constant_of(attempts.program).shape == (8,)
 
 
 def test_nothing_changes_when_all_of_it_matters_or_the_budget_is_spent() -> None:
-    whole = simplified(lambda _, inputs: inputs[0].tolist() == X.tolist(), left=100)
+    whole = simplify_contents(lambda _, inputs: inputs[0].tolist() == X.tolist(), left=100)
     assert whole.inputs[0].tolist() == X.tolist()
-    spent = simplified(lambda *_: True, left=0)
+    spent = simplify_contents(lambda *_: True, left=0)
     assert spent.program == PROGRAM

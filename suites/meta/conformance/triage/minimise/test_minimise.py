@@ -46,7 +46,7 @@ def names(program: Program) -> list[str]:
     return [one.name for one in program.walk() if one.name not in ("constant", "return")]
 
 
-def smallest(text: str, has, *inputs):
+def minimise_text(text: str, has, *inputs):
     program = parse_module(text)
 
     def fails(smaller: Program, given) -> bool:
@@ -63,7 +63,7 @@ def smallest(text: str, has, *inputs):
 
 def test_operations_shapes_and_data() -> None:
     x = np.arange(30, dtype=np.float32).reshape(6, 5)
-    small = smallest(LONG, lambda p, _: "multiply" in names(p), x, x)
+    small = minimise_text(LONG, lambda p, _: "multiply" in names(p), x, x)
     assert names(small.program) == ["multiply"]
     assert [of.shape for of in small.inputs] == [(1, 1), (1, 1)]
     assert not any(array.any() for array in small.inputs)
@@ -84,13 +84,13 @@ def test_a_constraint_that_is_broken_as_an_extension_is_no_obstacle() -> None:
     """A convolution of bf16 into f32 breaks C27."""
     of = parse_module(WIDER).main.arguments[0].type.element.storage  # type: ignore[union-attr]
     inputs = np.ones((2, 3), of), np.ones((3, 2), of)
-    small = smallest(WIDER, lambda p, _: "convolution" in names(p), *inputs)
+    small = minimise_text(WIDER, lambda p, _: "convolution" in names(p), *inputs)
     assert names(small.program) == ["convolution"]
 
 
 def test_only_the_data_that_matters_stays() -> None:
     x = np.arange(30, dtype=np.float32).reshape(6, 5)
-    small = smallest(
+    small = minimise_text(
         LONG,
         lambda p, given: "negate" in names(p) and any((one == 7).any() for one in given[:1]),
         x,
@@ -102,7 +102,7 @@ def test_only_the_data_that_matters_stays() -> None:
 
 
 def test_within_a_loop() -> None:
-    small = smallest(
+    small = minimise_text(
         NESTED,
         lambda p, _: {"while", "xor"} <= set(names(p)),
         np.arange(4, dtype=np.int32),
@@ -139,12 +139,12 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<
 
 def test_a_program_that_fails_by_an_unused_operation_is_reduced_to_it() -> None:
     x = np.ones(4, np.float32)
-    small = smallest(UNUSED, lambda p, _: "negate" in names(p), x, x)
+    small = minimise_text(UNUSED, lambda p, _: "negate" in names(p), x, x)
     assert names(small.program) == ["sine", "negate"]
     assert len(small.program.main.body.operations[-1].operands) == 1
 
 
 def test_unused_operation_is_dropped_if_failure_remains() -> None:
     x = np.ones(4, np.float32)
-    small = smallest(UNUSED, lambda p, _: "multiply" in names(p), x, x)
+    small = minimise_text(UNUSED, lambda p, _: "multiply" in names(p), x, x)
     assert names(small.program) == ["multiply"]

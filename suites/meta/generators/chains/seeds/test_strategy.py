@@ -14,8 +14,8 @@ from conformance.transforms.values import defined_values
 from generators.case.stream import stream
 from generators.chains.seeds.fragment import (
     Fragment,
-    fits,
     infer_types,
+    is_usable,
     rename_values,
     replace_body,
 )
@@ -74,8 +74,8 @@ func.func @main(%x: tensor<6xf32>, %n: tensor<2xi64>) -> tensor<2x3xf32> {
 
 
 def test_sizes_of_results_do_not_hang_on_parameters() -> None:
-    assert fits(parse_module(SIZES.replace("SIZES", "%c")))
-    assert not fits(parse_module(SIZES.replace("SIZES", "%n")))
+    assert is_usable(parse_module(SIZES.replace("SIZES", "%c")))
+    assert not is_usable(parse_module(SIZES.replace("SIZES", "%n")))
 
 
 WINDOW = """
@@ -96,7 +96,7 @@ func.func @main(%x: tensor<1x1x1x1xf32>, %i: tensor<f32>) -> tensor<1x1x1x1xf32>
 @pytest.mark.parametrize(("size", "fitting"), [(4, True), (128, False)])
 def test_windows_are_of_modest_size(size: int, fitting: bool) -> None:
     text = WINDOW.replace("SIZES", ", ".join([str(size)] * 4)).replace("HIGH", str(size - 1))
-    assert fits(parse_module(text)) is fitting
+    assert is_usable(parse_module(text)) is fitting
 
 
 WINDOWED = """
@@ -144,14 +144,14 @@ def test_operation_can_be_added_behind_a_value_twice(fragments) -> None:
         twice = None if once is None else one_more(stream(2, number), once)
         assert twice is not None
         whole = infer_types(twice)
-        assert whole is None or fits(whole)
+        assert whole is None or is_usable(whole)
 
 
 def test_piece_with_undefined_operand_does_not_fit(fragments) -> None:
     for piece in fragments:
         first, *rest = piece.main.body.operations
         if any(value in one.operands for one in rest for value in first.results):
-            assert not fits(replace_body(piece, tuple(rest)))
+            assert not is_usable(replace_body(piece, tuple(rest)))
 
 
 @pytest.mark.parametrize("variation", VARIATIONS, ids=lambda one: one.__name__)
@@ -162,7 +162,7 @@ def test_every_variation_often_gives_another_valid_piece(fragments, variation: V
         before = fragments[pick(len(fragments))]
         changed = variation(pick, before)
         whole = None if changed is None else infer_types(changed)
-        if whole is not None and fits(whole):
+        if whole is not None and is_usable(whole):
             found += whole != before
     assert found >= 8
 

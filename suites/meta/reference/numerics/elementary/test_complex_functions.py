@@ -242,7 +242,7 @@ def test_the_bounds_of_the_complex_fast_step(name):
     if name in ("power", "multiply", "divide"):
         operands.append(complex_operands(of, 100, 72)[::-1])
     parts = complex_functions._parts(tuple(operands))
-    regular = ~complex_functions._special(name, parts)
+    regular = ~complex_functions._mask_of_special(name, parts)
     parts = [part[regular] for part in parts]
     with np.errstate(all="ignore"):
         wider = [part.astype(complex_functions.AVAILABLE.dtype) for part in parts]

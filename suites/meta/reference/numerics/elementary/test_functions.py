@@ -17,7 +17,7 @@ from reference.numerics.elementary import functions
 from reference.numerics.elementary.functions import (
     FUNCTIONS,
     REAL,
-    wide,
+    wide_values,
 )
 from reference.numerics.rounding import HAS_EXTENDED, next_up, round_to, to_float64
 from suites.meta.support.ops.elementary import (
@@ -75,7 +75,7 @@ def mpfr_values(name, operands, of):
         return np.array([float(function(*row)) for row in zip(*columns, strict=True)])
 
 
-def around(values, of, steps=3):
+def values_around(values, of, steps=3):
     """Return values of a type nearest to some numbers, with their neighbours, of both signs."""
     array = round_to(np.asarray(values, np.float64), of)
     found = [array]
@@ -99,8 +99,8 @@ def hard_values(of):
     turns = np.random.default_rng(8).integers(1, 1 << (of.bits // 2 + 8), 150) * (np.pi / 2)
     # The double nearest to a multiple of pi/2, Kahan and McDonald's.
     edges += [6381956970095103.0 * 2.0**797] if of is F64 else [16367173.0 * 2.0**72]
-    values = around([e for e in edges if abs(e) <= top], of)
-    return np.concatenate([values, around(turns[turns <= top], of, 1)])
+    values = values_around([e for e in edges if abs(e) <= top], of)
+    return np.concatenate([values, values_around(turns[turns <= top], of, 1)])
 
 
 def operands_of(name, of, count):
@@ -169,7 +169,7 @@ def test_every_value_of_a_16_bit_type(name, of):
     assert_same(got[keep], mpfr_values(name, (operand,), of), (operand,))
 
 
-def nearest(value, values):
+def nearest_value(value, values):
     """Return the nearest of sorted values by the definition, None for a tie."""
     at = bisect_left(values, value)
     if at == 0 or at == len(values):
@@ -194,7 +194,7 @@ def expected_narrow(value, of, grid):
         return float(outside.get(form.non_finite, NAN) * (1 if value > 0 else -1))
     if not form.has_zero and value <= 0:
         return NAN
-    return nearest(gmpy2.mpq(value), grid)
+    return nearest_value(gmpy2.mpq(value), grid)
 
 
 @pytest.mark.parametrize("of", NARROW, ids=str)
@@ -364,7 +364,7 @@ def test_without_extended_precision_all_results_are_the_same(name, monkeypatch):
 def test_wide_real_values_round_to_nearly_all_results(name):
     for of in (BF16, F32, F64):
         operands = [round_to(operand, of) for operand in operands_of(name, of, 100)]
-        values = wide(name, *operands)
+        values = wide_values(name, *operands)
         assert values.dtype == np.longdouble
         rounded, got = to_float64(round_to(values, of)), to_float64(FUNCTIONS[name](*operands))
         same = (rounded == got) | (np.isnan(rounded) & np.isnan(got))

@@ -9,7 +9,7 @@ import pytest
 from reference.ir.types import ELEMENT_TYPES, Array, to_bits
 from suites.meta.reference.ops.elementwise.test_elementwise import BINARY
 from suites.meta.support.one_op import DIRECTIONS, run
-from suites.meta.support.ops.exact import NAN, nearest, numbers, same
+from suites.meta.support.ops.exact import NAN, are_same, nearest_number, numbers
 
 COMPLEX_SAMPLES = [
     complex(x, y)
@@ -35,7 +35,7 @@ def test_complex_sums(name: str) -> None:
             left, right = (numbers(part(x).copy(), of) for x in (lhs, rhs))
             wanted = [BINARY[op](x, y) for x, y in zip(left, right, strict=True)]
             got = numbers(part(result).copy(), of)
-            assert all(same(x, y) for x, y in zip(got, wanted, strict=True))
+            assert all(are_same(x, y) for x, y in zip(got, wanted, strict=True))
             made = [
                 x == NAN and NAN not in pair
                 for x, pair in zip(wanted, zip(left, right, strict=True), strict=True)
@@ -134,8 +134,8 @@ def test_complex_products(name: str) -> None:
         if name == "divide":
             d, scale = -d, c * c + d * d
         real, imaginary = (a * c - b * d) / scale, (a * d + b * c) / scale
-        assert same(Fraction(got.real), nearest(real, f64)[0])
-        assert same(Fraction(got.imag), nearest(imaginary, f64)[0])
+        assert are_same(Fraction(got.real), nearest_number(real, f64)[0])
+        assert are_same(Fraction(got.imag), nearest_number(imaginary, f64)[0])
     specials, zeros = np.array([complex(math.inf, 0), complex(1, 0)]), np.array([0j, 0j])
     assert run(name, specials, zeros)[1].tolist() == [True, name == "divide"]
 

@@ -17,9 +17,9 @@ from reference.ir.types import (
     from_bits,
     to_bits,
 )
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 from suites.meta.support.one_op import codes, run, samples
-from suites.meta.support.ops.exact import Number, exact, nearest, numbers, same
+from suites.meta.support.ops.exact import Number, are_same, exact_value, nearest_number, numbers
 
 
 def meanings(array: Array) -> list[Number]:
@@ -32,19 +32,19 @@ def meanings(array: Array) -> list[Number]:
     return [Fraction(int(element)) or 0.0 for element in array.tolist()]
 
 
-def converted(x: Number, to: ElementType) -> tuple[Number | None, bool]:
+def convert_number(x: Number, to: ElementType) -> tuple[Number | None, bool]:
     """Return the conversion of a value to a real type, and whether it is unspecified."""
     if to.is_float:
-        return nearest(x, to.float_format)
+        return nearest_number(x, to.float_format)
     if to.is_boolean:
         return Fraction(x != 0) or 0.0, False
-    value = exact(x)
+    value = exact_value(x)
     if value is None or not to.min_integer <= math.trunc(value) <= to.max_integer:
         return None, True
     return Fraction(math.trunc(value)) or 0.0, False
 
 
-def convertible(of: ElementType) -> Array:
+def convertible_elements(of: ElementType) -> Array:
     """Return elements to convert: not all of a byte's codes, or it takes long."""
     found = samples(of)
     return found[:: max(1, len(found) // 64)]
@@ -53,7 +53,7 @@ def convertible(of: ElementType) -> Array:
 @pytest.mark.parametrize("to", ALL, ids=str)
 def test_convert(to: ElementType) -> None:
     for of in ALL:
-        operand = convertible(of) if of is not to else samples(of)
+        operand = convertible_elements(of) if of is not to else samples(of)
         result, mask = run("convert", operand, to=to)
         if to.is_complex and of.is_complex:
             for part in (np.real, np.imag):
@@ -65,14 +65,14 @@ def test_convert(to: ElementType) -> None:
         for given, got, masked in zip(
             meanings(operand), meanings(result), mask.tolist(), strict=True
         ):
-            want, left_open = converted(given, to.part)
+            want, left_open = convert_number(given, to.part)
             assert masked == left_open, (of, given)
-            assert want is None or same(got, want), (of, given, got)
+            assert want is None or are_same(got, want), (of, given, got)
 
 
 def assert_parts(given: Array, got: Array, to: ElementType) -> None:
     parts = zip(meanings(given.copy()), meanings(got.copy()), strict=True)
-    assert all(same(y, nearest(x, to.float_format)[0]) for x, y in parts)
+    assert all(are_same(y, nearest_number(x, to.float_format)[0]) for x, y in parts)
 
 
 @pytest.mark.parametrize("of", ["f16", "bf16", "f8E5M2", "f8E4M3FN", "f4E2M1FN"])
@@ -105,7 +105,9 @@ def test_bitcast_convert(of: ElementType) -> None:
             shape = (len(given), ratio)
         result = bitcast(given, shape, to)
         rows = list(zip(as_rows(given, of), as_rows(result, to), strict=True))
-        assert all(joined(row, of.bits) == joined(other, to.bits) for row, other in rows), to
+        assert all(join_codes(row, of.bits) == join_codes(other, to.bits) for row, other in rows), (
+            to
+        )
 
 
 def bitcast(given: Array, shape: tuple[int, ...], to: ElementType) -> Array:
@@ -121,7 +123,7 @@ def as_rows(array: Array, of: ElementType) -> list[list[int]]:
     return [[int(code) for code in row] for row in bits.reshape(len(array), -1)]
 
 
-def joined(row: list[int], width: int) -> int:
+def join_codes(row: list[int], width: int) -> int:
     return sum(code << width * place for place, code in enumerate(row))
 
 
@@ -154,7 +156,7 @@ def test_iota(to: ElementType) -> None:
         of = TensorType(shape, to)
         program = single_op("iota", (), (of,), {"iota_dimension": dimension})
         (result,) = evaluate(program, [])
-        masks = unspecified(program.main.body.operations[0], [], result)
+        masks = unspecified_elements(program.main.body.operations[0], [], result)
         mask = np.zeros(shape, np.bool_)
         for _, one in masks:
             mask |= one
@@ -163,9 +165,9 @@ def test_iota(to: ElementType) -> None:
         line[dimension] = slice(None)  # type: ignore[call-overload]
         got, open_ = meanings(result[tuple(line)].copy()), mask[tuple(line)].tolist()
         for index, (number, masked) in enumerate(zip(got, open_, strict=True)):
-            want, left_open = converted(Fraction(index) or 0.0, to.part)
+            want, left_open = convert_number(Fraction(index) or 0.0, to.part)
             assert masked == left_open, index
-            assert want is None or same(number, want), index
+            assert want is None or are_same(number, want), index
         lined = np.moveaxis(to_bits(result), dimension, 0).reshape(shape[dimension], -1)
         if not to.is_complex:
             assert (lined == lined[:, :1]).all()

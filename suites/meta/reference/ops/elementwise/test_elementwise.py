@@ -1,8 +1,8 @@
 """The floating-point elementwise ops against an oracle of Python fractions (`exact.py`).
 
 Exhaustive over all pairs of the types of at most six bits; over a grid of codes of wider types.
-Each comparison also checks that `unspecified` masks exactly the elements that the oracle finds
-unspecified: no more, so that wrong results fail, and no fewer, so that right results pass.
+Each comparison also checks that `unspecified_elements` masks exactly the elements that the oracle
+finds unspecified: no more, so that wrong results fail, and no fewer, so that right results pass.
 """
 
 import math
@@ -20,7 +20,7 @@ from suites.meta.support.one_op import (
     REAL_TYPES,
     codes,
     number_pairs,
-    ordered,
+    order_key,
     ordered_pairs,
     pairs,
     run,
@@ -30,17 +30,17 @@ from suites.meta.support.ops.exact import (
     NAN,
     NEGATIVE_INF,
     Number,
+    are_same,
     decode,
-    exact,
+    exact_value,
     floor_log2,
     is_negative,
-    nearest,
+    nearest_number,
     numbers,
-    same,
 )
 
 
-def added(x: Number, y: Number) -> Number:
+def add_numbers(x: Number, y: Number) -> Number:
     if isinstance(x, str) or isinstance(y, str):
         if NAN in (x, y) or {x, y} == {INF, NEGATIVE_INF}:
             return NAN
@@ -49,61 +49,61 @@ def added(x: Number, y: Number) -> Number:
     return total or (-0.0 if is_negative(x) and is_negative(y) else 0.0)
 
 
-def negated(x: Number) -> Number:
+def negate_number(x: Number) -> Number:
     if isinstance(x, str):
         return {NAN: NAN, INF: NEGATIVE_INF, NEGATIVE_INF: INF}[x]
     return -x
 
 
-def signed(magnitude: Number, negative: bool) -> Number:
-    return negated(magnitude) if negative else magnitude
+def with_sign(magnitude: Number, negative: bool) -> Number:
+    return negate_number(magnitude) if negative else magnitude
 
 
-def multiplied(x: Number, y: Number) -> Number:
+def multiply_numbers(x: Number, y: Number) -> Number:
     negative = is_negative(x) != is_negative(y)
     if NAN in (x, y):
         return NAN
     if isinstance(x, str) or isinstance(y, str):
-        return NAN if 0 in (x, y) else signed(INF, negative)
-    return signed(abs(Fraction(x) * Fraction(y)) or 0.0, negative)
+        return NAN if 0 in (x, y) else with_sign(INF, negative)
+    return with_sign(abs(Fraction(x) * Fraction(y)) or 0.0, negative)
 
 
-def divided(x: Number, y: Number) -> Number:
+def divide_numbers(x: Number, y: Number) -> Number:
     negative = is_negative(x) != is_negative(y)
     if NAN in (x, y) or (isinstance(x, str) and isinstance(y, str)) or (x == 0 and y == 0):
         return NAN
     if isinstance(y, str):
-        return signed(0.0, negative)
+        return with_sign(0.0, negative)
     if isinstance(x, str) or y == 0:
-        return signed(INF, negative)
-    return signed(abs(Fraction(x) / Fraction(y)) or 0.0, negative)
+        return with_sign(INF, negative)
+    return with_sign(abs(Fraction(x) / Fraction(y)) or 0.0, negative)
 
 
-def remaindered(x: Number, y: Number) -> Number:
+def remainder_of(x: Number, y: Number) -> Number:
     if isinstance(x, str) or y in (NAN, 0):
         return NAN
     if isinstance(y, str):
         return x
     left = abs(Fraction(x)) % abs(Fraction(y))
-    return signed(left or 0.0, is_negative(x))
+    return with_sign(left or 0.0, is_negative(x))
 
 
-def larger(x: Number, y: Number) -> Number:
-    return NAN if NAN in (x, y) else max(x, y, key=ordered)
+def larger_number(x: Number, y: Number) -> Number:
+    return NAN if NAN in (x, y) else max(x, y, key=order_key)
 
 
-def smaller(x: Number, y: Number) -> Number:
-    return NAN if NAN in (x, y) else min(x, y, key=ordered)
+def smaller_number(x: Number, y: Number) -> Number:
+    return NAN if NAN in (x, y) else min(x, y, key=order_key)
 
 
 BINARY: dict[str, Callable[[Number, Number], Number]] = {
-    "add": added,
-    "subtract": lambda x, y: added(x, negated(y)),
-    "multiply": multiplied,
-    "divide": divided,
-    "remainder": remaindered,
-    "maximum": larger,
-    "minimum": smaller,
+    "add": add_numbers,
+    "subtract": lambda x, y: add_numbers(x, negate_number(y)),
+    "multiply": multiply_numbers,
+    "divide": divide_numbers,
+    "remainder": remainder_of,
+    "maximum": larger_number,
+    "minimum": smaller_number,
 }
 
 
@@ -114,10 +114,10 @@ def assert_floats(
     for got, masked, want, given in zip(
         found, open_.reshape(-1).tolist(), wanted, inputs, strict=True
     ):
-        number, left_open = nearest(want, of.float_format)
+        number, left_open = nearest_number(want, of.float_format)
         assert masked == left_open, (given, want, got)
         if number is not None:
-            assert same(got, number), (given, want, got)
+            assert are_same(got, number), (given, want, got)
 
 
 @pytest.mark.parametrize("of", REAL_TYPES, ids=str)
@@ -130,14 +130,14 @@ def test_binary_floats(name: str, of: ElementType) -> None:
 
 
 def integral(apply: Callable[[Fraction], int]) -> Callable[[Number], Number]:
-    def rounded(x: Number) -> Number:
-        value = exact(x)
-        return x if value is None else signed(abs(Fraction(apply(value))) or 0.0, is_negative(x))
+    def round_number(x: Number) -> Number:
+        value = exact_value(x)
+        return x if value is None else with_sign(abs(Fraction(apply(value))) or 0.0, is_negative(x))
 
-    return rounded
+    return round_number
 
 
-def away(x: Fraction) -> int:
+def round_away(x: Fraction) -> int:
     return math.floor(abs(x) + Fraction(1, 2)) * (-1 if x < 0 else 1)
 
 
@@ -148,13 +148,13 @@ def sign_of(x: Number) -> Number:
 
 
 UNARY: dict[str, Callable[[Number], Number]] = {
-    "abs": lambda x: negated(x) if is_negative(x) else x,
+    "abs": lambda x: negate_number(x) if is_negative(x) else x,
     "ceil": integral(math.ceil),
     "floor": integral(math.floor),
     "imag": lambda _: 0.0,
-    "negate": negated,
+    "negate": negate_number,
     "real": lambda x: x,
-    "round_nearest_afz": integral(away),
+    "round_nearest_afz": integral(round_away),
     "round_nearest_even": integral(round),
     "sign": sign_of,
 }
@@ -192,7 +192,7 @@ def test_sqrt(of: ElementType) -> None:
             assert masked == (not fmt.has_nan)
             assert masked or root == NAN
         elif x == INF or x == 0:
-            assert same(root, x)
+            assert are_same(root, x)
         elif not masked:
             value, middle = Fraction(x), Fraction(root)
             ulp = Fraction(2) ** (max(floor_log2(middle), fmt.min_exponent) - fmt.mantissa_bits)

@@ -1,7 +1,7 @@
 """Reductions against loops written from the specification, element by element.
 
-Where the reference says that the order makes a difference (`unspecified`) nothing is compared;
-sums and products may differ by their bound.
+Where the reference says that the order makes a difference (`unspecified_elements`) nothing is
+compared; sums and products may differ by their bound.
 """
 
 import math
@@ -23,11 +23,11 @@ from suites.meta.support.ops.reductions import (
     LOOPS,
     OPS_HERE,
     is_open,
-    judged,
-    last,
+    judge_result,
+    last_operation,
     open_in,
-    reduced,
-    reducing,
+    reduction_of,
+    reduction_program,
     row,
 )
 
@@ -43,55 +43,55 @@ def test_results_equal_loops_from_the_specification(op: str, of: ElementType) ->
     seen = 0
     for case in cases(op, of, seed=11, count=7):
         inputs = materialise(case.program, case.inputs[0])
-        operation, operands = last(case.program, inputs)
+        operation, operands = last_operation(case.program, inputs)
         if sum(x.size for x in operands) > 150:
             continue
         seen += 1
         with np.errstate(all="ignore"):
             actual = LOOPS[op](operation, operands)
         permitted = (Verdict.PASS, Verdict.UNSPECIFIED)
-        assert judged(case.program, inputs, actual, op) in permitted, case.program
+        assert judge_result(case.program, inputs, actual, op) in permitted, case.program
     assert seen >= 2
 
 
 def test_extrema_have_signed_zeros_and_nan() -> None:
     for of in (F32, F64, F16, BF16):
         for numbers in ((0.0, -0.0), (-0.0, 0.0)):
-            assert not np.signbit(reduced(fold_of("maximum", of), row(of, *numbers)))
-            assert np.signbit(reduced(fold_of("minimum", of), row(of, *numbers)))
-        assert np.signbit(reduced(fold_of("maximum", of), row(of, -0.0, -1.0)))
-        assert np.isnan(reduced(fold_of("maximum", of), row(of, 1.0, np.nan, 2.0)))
-        assert np.isnan(reduced(fold_of("minimum", of), row(of, np.nan)))
+            assert not np.signbit(reduction_of(fold_of("maximum", of), row(of, *numbers)))
+            assert np.signbit(reduction_of(fold_of("minimum", of), row(of, *numbers)))
+        assert np.signbit(reduction_of(fold_of("maximum", of), row(of, -0.0, -1.0)))
+        assert np.isnan(reduction_of(fold_of("maximum", of), row(of, 1.0, np.nan, 2.0)))
+        assert np.isnan(reduction_of(fold_of("minimum", of), row(of, np.nan)))
 
 
 def test_sums_are_rounded_once() -> None:
     numbers = fill(TensorType((500,), F32), "wide", 3)
     numbers = numbers[np.abs(numbers) < 1e30]
     expected = np.float32(math.fsum(numbers.tolist()))
-    assert reduced(fold_of("add", F32), numbers) == expected
-    assert reduced(fold_of("add", F16), row(F16, *[0.0004883] * 4, 1.0)) == np.float16(1.002)
+    assert reduction_of(fold_of("add", F32), numbers) == expected
+    assert reduction_of(fold_of("add", F16), row(F16, *[0.0004883] * 4, 1.0)) == np.float16(1.002)
     halves = row(BF16, 256, *[1] * 9)  # by ones in bf16 it would stay 256
-    assert float(reduced(fold_of("add", BF16), halves)) == 264.0
+    assert float(reduction_of(fold_of("add", BF16), halves)) == 264.0
 
 
 def test_integers_wrap_and_bits_fold() -> None:
-    assert reduced(fold_of("add", SI8), np.array([100, 100, 100], np.int8)) == 44
-    assert reduced(fold_of("multiply", UI8), np.array([16, 16, 3], np.uint8)) == 0
-    assert reduced(fold_of("xor", UI8), np.array([5, 3, 6], np.uint8)) == 0
-    assert reduced(fold_of("and", SI8), np.array([-2, 6], np.int8)) == 6
+    assert reduction_of(fold_of("add", SI8), np.array([100, 100, 100], np.int8)) == 44
+    assert reduction_of(fold_of("multiply", UI8), np.array([16, 16, 3], np.uint8)) == 0
+    assert reduction_of(fold_of("xor", UI8), np.array([5, 3, 6], np.uint8)) == 0
+    assert reduction_of(fold_of("and", SI8), np.array([-2, 6], np.int8)) == 6
     for name, expected in (("si4", -8 + 7), ("ui2", 3)):
         of = element_type(name)
         low, high = (np.asarray(n).astype(of.storage) for n in (of.min_integer, of.max_integer))
-        total = reduced(fold_of("add", of), np.stack([low, high]))
+        total = reduction_of(fold_of("add", of), np.stack([low, high]))
         assert int(total) == expected
-    assert reduced(fold_of("add", I1), np.array([False, True, True]))
+    assert reduction_of(fold_of("add", I1), np.array([False, True, True]))
 
 
 def test_a_reduction_without_elements_is_the_init_value() -> None:
     for op in bodies.ops_of(SI32):
         body = fold_of(op, SI32)
         empty = np.zeros((0, 3), np.int32)
-        assert (reduced(body, empty) == body.identity[0].array).all()
+        assert (reduction_of(body, empty) == body.identity[0].array).all()
         assert not is_open(body, empty).any()
 
 
@@ -113,15 +113,15 @@ def test_bodies_are_monoids_on_their_data(of: ElementType) -> None:
         inputs = [fill(TensorType((9, 4), t), p, 5) for t, p in data_of(body, of)]
         if body.name in ("first valid", "last valid"):
             inputs[1][:] = True
-        program, arrays = reducing(body, inputs)
-        program = outside(program, body)
+        program, arrays = reduction_program(body, inputs)
+        program = with_outer_constants(program, body)
         limited = of.is_float and not of.float_format.has_infinity
         if not limited:
             assert not open_in(program, arrays).any(), body.name
         assert len(evaluate(program, arrays)) == len(body.results)
 
 
-def outside(program: Program, body: Monoid) -> Program:
+def with_outer_constants(program: Program, body: Monoid) -> Program:
     """Return the program with the constants that the body names."""
     if not body.outside:
         return program
@@ -133,7 +133,7 @@ def outside(program: Program, body: Monoid) -> Program:
 def test_affine_maps_are_composed_in_order() -> None:
     maps = next(body for body in bodies.several(SI32) if body.name == "affine maps")
     a, b = np.array([2, 3, 5], np.int32), np.array([1, 10, 100], np.int32)
-    program, arrays = reducing(maps, (a, b))
+    program, arrays = reduction_program(maps, (a, b))
     first, second = evaluate(program, arrays)
     assert (int(first), int(second)) == (30, ((0 * 2 + 1) * 3 + 10) * 5 + 100)
 
@@ -141,17 +141,17 @@ def test_affine_maps_are_composed_in_order() -> None:
 def test_argmax_is_the_first_of_equal_elements() -> None:
     body = bodies.several(F32)[0]
     values, index = row(F32, 1, 7, 3, 7), np.arange(4, dtype=np.int32)
-    program, arrays = reducing(body, (values, index))
+    program, arrays = reduction_program(body, (values, index))
     value, place = evaluate(program, arrays)
     assert (float(value), int(place)) == (7.0, 1)
-    program, arrays = reducing(body, (row(F32, 1, np.nan, 3, np.nan), index))
+    program, arrays = reduction_program(body, (row(F32, 1, np.nan, 3, np.nan), index))
     assert int(evaluate(program, arrays)[1]) == 1
 
 
 def test_promotion_folds_in_the_wider_type() -> None:
     body = fold_of("add", SI8, SI32)
-    assert reduced(body, np.full(100, 100, np.int8)) == 10000
-    assert reduced(fold_of("add", F16, F32), row(F16, 60000, 60000)) == np.float32(120000)
+    assert reduction_of(body, np.full(100, 100, np.int8)) == 10000
+    assert reduction_of(fold_of("add", F16, F32), row(F16, 60000, 60000)) == np.float32(120000)
     assert not is_open(fold_of("add", F16, F32), row(F16, 60000, 60000))
 
 

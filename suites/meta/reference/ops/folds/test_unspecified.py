@@ -16,8 +16,8 @@ from reference.unspecified.reduction import tiled_inits
 from suites.meta.support.ops.reductions import (
     is_open,
     open_in,
-    reduced,
-    reducing,
+    reduction_of,
+    reduction_program,
     row,
 )
 
@@ -45,7 +45,7 @@ def test_sums_that_overflow_in_some_orders_are_unspecified() -> None:
     sum_, big = fold_of("add", F32), 3e38
     assert is_open(sum_, row(F32, big, big, -big))
     assert not is_open(sum_, row(F32, big, big, big))  # in any order
-    assert reduced(sum_, row(F32, big, big, big)) == np.inf
+    assert reduction_of(sum_, row(F32, big, big, big)) == np.inf
     assert not is_open(sum_, row(F32, big, -big, 1.0))
     assert not is_open(sum_, row(F32, np.inf, 1, -np.inf))
     assert is_open(sum_, row(F32, np.inf, -big, -big))
@@ -81,11 +81,11 @@ def test_folding_one_by_one_is_tried_of_long_rows_too() -> None:
     inits = (literal(1, F16), literal(0, F16))
     body = Monoid("products", block.returns(*products), (F16, F16), inits, (("bits",),) * 2)
     numbers = row(F16, *[1] * 38, 3e4, 3e4)
-    expected = evaluate(*reducing(body, [numbers, numbers]))
+    expected = evaluate(*reduction_program(body, [numbers, numbers]))
     assert np.isnan(expected[1])
     actual = (expected[0], row(F16, 0)[0])
     found = judge(
-        *reducing(body, [numbers, numbers]), expected, actual, CATALOG["reduce"].tolerance
+        *reduction_program(body, [numbers, numbers]), expected, actual, CATALOG["reduce"].tolerance
     )
     assert found.verdict is Verdict.UNSPECIFIED
 
@@ -94,7 +94,7 @@ def test_complex_extrema_are_unspecified_where_their_order_is() -> None:
     body = Monoid("maximum", fold_of("maximum", C64).region, (C64,), (literal(-9, C64),), ())
     numbers = np.array([[1 + 2j, 0], [1 + 3j, complex(np.nan, 1)]], np.complex64)
     assert is_open(body, numbers).tolist() == [False, True]
-    assert reduced(body, numbers)[0] == 1 + 3j
+    assert reduction_of(body, numbers)[0] == 1 + 3j
 
 
 def test_windows_without_elements_and_ties() -> None:
@@ -124,11 +124,11 @@ def test_windows_without_elements_and_ties() -> None:
 def test_init_values_may_stand_before_every_few_elements(size: int, inits: int) -> None:
     """As in tiled code: the specification permits any number of init values, anywhere."""
 
-    def added(left: Array, right: Array) -> tuple[Array, ...]:
+    def add_lanes(left: Array, right: Array) -> tuple[Array, ...]:
         return (left + right,)
 
     rows = (np.arange(2 * size).reshape(size, 2),)
-    (total,) = tiled_inits(4)(added, rows, (np.array(1000),))
+    (total,) = tiled_inits(4)(add_lanes, rows, (np.array(1000),))
     assert total.tolist() == (rows[0].sum(axis=0) + 1000 * inits).tolist()
 
 

@@ -24,7 +24,7 @@ from reference.ops.indexed.gather import torch_index_select
 from reference.ops.indexed.gathering import gather_type, scatter_type
 from reference.ops.indexed.indexing import wide_indices
 from reference.ops.table import OPS
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 from suites.meta.support.ops.gathering import (
     C64,
     F16,
@@ -33,9 +33,9 @@ from suites.meta.support.ops.gathering import (
     SI32,
     SI64,
     UI8,
-    judged,
+    judge_result,
     points,
-    traced,
+    traced_case,
 )
 
 NAN = float("nan")
@@ -52,7 +52,9 @@ def start_of(indices: Array, batch: tuple[int, ...], vector_dim: int) -> list[in
     return [int(index) for index in chosen]
 
 
-def gathered(operand: Array, indices: Array, sizes: tuple[int, ...], shape: Any, a: Any) -> Array:
+def gather_elements(
+    operand: Array, indices: Array, sizes: tuple[int, ...], shape: Any, a: Any
+) -> Array:
     """`result[result_index] = operand[operand_index]`, as the specification says it."""
     result = np.zeros(shape, operand.dtype)
     vector_dim = a["index_vector_dim"]
@@ -79,12 +81,12 @@ def gathered(operand: Array, indices: Array, sizes: tuple[int, ...], shape: Any,
 def test_gather_is_the_formula(op: str, of: Any) -> None:
     seen = 0
     for case in cases(op, of, seed=1, count=12):
-        operation, operands, (result,) = traced(case, 0)
+        operation, operands, (result,) = traced_case(case, 0)
         if result.size > 300:
             continue
         a: dict[str, Any] = dict(operation.attributes)
         sizes = a["slice_sizes"] if op == "gather" else tuple(int(n) for n in operands[2])
-        want = gathered(operands[0], operands[1], sizes, result.shape, a)
+        want = gather_elements(operands[0], operands[1], sizes, result.shape, a)
         assert np.array_equal(to_bits(result), to_bits(want)), operation
         seen += 1
     assert seen >= 3
@@ -113,7 +115,7 @@ def updates_in_order(
             yield index, tuple(at)
 
 
-def scattered(operation: Operation, operands: list[Array], results: Any) -> list[Array]:
+def scatter_updates(operation: Operation, operands: list[Array], results: Any) -> list[Array]:
     """`exec(schedule, inputs)` with the updates in row-major order, one at a time."""
     count, body = len(operands) // 2, body_of(operation.regions[0])
     inputs, indices, updates = operands[:count], operands[count], operands[count + 1 :]
@@ -131,10 +133,10 @@ def scattered(operation: Operation, operands: list[Array], results: Any) -> list
 def test_scatter_is_the_formula(of: Any) -> None:
     seen = 0
     for case in cases("scatter", of, seed=2, count=14):
-        operation, operands, results = traced(case, 0)
+        operation, operands, results = traced_case(case, 0)
         if operands[-1].size > 150:
             continue
-        want = scattered(operation, operands, results)
+        want = scatter_updates(operation, operands, results)
         judged = judge(
             case.program, materialise(case.program, case.inputs[0]), results, want,
             SCATTERED_UPDATES,
@@ -257,9 +259,9 @@ def test_nan_part_does_not_hide_the_other_part() -> None:
     given = np.array([complex(0.1, NAN), complex(0.2, 1), complex(0.3, 2)], np.complex64)
     inputs = [np.zeros(1, np.complex64), np.zeros(3, np.int32), given]
     near = np.array([complex(np.nextafter(np.float32(0.6), 1), NAN)], np.complex64)
-    assert judged(made, inputs, [near])[0] is Verdict.PASS
+    assert judge_result(made, inputs, [near])[0] is Verdict.PASS
     far = np.array([complex(0.7, NAN)], np.complex64)
-    assert judged(made, inputs, [far])[0].fails
+    assert judge_result(made, inputs, [far])[0].fails
 
 
 def test_elements_of_an_empty_slice_are_unspecified() -> None:
@@ -273,7 +275,7 @@ def test_elements_of_an_empty_slice_are_unspecified() -> None:
     inputs = [np.zeros(0, np.float32), np.zeros(3, np.int32)]
     (result,) = evaluate(made, inputs)
     assert result.tolist() == [0, 0, 0]
-    (open_,) = unspecified(made.main.body.operations[-2], inputs, result)
+    (open_,) = unspecified_elements(made.main.body.operations[-2], inputs, result)
     assert open_[0] == "element of an empty slice"
 
 

@@ -31,9 +31,9 @@ from suites.meta.support.ops.gathering import (
     POINTS,
     SI8,
     SI32,
-    judged,
+    judge_result,
     points,
-    traced,
+    traced_case,
 )
 from suites.meta.support.small_programs import on_constants
 
@@ -49,15 +49,17 @@ def test_sums_of_many_updates_are_rounded_once() -> None:
     inputs = [zero, np.ones(3000, np.int32), ones]
     (result,) = evaluate(made, inputs)
     assert result.tolist() == [0, 3000, 0]  # one after the other, f16 stays at 2048
-    assert judged(made, inputs, [np.array([0, 2048, 0], np.float16)])[0] is Verdict.PASS
-    assert judged(made, inputs, [np.array([0, 2048, 1], np.float16)])[0] is Verdict.DIVERGENT
+    assert judge_result(made, inputs, [np.array([0, 2048, 0], np.float16)])[0] is Verdict.PASS
+    assert judge_result(made, inputs, [np.array([0, 2048, 1], np.float16)])[0] is Verdict.DIVERGENT
 
 
 def test_exact_sums_are_judged_bit_for_bit() -> None:
     made = points(F32, 2, 4, fold_of("add", F32).region)
     inputs = [np.zeros(2, np.float32), np.zeros(4, np.int32), np.arange(4, dtype=np.float32)]
-    assert judged(made, inputs, [np.array([6, 0], np.float32)])[0] is Verdict.PASS
-    assert judged(made, inputs, [np.array([np.nextafter(np.float32(6), 7), 0], np.float32)])[0] in (
+    assert judge_result(made, inputs, [np.array([6, 0], np.float32)])[0] is Verdict.PASS
+    assert judge_result(made, inputs, [np.array([np.nextafter(np.float32(6), 7), 0], np.float32)])[
+        0
+    ] in (
         Verdict.DIVERGENT,
         Verdict.INACCURATE,
     )
@@ -68,17 +70,17 @@ def test_any_update_may_be_last_but_no_other_value() -> None:
     inputs = [np.zeros(3, np.float32), np.array([1, 1, 2], np.int32), np.array([5, 6, 7], "f4")]
     assert evaluate(made, inputs)[0].tolist() == [0, 6, 7]
     other = np.array([0, 5, 7], np.float32)
-    assert judged(made, inputs, [other]) == (Verdict.UNSPECIFIED, "order of the updates")
+    assert judge_result(made, inputs, [other]) == (Verdict.UNSPECIFIED, "order of the updates")
     wrong = np.array([0, 4, 7], np.float32)
-    assert judged(made, inputs, [wrong]) == (Verdict.DIVERGENT, "no order of the updates")
+    assert judge_result(made, inputs, [wrong]) == (Verdict.DIVERGENT, "no order of the updates")
     lost = np.array([0, 6, 0], np.float32)
-    assert judged(made, inputs, [lost])[0] is Verdict.DIVERGENT
+    assert judge_result(made, inputs, [lost])[0] is Verdict.DIVERGENT
 
 
 def test_equal_updates_are_specified() -> None:
     made = points(F32, 3, 2, overwrite(F32))
     inputs = [np.zeros(3, "f4"), np.array([1, 1], np.int32), np.array([5, 5], "f4")]
-    assert judged(made, inputs, [np.array([0, 6, 0], "f4")])[0] is Verdict.DIVERGENT
+    assert judge_result(made, inputs, [np.array([0, 6, 0], "f4")])[0] is Verdict.DIVERGENT
 
 
 def test_results_of_two_updates_are_not_mixed() -> None:
@@ -94,9 +96,9 @@ def test_results_of_two_updates_are_not_mixed() -> None:
         np.array([1, 2], np.float32), np.array([10, 20], np.int32),
     ]  # fmt: skip
     first = [np.array([1, 0], np.float32), np.array([10, 0], np.int32)]
-    assert judged(made, inputs, first)[0] is Verdict.UNSPECIFIED
+    assert judge_result(made, inputs, first)[0] is Verdict.UNSPECIFIED
     mixed = [np.array([1, 0], np.float32), np.array([20, 0], np.int32)]
-    assert judged(made, inputs, mixed) == (Verdict.DIVERGENT, "no order of the updates")
+    assert judge_result(made, inputs, mixed) == (Verdict.DIVERGENT, "no order of the updates")
 
 
 def test_orders_of_a_body_that_is_not_commutative_are_tried() -> None:
@@ -111,7 +113,7 @@ def test_orders_of_a_body_that_is_not_commutative_are_tried() -> None:
     }
     assert evaluate(made, inputs)[0].tolist() == [(4 * 3 + 3) * 5 + 5, 1]
     for outcome in range(min(outcomes) - 1, max(outcomes) + 2):
-        verdict = judged(made, inputs, [np.array([outcome, 1], np.int32)])[0]
+        verdict = judge_result(made, inputs, [np.array([outcome, 1], np.int32)])[0]
         assert verdict.fails == (outcome not in outcomes)
 
 
@@ -119,12 +121,12 @@ def test_broken_uniqueness_promise_makes_results_unspecified() -> None:
     twice = [np.zeros(3, np.float32), np.array([1, 1], np.int32), np.array([5, 6], np.float32)]
     made = points(F32, 3, 2, fold_of("add", F32).region, unique_indices=True)
     wrong = [np.full(3, 9, np.float32)]
-    assert judged(made, twice, wrong) == (Verdict.UNSPECIFIED, "indices said to be unique")
+    assert judge_result(made, twice, wrong) == (Verdict.UNSPECIFIED, "indices said to be unique")
     apart = [twice[0], np.array([2, 1], np.int32), twice[2]]
-    assert judged(made, apart, wrong)[0] is Verdict.DIVERGENT
+    assert judge_result(made, apart, wrong)[0] is Verdict.DIVERGENT
     made = points(F32, 3, 2, fold_of("add", F32).region, indices_are_sorted=True)
-    assert judged(made, apart, wrong) == (Verdict.UNSPECIFIED, "indices said to be sorted")
-    assert judged(made, twice, wrong)[0] is Verdict.DIVERGENT
+    assert judge_result(made, apart, wrong) == (Verdict.UNSPECIFIED, "indices said to be sorted")
+    assert judge_result(made, twice, wrong)[0] is Verdict.DIVERGENT
 
 
 def test_windows_out_of_bounds_in_part_are_written_in_part() -> None:
@@ -133,7 +135,7 @@ def test_windows_out_of_bounds_in_part_are_written_in_part() -> None:
     made = program("scatter", types, (tensor(SI32, 4),), (overwrite(SI32),), **given)
     inputs = [np.zeros(4, np.int32), np.array([[2]], np.int32), np.array([[7, 8, 9]], np.int32)]
     assert evaluate(made, inputs)[0].tolist() == [0, 0, 7, 8]
-    assert judged(made, inputs, [np.zeros(4, np.int32)]) == (Verdict.DIVERGENT, WINDOW)
+    assert judge_result(made, inputs, [np.zeros(4, np.int32)]) == (Verdict.DIVERGENT, WINDOW)
     inputs[1] = np.array([[-1]], np.int32)
     assert evaluate(made, inputs)[0].tolist() == [8, 9, 0, 0]
 
@@ -142,7 +144,7 @@ def test_bounds_in_a_narrow_index_type_are_named() -> None:
     made = points(F32, 129, 1, overwrite(F32), index=SI8)
     inputs = [np.zeros(129, np.float32), np.array([127], np.int8), np.array([5], np.float32)]
     assert evaluate(made, inputs)[0][127] == 5
-    assert judged(made, inputs, [np.zeros(129, np.float32)]) == (Verdict.DIVERGENT, BOUND)
+    assert judge_result(made, inputs, [np.zeros(129, np.float32)]) == (Verdict.DIVERGENT, BOUND)
 
 
 def test_overflow_by_order_is_named_for_signed_indices() -> None:
@@ -156,7 +158,7 @@ def test_overflow_by_order_is_named_for_signed_indices() -> None:
     inputs = [np.ones(2).astype(of.storage), np.full((4, 1), 255, np.uint8), updates]
     assert evaluate(made, inputs)[0].tolist() == [1, 1]
     for got, kind in (([np.nan, 1], SIGNED), ([1, np.nan], "NaN")):
-        found = judged(made, inputs, [np.array(got).astype(of.storage)])
+        found = judge_result(made, inputs, [np.array(got).astype(of.storage)])
         assert found == (Verdict.DIVERGENT, kind)
 
 
@@ -168,13 +170,19 @@ def test_dropped_window_read_at_signed_index_has_the_class() -> None:
     index = np.full(2, 2**64 - 1000, np.uint64)
     inputs = [np.array([[1, 2, 3]], np.int32), index, np.array([[77]], np.int32)]
     assert evaluate(made, inputs)[0].tolist() == [[1, 2, 3]]
-    assert judged(made, inputs, [np.array([[1, 2, 1]], "i4")]) == (Verdict.DIVERGENT, "wrong value")
+    assert judge_result(made, inputs, [np.array([[1, 2, 1]], "i4")]) == (
+        Verdict.DIVERGENT,
+        "wrong value",
+    )
     folded = on_constants(made, inputs)
     for got, kind in (([1, 2, 1], ELSEWHERE), ([1, 2, 2], "wrong value")):
-        assert judged(folded, [], [np.array([got], "i4")]) == (Verdict.DIVERGENT, kind)
+        assert judge_result(folded, [], [np.array([got], "i4")]) == (Verdict.DIVERGENT, kind)
     inputs[1] = np.zeros(2, np.uint64)  # not dropped: then it is no such thing
     folded = on_constants(made, inputs)
-    assert judged(folded, [], [np.array([[1, 2, 1]], "i4")]) == (Verdict.DIVERGENT, "wrong value")
+    assert judge_result(folded, [], [np.array([[1, 2, 1]], "i4")]) == (
+        Verdict.DIVERGENT,
+        "wrong value",
+    )
 
 
 def test_misplaced_updates_may_have_zeros_of_either_sign() -> None:
@@ -196,7 +204,10 @@ def test_misplaced_updates_may_have_zeros_of_either_sign() -> None:
     inputs = [np.array([1, 0], np.float32), np.zeros((2, 0), np.int64)]
     for zero in (0.0, -0.0):
         got = [np.array([-1, zero], np.float32)]
-        assert judged(made, inputs, got) == (Verdict.DIVERGENT, "index vectors of no components")
+        assert judge_result(made, inputs, got) == (
+            Verdict.DIVERGENT,
+            "index vectors of no components",
+        )
     rule = rule_of(made.subject)
     assert rule is not None
     (found,) = judge(made, inputs, evaluate(made, inputs), got, rule).failing
@@ -210,12 +221,12 @@ def test_updates_without_indices_apply_to_one_element() -> None:
     inputs = [np.array([5, 6, 7], "i4"), np.zeros((0, 2), np.int32), np.array([1, 2], "i4")]
     assert evaluate(made, inputs)[0].tolist() == [8, 6, 7]
     last = [np.array([7, 6, 7], np.int32)]
-    assert judged(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
+    assert judge_result(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
     block = BodyBuilder.of(SI32, SI32)
     less = block.returns(block.op("subtract", *block.arguments))  # in any order the same
     made = program("scatter", types, (tensor(SI32, 3),), (less,), **given)
     last = [np.array([3, 6, 7], np.int32)]
-    assert judged(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
+    assert judge_result(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
     types = {"x": tensor(F32, 3), "i": tensor(SI32, 0, 2), "u": tensor(F32, 2)}
     made = program("scatter", types, (tensor(F32, 3),), (fold_of("add", F32).region,), **given)
     inputs = [one if n == 1 else one.astype(np.float32) for n, one in enumerate(inputs)]
@@ -223,8 +234,8 @@ def test_updates_without_indices_apply_to_one_element() -> None:
         ([7.0, 6, 7], "index vectors of no components"),
         ([8.001, 6, 7], "wrong value"),
     ):
-        assert judged(made, inputs, [np.array(actual, "f4")]) == (Verdict.DIVERGENT, kind)
-    assert judged(made, inputs, evaluate(made, inputs))[0] is Verdict.PASS
+        assert judge_result(made, inputs, [np.array(actual, "f4")]) == (Verdict.DIVERGENT, kind)
+    assert judge_result(made, inputs, evaluate(made, inputs))[0] is Verdict.PASS
 
 
 def test_the_last_of_updates_without_indices_may_be_all_that_is_left() -> None:
@@ -240,7 +251,7 @@ def test_the_last_of_updates_without_indices_may_be_all_that_is_left() -> None:
     last, neither = "index vectors of no components", "no order of the updates"
     for actual, kind in (([7, 6, 7], last), ([9, 6, 7], neither)):
         got = [np.array(actual, np.int32)] * 2
-        assert judged(made, [x, x, i, u, u], got) == (Verdict.DIVERGENT, kind)
+        assert judge_result(made, [x, x, i, u, u], got) == (Verdict.DIVERGENT, kind)
 
 
 def test_a_wider_computation_gives_its_type() -> None:
@@ -257,9 +268,9 @@ def test_overflow_that_depends_on_the_order_is_unspecified() -> None:
     made = points(F32, 1, 3, fold_of("add", F32).region)
     big = np.float32(3e38)
     inputs = [np.zeros(1, "f4"), np.zeros(3, np.int32), np.array([big, big, -big], "f4")]
-    assert judged(made, inputs, [np.array([np.inf], "f4")])[0] is Verdict.UNSPECIFIED
+    assert judge_result(made, inputs, [np.array([np.inf], "f4")])[0] is Verdict.UNSPECIFIED
     inputs[2] = np.array([big, -big, 1], "f4")
-    assert judged(made, inputs, [np.array([np.inf], "f4")])[0] is Verdict.DIVERGENT
+    assert judge_result(made, inputs, [np.array([np.inf], "f4")])[0] is Verdict.DIVERGENT
 
 
 @pytest.mark.slow
@@ -269,7 +280,7 @@ def test_contested_and_impossible_elements_are_consistent() -> None:
     """
     seen = 0
     for case in cases("scatter", SI32, seed=5, count=200):
-        operation, operands, results = traced(case, 0)
+        operation, operands, results = traced_case(case, 0)
         parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
         assert not unexplained_elements(parts, results).any()
         for number, result in enumerate(results):

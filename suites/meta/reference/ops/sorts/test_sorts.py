@@ -34,7 +34,7 @@ from suites.meta.support.ops.sorting import (
     SI32,
     UI8,
     by_first,
-    judged,
+    judge_result,
     sort_of,
 )
 
@@ -44,14 +44,14 @@ NAN, INF = float("nan"), float("inf")
 def one_by_one(rows: tuple[Array, ...], body: Body) -> list[int]:
     """Return the stable order of one slice, by Python's sort and single calls of the comparator."""
 
-    def before(i: int, j: int) -> bool:
+    def is_before(i: int, j: int) -> bool:
         pairs = ((np.asarray(array[i]), np.asarray(array[j])) for array in rows)
         return bool(body(*(side for pair in pairs for side in pair))[0])
 
-    def compared(i: int, j: int) -> int:
-        return -1 if before(i, j) else int(before(j, i))
+    def compare_positions(i: int, j: int) -> int:
+        return -1 if is_before(i, j) else int(is_before(j, i))
 
-    return sorted(range(len(rows[0])), key=cmp_to_key(compared))
+    return sorted(range(len(rows[0])), key=cmp_to_key(compare_positions))
 
 
 @pytest.mark.parametrize("of", ALL[::2], ids=str)
@@ -171,9 +171,9 @@ def test_elements_of_different_operands_are_compared(of: Any, way: str) -> None:
     plain = evaluate(sort_of(by_first(of, of, SI32, way=way), *types), inputs)
     for one, other in zip(results, plain, strict=True):
         assert np.array_equal(to_bits(one), to_bits(other))
-    assert judged(made, inputs, list(results)) == (Verdict.PASS, "")
+    assert judge_result(made, inputs, list(results)) == (Verdict.PASS, "")
     wrong = [array[::-1] for array in results]
-    assert judged(made, inputs, wrong)[0] is Verdict.DIVERGENT
+    assert judge_result(made, inputs, wrong)[0] is Verdict.DIVERGENT
 
 
 def test_the_second_operand_decides_first() -> None:
@@ -185,7 +185,7 @@ def test_the_second_operand_decides_first() -> None:
     first, second = evaluate(made, inputs)
     assert (first.tolist(), second.tolist()) == ([0, 2, 1, 3], [0, 0, 1, 1])
     order = np.lexsort(inputs[::-1])
-    assert judged(made, inputs, [x[order] for x in inputs])[0] is Verdict.DIVERGENT
+    assert judge_result(made, inputs, [x[order] for x in inputs])[0] is Verdict.DIVERGENT
 
 
 def test_standard_has_comparators_of_several_operands() -> None:

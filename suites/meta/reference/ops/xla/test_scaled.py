@@ -24,7 +24,7 @@ from reference.numerics.rounding import round_to, to_float64
 from reference.ops.xla.composites import write_composites
 from reference.ops.xla.contraction import DotDimensionNumbers
 from reference.ops.xla.scaled import TYPES
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import unspecified_elements
 
 F8, F6, E8, BF16, F32 = (
     element_type(name) for name in ("f8E4M3FN", "f6E2M3FN", "f8E8M0FNU", "bf16", "f32")
@@ -199,7 +199,9 @@ def test_sums_may_be_bf16_before_they_are_of_a_third_type(to: str, permitted: bo
 def open_in(arrays: tuple[Array, ...], to: str) -> list[str]:
     program = program_of(arrays, to, (1, 1))
     operation = program.main.body.operations[0]
-    return [label for label, _ in unspecified(operation, arrays, evaluate(program, arrays)[0])]
+    return [
+        label for label, _ in unspecified_elements(operation, arrays, evaluate(program, arrays)[0])
+    ]
 
 
 def of_one(lhs: float, scale: float, to: str = "f32") -> list[str]:

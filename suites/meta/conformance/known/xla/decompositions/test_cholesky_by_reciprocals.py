@@ -9,14 +9,14 @@ from conformance.known.xla.decompositions.cholesky_by_reciprocals import BY_RECI
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array
-from suites.meta.support.small_programs import array, execute, one, typed
+from suites.meta.support.small_programs import array, execute, op_program, tensor_of
 
 TYPES = ("bf16", "f16", "f32", "f64", "complex<f32>", "complex<f64>")
 
 
 def _program(of: str, size: int, *, lower: bool) -> Program:
-    kind = typed(2, size, size, of=of)
-    return one("cholesky", [kind], kind, lower=lower)
+    kind = tensor_of(2, size, size, of=of)
+    return op_program("cholesky", [kind], kind, lower=lower)
 
 
 def _matrices(of: str, size: int) -> Array:
@@ -50,7 +50,7 @@ def test_only_results_of_the_cpu_are_predicted(of: str, lower: bool) -> None:
 
 
 def test_the_pivot_is_a_product_with_the_reciprocal_of_its_rounded_root() -> None:
-    program = one("cholesky", [typed(2, 2)], typed(2, 2), lower=True)
+    program = op_program("cholesky", [tensor_of(2, 2)], tensor_of(2, 2), lower=True)
     a = array([[1.0625, 0.21875], [0.21875, 2.765625]])
     root = np.float32(np.sqrt(1.0625))
     reciprocal = np.float32(1) / root
@@ -66,7 +66,7 @@ def test_the_pivot_is_a_product_with_the_reciprocal_of_its_rounded_root() -> Non
 
 def test_an_ill_conditioned_matrix_hides_no_wrong_digit() -> None:
     """The steps may be off by any number in the last pivot, which the equation still tells."""
-    program = one("cholesky", [typed(2, 2)], typed(2, 2), lower=True)
+    program = op_program("cholesky", [tensor_of(2, 2)], tensor_of(2, 2), lower=True)
     a = array([[1, 1], [1, 1 + 2.0**-22]])
     for last, is_predicted in ((2.0**-11, True), (0.01, False), (np.nan, True)):
         got = array([[1, 0], [1, last]])

@@ -15,7 +15,7 @@ from reference.ir.program import Program
 BOUNDED = "tensor<?xf32, #stablehlo.bounds<4>>"
 
 
-def sliced() -> Program:
+def slice_program() -> Program:
     """Return a negated slice of two elements of a value with a dynamic size."""
     of = BOUNDED
     return parse_module(f"""
@@ -50,7 +50,7 @@ def kind_of(program: Program, size: int, start: int, got: list[float]) -> str:
 def test_start_clamped_to_the_bound_has_the_class(
     size: int, start: int, got: list[float], kind: str
 ) -> None:
-    assert kind_of(sliced(), size, start, got) == kind
+    assert kind_of(slice_program(), size, start, got) == kind
 
 
 @pytest.mark.parametrize(

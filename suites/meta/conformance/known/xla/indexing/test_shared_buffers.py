@@ -30,7 +30,7 @@ X = [4, 15, 7, 8, 1]
 ADDED, MULTIPLIED = [11, 15, 7, 12, 2], [12, 15, 7, 40, 7]
 
 
-def judged(y: list[int], *actual: list[int]) -> Judgement:
+def judge_result(y: list[int], *actual: list[int]) -> Judgement:
     inputs = (
         np.array(X, np.int32), np.array(y, np.int32), np.array([[0], [3], [4]]),
         np.array([7, 4, 1], np.int32), np.array([3, 5, 7], np.int32),
@@ -40,10 +40,10 @@ def judged(y: list[int], *actual: list[int]) -> Judgement:
 
 
 def test_results_that_are_the_same_share_a_buffer() -> None:
-    found = judged(X, ADDED, ADDED)  # what jaxlib 0.10.2 gives, where it gives results
+    found = judge_result(X, ADDED, ADDED)  # what jaxlib 0.10.2 gives, where it gives results
     assert (found.kind, found.wrong) == (LABEL, 3)
     damaged = [11, 0, 7, 12, 2]
-    assert judged(X, damaged, damaged).kind == LABEL
+    assert judge_result(X, damaged, damaged).kind == LABEL
     assert SHARED.unsteady
 
 
@@ -59,7 +59,7 @@ def test_results_that_are_the_same_share_a_buffer() -> None:
 def test_other_wrong_results_are_of_no_buffer(
     y: list[int], actual: tuple[list[int], list[int]]
 ) -> None:
-    found = judged(y, *actual)
+    found = judge_result(y, *actual)
     assert found.verdict.fails
     assert found.kind != LABEL
 

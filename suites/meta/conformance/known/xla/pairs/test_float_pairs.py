@@ -18,17 +18,17 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, TupleType, Value, single_op
 from reference.ir.types import Array
-from suites.meta.support.small_programs import one, typed
+from suites.meta.support.small_programs import op_program, tensor_of
 
 HUGE = 1e300
 
 
-def judged(
+def judge_result(
     op: str, operands: list[complex], actual: complex, platform: str, size: int = 2
 ) -> Judgement:
     is_complex = any(isinstance(one, complex) for one in operands)
-    of = typed(size, of="complex<f64>" if is_complex else "f64")
-    program = one(op, [of] * len(operands), of)
+    of = tensor_of(size, of="complex<f64>" if is_complex else "f64")
+    program = op_program(op, [of] * len(operands), of)
     inputs = [np.full(size, number) for number in operands]
     expected = evaluate(program, inputs)
     return judge_operation(program, inputs, expected, [np.full(size, actual)], platform)
@@ -85,9 +85,9 @@ def test_parts_of_complex_numbers_are_pairs_and_zeros_keep_their_signs() -> None
 def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
     op: str, operands: list[complex], actual: complex
 ) -> None:
-    found = judged(op, operands, actual, Hardware.TPU)
+    found = judge_result(op, operands, actual, Hardware.TPU)
     assert (found.verdict.fails, found.kind) == (True, LABEL)
-    assert judged(op, operands, actual, Hardware.GPU).kind != LABEL
+    assert judge_result(op, operands, actual, Hardware.GPU).kind != LABEL
 
 
 @pytest.mark.parametrize(
@@ -113,14 +113,14 @@ def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
 def test_other_results_are_of_no_such_class(
     op: str, operands: list[complex], actual: complex
 ) -> None:
-    found = judged(op, operands, actual, Hardware.TPU)
+    found = judge_result(op, operands, actual, Hardware.TPU)
     assert found.verdict in (Verdict.DIVERGENT, Verdict.INACCURATE)
     assert found.kind != LABEL
 
 
 def test_operation_is_judged_by_its_own_results() -> None:
     """Some programs have more results than their last operation, such as selects of tuples."""
-    program = one("negate", [typed(1, of="f64")], typed(1, of="f64"))
+    program = op_program("negate", [tensor_of(1, of="f64")], tensor_of(1, of="f64"))
     (operation,) = program.main.body.operations[:-1]
     results = np.array([1.0]), np.array([2.0])
     assert PAIRS.errors is not None
@@ -129,7 +129,7 @@ def test_operation_is_judged_by_its_own_results() -> None:
 
 
 def test_an_operation_on_tuples_is_not_asked_about() -> None:
-    of = typed(1, of="f64")
+    of = tensor_of(1, of="f64")
     program = single_op("get_tuple_element", (Value("x", TupleType((of,))),), (of,), {"index": 0})
     (operation,) = program.main.body.operations[:-1]
     tuples: tuple[Any, ...] = ((np.array([3.0]),),)
@@ -169,7 +169,9 @@ def test_differences_from_a_constant_lose_the_rounding_error_of_the_subtrahend(
 
 
 def test_moved_pairs_stay_as_they_are() -> None:
-    program = one("reverse", [typed(2, of="f64")], typed(2, of="f64"), dimensions=(0,))
+    program = op_program(
+        "reverse", [tensor_of(2, of="f64")], tensor_of(2, of="f64"), dimensions=(0,)
+    )
     inputs = [np.array([1.0 + 2.0**-52, 0.1])]
     expected, right = evaluate(program, inputs), round_to_pairs(inputs[0][::-1])
     for actual, is_known in ((right, True), (right * (1 + 2.0**-48), False)):
@@ -187,7 +189,7 @@ def test_moved_pairs_stay_as_they_are() -> None:
     ],
 )
 def test_pair_made_of_bits_loses_last_bits(number: float, actual: float, is_known: bool) -> None:
-    program = one("bitcast_convert", [typed(1, of="ui64")], typed(1, of="f64"))
+    program = op_program("bitcast_convert", [tensor_of(1, of="ui64")], tensor_of(1, of="f64"))
     inputs = [np.array([number]).view(np.uint64)]
     expected = evaluate(program, inputs)
     found = judge_operation(program, inputs, expected, [np.array([actual])], Hardware.TPU)
@@ -195,5 +197,5 @@ def test_pair_made_of_bits_loses_last_bits(number: float, actual: float, is_know
 
 
 def test_operands_of_a_call_are_no_constants_that_a_class_names() -> None:
-    call = Operation("call", (Value("x", typed(1, of="f64")),), ())
+    call = Operation("call", (Value("x", tensor_of(1, of="f64")),), ())
     assert not has_constants(call, ("offset",), (True,))

@@ -36,7 +36,7 @@ func.func @main(%x: tensor<4xbf16>) -> tensor<4xbf16> {
 NUMBERS = np.array([1e-39, -8e-40, -9e-39, 1e-40]).astype(ml_dtypes.bfloat16)
 
 
-def judged(text: str, order: list[int]) -> Judgement:
+def judge_result(text: str, order: list[int]) -> Judgement:
     """Judge the numbers in this order, with their indices where there are two results."""
     program = parse_module(text)
     actual = (NUMBERS[order], np.array(order, np.int32))[: len(program.main.result_types)]
@@ -47,11 +47,11 @@ def judged(text: str, order: list[int]) -> Judgement:
 
 
 def test_the_first_of_the_numbers_of_a_sign_is_taken() -> None:
-    assert judged(TOPK, [2, 1]).verdict is Verdict.PASS
-    found = judged(TOPK, [1, 2])
+    assert judge_result(TOPK, [2, 1]).verdict is Verdict.PASS
+    found = judge_result(TOPK, [1, 2])
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "subnormal comparison")
     for order in ([1, 0], [0, 1], [2, 3]):  # the signs are told apart, and no number is lost
-        assert judged(TOPK, order).kind != "subnormal comparison"
+        assert judge_result(TOPK, order).kind != "subnormal comparison"
 
 
 RIGHT, FLUSHED, WRONG = [2, 1], [1, 2], [1, 0]
@@ -89,4 +89,4 @@ def test_each_row_may_be_that_of_flushed_numbers(orders: list[list[int]], kinds:
     ],
 )
 def test_total_order_keeps_the_signs_of_flushed_numbers(order: list[int], verdict: Verdict) -> None:
-    assert judged(SORT, order).verdict is verdict
+    assert judge_result(SORT, order).verdict is verdict

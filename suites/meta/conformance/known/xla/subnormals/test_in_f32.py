@@ -15,7 +15,7 @@ from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import ELEMENT_TYPES, Array, from_bits
-from suites.meta.support.small_programs import on_constants, one, typed
+from suites.meta.support.small_programs import on_constants, op_program, tensor_of
 
 OF = "f8E8M0FNU"
 NAN, ONE, TWO = 255, 127, 128
@@ -45,7 +45,9 @@ def powers(*bits: int) -> Array:
     return from_bits(np.array(bits, np.uint8), ELEMENT_TYPES[OF])
 
 
-def judged(program: Program, operands: list[Array], actual: Array, platform="cpu") -> Judgement:
+def judge_result(
+    program: Program, operands: list[Array], actual: Array, platform="cpu"
+) -> Judgement:
     expected = evaluate(program, operands)
     return judge_operation(program, operands, expected, [actual], platform)
 
@@ -53,11 +55,11 @@ def judged(program: Program, operands: list[Array], actual: Array, platform="cpu
 def elementwise(
     op: str, operands: list[list[int]], actual: list[int], *, folded: bool = False, **given
 ) -> Judgement:
-    of, inputs = typed(len(actual), of=OF), [powers(*x) for x in operands]
-    program = one(op, [of] * len(operands), of)
+    of, inputs = tensor_of(len(actual), of=OF), [powers(*x) for x in operands]
+    program = op_program(op, [of] * len(operands), of)
     if folded:
         program, inputs = on_constants(program, inputs), []
-    return judged(program, inputs, powers(*actual), **given)
+    return judge_result(program, inputs, powers(*actual), **given)
 
 
 def test_affected_types_have_normal_numbers_subnormal_in_f32() -> None:
@@ -97,9 +99,9 @@ def test_interpreter_flushes_nothing() -> None:
 
 
 def test_a_flushed_operand_may_make_a_number() -> None:
-    program = one("convert", [typed(2, of=OF)], typed(2, of="i1"))
-    assert judged(program, [powers(0, 1)], np.array([False, True])).kind == LABEL
-    assert judged(program, [powers(0, 1)], np.array([True, False])).kind == "wrong value"
+    program = op_program("convert", [tensor_of(2, of=OF)], tensor_of(2, of="i1"))
+    assert judge_result(program, [powers(0, 1)], np.array([False, True])).kind == LABEL
+    assert judge_result(program, [powers(0, 1)], np.array([True, False])).kind == "wrong value"
 
 
 def test_each_step_of_a_body_may_be_rounded_to_the_narrow_type() -> None:
@@ -110,13 +112,13 @@ def test_each_step_of_a_body_may_be_rounded_to_the_narrow_type() -> None:
     ):  # fmt: skip
         init = powers(1)[0] if kind == "NaN" else powers(0)[0]
         inputs = [powers(*bits), np.asarray(init)]
-        assert judged(reduced, inputs, powers(got).reshape(())).kind == kind
+        assert judge_result(reduced, inputs, powers(got).reshape(())).kind == kind
 
 
 def test_elements_of_a_sort_are_flushed() -> None:
     sort = parse_module(SORT)
-    assert judged(sort, [powers(5, 0, 9)], powers(NAN, 5, 9)).kind == LABEL
-    beside = judged(sort, [powers(5, 0, 9)], powers(NAN, 5, 8))
+    assert judge_result(sort, [powers(5, 0, 9)], powers(NAN, 5, 9)).kind == LABEL
+    beside = judge_result(sort, [powers(5, 0, 9)], powers(NAN, 5, 8))
     assert {kind for _, kind in beside.findings} == {LABEL, "no permutation of the elements"}
 
 
@@ -125,5 +127,5 @@ def test_a_constant_nan_may_become_infinity() -> None:
     assert elementwise("tanh", [[NAN, ONE]], [ONE, ONE]).kind == "NaN"
     assert elementwise("tanh", [[NAN, ONE]], [TWO, ONE], folded=True).kind == "NaN"
     assert elementwise("rsqrt", [[NAN, ONE]], [0, ONE], folded=True).kind == TO_INFINITY
-    known = known_of(one("tanh", [typed(2)], typed(2)).subject, Hardware.CPU)
+    known = known_of(op_program("tanh", [tensor_of(2)], tensor_of(2)).subject, Hardware.CPU)
     assert TO_INFINITY in {hypothesis.label for hypothesis in known}

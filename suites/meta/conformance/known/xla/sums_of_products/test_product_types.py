@@ -34,7 +34,7 @@ def product(op: str, of: str, to: str) -> Program:
     return lower_program(made)
 
 
-def judged(
+def judge_result(
     op: str, of: str, to: str, left: list[float], right: list[float], got: float
 ) -> tuple[Verdict, str]:
     """Return verdict and class of a result."""
@@ -57,12 +57,12 @@ EIGHTS = [1.125, 1.125, 1.125, 0.0], [8.0, 8.0, 8.0, 0.0]
 
 @pytest.mark.parametrize("op", ["dot", "convolution"])
 def test_rounded_operands_are_a_class_and_nothing_permitted(op: str) -> None:
-    assert judged(op, "f8E4M3FN", "f8E5M2", *EIGHTS, 28.0)[0] is Verdict.PASS
-    verdict, kind = judged(op, "f8E4M3FN", "f8E5M2", *EIGHTS, 24.0)
+    assert judge_result(op, "f8E4M3FN", "f8E5M2", *EIGHTS, 28.0)[0] is Verdict.PASS
+    verdict, kind = judge_result(op, "f8E4M3FN", "f8E5M2", *EIGHTS, 24.0)
     assert verdict.fails
     assert kind == OPERANDS
     for wrong in (0.0, -28.0, -24.0, 20.0, 32.0):
-        verdict, kind = judged(op, "f8E4M3FN", "f8E5M2", *EIGHTS, wrong)
+        verdict, kind = judge_result(op, "f8E4M3FN", "f8E5M2", *EIGHTS, wrong)
         assert verdict.fails
         assert kind != OPERANDS
 
@@ -70,7 +70,7 @@ def test_rounded_operands_are_a_class_and_nothing_permitted(op: str) -> None:
 @pytest.mark.parametrize("op", ["dot", "convolution"])
 def test_operands_are_not_rounded_to_a_wider_type(op: str) -> None:
     for of, to in (("f8E5M2", "f8E4M3FN"), ("bf16", "f32"), ("f32", "f32")):
-        verdict, kind = judged(op, of, to, [1, 1, 1, 0], [8, 8, 8, 0], 20.0)
+        verdict, kind = judge_result(op, of, to, [1, 1, 1, 0], [8, 8, 8, 0], 20.0)
         assert verdict.fails
         assert kind != OPERANDS
 
@@ -79,12 +79,12 @@ def test_operands_are_not_rounded_to_a_wider_type(op: str) -> None:
 def test_a_result_that_was_one_of_less_precision_is_a_class_too(op: str) -> None:
     """1 + 2^-10 is a number of f16, and 1 in bf16."""
     numbers = [1.0, 2.0**-10, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]
-    assert judged(op, "bf16", "f16", *numbers, 1 + 2.0**-10)[0] is Verdict.PASS
-    verdict, kind = judged(op, "bf16", "f16", *numbers, 1.0)
+    assert judge_result(op, "bf16", "f16", *numbers, 1 + 2.0**-10)[0] is Verdict.PASS
+    verdict, kind = judge_result(op, "bf16", "f16", *numbers, 1.0)
     assert verdict.fails
     assert kind == RESULT
     for wrong in (0.0, -1.0, 1 + 2.0**-9, 1.0078125, 2.0):
-        verdict, kind = judged(op, "bf16", "f16", *numbers, wrong)
+        verdict, kind = judge_result(op, "bf16", "f16", *numbers, wrong)
         assert verdict.fails
         assert kind != RESULT
 
@@ -96,9 +96,9 @@ TWICE = [1.0, 0.5, 0.00390625, 0.0], [1.0, 0.125, 1.0, 0.0]
 @pytest.mark.parametrize("op", ["dot", "convolution"])
 def test_sums_may_be_rounded_to_the_operands_type_first(op: str) -> None:
     """The page: a backend may add up in another type and convert to the preferred type."""
-    assert judged(op, "bf16", "f8E4M3FN", *TWICE, 1.125)[0] is Verdict.PASS
-    assert judged(op, "bf16", "f8E4M3FN", *TWICE, 1.0)[0] is Verdict.PASS
-    assert judged(op, "bf16", "f8E4M3FN", *TWICE, 1.25)[0].fails
+    assert judge_result(op, "bf16", "f8E4M3FN", *TWICE, 1.125)[0] is Verdict.PASS
+    assert judge_result(op, "bf16", "f8E4M3FN", *TWICE, 1.0)[0] is Verdict.PASS
+    assert judge_result(op, "bf16", "f8E4M3FN", *TWICE, 1.25)[0].fails
     # of f32 the sum is exact, and so is its one rounding
-    assert judged(op, "f32", "f8E4M3FN", *TWICE, 1.125)[0] is Verdict.PASS
-    assert judged(op, "f32", "f8E4M3FN", *TWICE, 1.0)[0].fails
+    assert judge_result(op, "f32", "f8E4M3FN", *TWICE, 1.125)[0] is Verdict.PASS
+    assert judge_result(op, "f32", "f8E4M3FN", *TWICE, 1.0)[0].fails

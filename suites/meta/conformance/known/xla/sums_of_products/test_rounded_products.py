@@ -14,7 +14,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
 from reference.ir.program import Attribute, Value, single_op
 from suites.meta.support.ops.contractions import ONE_SPATIAL
-from suites.meta.support.small_programs import typed
+from suites.meta.support.small_programs import tensor_of
 
 CONTRACTED = {"lhs_contracting_dimensions": (0,), "rhs_contracting_dimensions": (0,)}
 BATCHED: dict[str, Any] = {"lhs_batching_dimensions": (), "rhs_batching_dimensions": ()}
@@ -22,9 +22,9 @@ BATCHED: dict[str, Any] = {"lhs_batching_dimensions": (), "rhs_batching_dimensio
 
 def kind_of(actual: float, platform: str) -> str:
     """Judge 1.875 * 1.125 + 0.0625, which is 2.171875: 2.25 as f8E4M3FN, and 2 + 0.0625 is 2."""
-    of = typed(2, of="f8E4M3FN")
+    of = tensor_of(2, of="f8E4M3FN")
     values = (Value("x", of), Value("y", of))
-    program = single_op("dot_general", values, (typed(of="f8E4M3FN"),), CONTRACTED | BATCHED)
+    program = single_op("dot_general", values, (tensor_of(of="f8E4M3FN"),), CONTRACTED | BATCHED)
     numbers = ([1.875, 0.0625], [1.125, 1.0])
     inputs = [np.array(one).astype(of.storage) for one in numbers]
     got = [np.array(actual).astype(of.storage)]
@@ -47,8 +47,8 @@ def test_sums_of_rounded_products_are_of_the_class(actual: float, platform: str,
 def test_elements_that_flushing_explains_by_chance_are_of_the_class() -> None:
     """All sums are of rounded products. One is also right if the subnormal operand is zero."""
     size, random = 64, np.random.default_rng(4)
-    values = (Value("x", typed(size, of="f16")), Value("y", typed(size, 3, of="f16")))
-    program = single_op("dot_general", values, (typed(3, of="bf16"),), CONTRACTED | BATCHED)
+    values = (Value("x", tensor_of(size, of="f16")), Value("y", tensor_of(size, 3, of="f16")))
+    program = single_op("dot_general", values, (tensor_of(3, of="bf16"),), CONTRACTED | BATCHED)
     lhs, rhs = (random.normal(size=one) for one in (size, (size, 3)))
     lhs[0], rhs[0] = 2.0**-17, (40000.0, 1.0, 1.0)
     inputs = [one.astype(np.float16) for one in (lhs, rhs)]
@@ -68,7 +68,7 @@ def kind_of_convolution(actual: float, places: int, platform: str) -> str:
     -0.75 is 2.375). All other places are 0.
     """
     image, kernel, result = (
-        typed(*sizes, of="f8E5M2") for sizes in ((1, places + 1, 1), (2, 1, 1), (1, places, 1))
+        tensor_of(*sizes, of="f8E5M2") for sizes in ((1, places + 1, 1), (2, 1, 1), (1, places, 1))
     )
     given: dict[str, Attribute] = {
         **ONE_SPATIAL,
