@@ -71,7 +71,9 @@ def dynamic_top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, 
 
 
 def _ranks(operand: Array) -> Array:
-    """Return si64 numbers in the same order; -1 - rank reverses the order without overflow."""
+    """Return a si64 key for each element, such that keys are in the order of the elements; -1 - key
+    reverses the order without overflow.
+    """
     of = element_type_of(operand)
     if not of.is_float:
         flipped = operand.dtype == np.uint64

@@ -169,7 +169,7 @@ def _receive(
 ) -> tuple[Any, ...]:
     payload = results[:-1]
     if len(given) != len(payload):
-        raise EvaluationError(f"{where} holds {len(given)} arrays where {len(payload)} are asked")
+        raise EvaluationError(f"{where} holds {len(given)} arrays, {len(payload)} are expected")
     for number, (array, of) in enumerate(zip(given, payload, strict=True)):
         problem = mismatch(array, of)
         if problem:

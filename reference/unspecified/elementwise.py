@@ -453,4 +453,6 @@ _VALUES: dict[str, Callable[[Operation, Sequence[Array], Array], Array]] = {
     "subtract": _float64_value(np.subtract),
     **dict.fromkeys(functions.REAL, _elementary_value),
 }
-"""The value of a result before rounding; the types of other ops can encode all their results."""
+"""By op, a function that returns the result before rounding. Other ops are not listed, because
+their types encode every result.
+"""

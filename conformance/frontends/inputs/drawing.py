@@ -1,8 +1,9 @@
 """Inputs of a program to check, drawn by type and by the uses of each parameter.
 
 Inputs outside the intended range (a negative variance, an index out of range) make results NaN, and
-comparing NaN with NaN shows nothing. What parameters should be, `conformance.frontends.inputs.uses`
-finds; where most results are no numbers all the same, tamer inputs are tried.
+comparing NaN with NaN shows nothing. The intended range of each parameter comes from
+`conformance.frontends.inputs.uses`. If most results are not finite nevertheless, milder inputs are
+tried.
 """
 
 from __future__ import annotations

@@ -249,7 +249,7 @@ def contracted_sums(
 def contracted_differences(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[ValuePrediction]:
-    """Yield differences of two numbers with an unrounded product among them."""
+    """Yield differences of two numbers of which at least one is a product that is not rounded."""
     yield from _predict_two_terms(program, operation, values, quotients, lambda rhs: -rhs)
 
 

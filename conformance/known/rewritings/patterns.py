@@ -77,7 +77,9 @@ class Rewriting:
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """Matcher of patterns against a program's values, also in other forms."""
+    """Finds the values of a program that match a pattern, also if their operations are written in
+    another form.
+    """
 
     shown: ObservedProgram
     forms: tuple[Rewriting, ...]

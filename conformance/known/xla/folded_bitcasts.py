@@ -51,7 +51,9 @@ def read_elements_as_bytes(program: Program) -> Iterator[tuple[Program, ...]]:
 
 
 def _read_by_bytes(folded: Array, result: TensorType, *, behind: int) -> Array | None:
-    """Return what a bitcast reads if each element has a byte, and what is behind the constant."""
+    """Return the result of a bitcast that reads a byte for each element. Beyond the end of the
+    constant it reads bytes of the value `behind`.
+    """
     to = result.element
     shape = bitcast_shape(folded.shape, element_type_of(folded), to)
     if shape is None or to.is_boolean:  # an i1 has a byte in any case

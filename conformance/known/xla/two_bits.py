@@ -109,14 +109,16 @@ _ORDERED = (("LT", "LE"), ("GT", "GE"))
 
 
 def _maximum(operation: Operation, operands: Operands, *, place: int) -> Iterator[Results]:
-    """Yield a maximum with -1 as -1, and as 0, which vectorised code gives."""
+    """Yield the results of a maximum with -1: with that constant as it is, and with 0 in its place,
+    as vectorised code computes it.
+    """
     del operation
     if negative(operands[place]) == -1:
         yield from _constant_candidates(operands[0])
 
 
 def _clamp(operation: Operation, operands: Operands) -> Iterator[Results]:
-    """Yield the results of a clamp to -1 from below for such a maximum."""
+    """Yield the results of a clamp with the lower bound -1, which is computed like that maximum."""
     least, operand, most = operands
     if negative(least) == -1:
         for (one,) in _constant_candidates(operand):

@@ -141,17 +141,17 @@ def _compared_value(array: Array, seen: Seen) -> Array:
 
 
 COMPARED = exact_hypothesis(CODES, _compare_codes)
-"""The class of comparisons in total order."""
+"""The class of wrong results of comparisons in total order."""
 
 SORTS = (
     value_hypothesis(CODES, _sorts(rank_by_code)),
     value_hypothesis(ROUNDED, _sorts(rounded_up)),
 )
-"""The classes of sorts."""
+"""The classes of wrong results of `sort`, by the order that it uses."""
 
 SELECTIONS = (
     value_hypothesis(CODES, _selects(rank_by_code)),
     value_hypothesis(ROUNDED, _selects(rounded_up)),
     value_hypothesis(FLUSHED, _selects(flush_in_order)),
 )
-"""The classes of TopK."""
+"""The classes of wrong results of TopK, by the order that selects them."""

@@ -66,7 +66,7 @@ def _with_first_window(windows: Windows) -> Windows:
 
 
 def _one_by_one(lanes: Callable[..., Any], rows: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Return the fold of rows in order."""
+    """Return the rows folded from the first to the last by a body that takes lanes."""
     return reduce(lambda left, right: tuple(lanes(*left, *right)), zip(*rows, strict=True))
 
 

@@ -1,4 +1,6 @@
-"""The command check and known divergences: expectations, and constraints broken as an extension."""
+"""`check` and what it knows: divergences that expectations match, and constraints that an extension
+may break.
+"""
 
 from __future__ import annotations
 

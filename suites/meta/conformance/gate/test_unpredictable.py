@@ -1,4 +1,6 @@
-"""Entries of elements that no program predicts, and those that lack a prediction unsaid."""
+"""Entries about elements that no program predicts must say so; entries that lack a prediction
+without saying so are found.
+"""
 
 from __future__ import annotations
 

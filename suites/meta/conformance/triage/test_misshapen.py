@@ -44,7 +44,9 @@ INPUTS = (np.ones(1, np.float32), np.ones(1, np.float32))
 
 
 def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-    """Yield a backend whose negate has two elements, which fits nothing, and that has no sine."""
+    """Run a program on a backend whose `negate` returns two elements, whatever the type says, and
+    that does not implement `sine`.
+    """
     names = {one.name for one in program.main.body.operations[:-1]}
     if "sine" in names or ("negate" in names and len(names) > 1):
         raise Failed("incompatible shapes")

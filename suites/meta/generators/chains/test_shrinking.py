@@ -29,7 +29,7 @@ Check = Callable[[str, ElementType, Callable[[Case], bool], Callable[[Case], boo
 
 @pytest.fixture
 def check_shrinking(tmp_path: Path) -> Iterator[Check]:
-    """Assert that a search for a case of an op, of a type, ends in a case that is simplest."""
+    """Return a check that Hypothesis shrinks a failing case of an op to the simplest case."""
     set_hypothesis_home_dir(tmp_path)
     settings = hypothesis.settings(
         database=None, deadline=None, max_examples=500, suppress_health_check=list(HealthCheck)

@@ -67,8 +67,8 @@ def is_negative(number: Number) -> bool:
 
 
 def nearest_number(value: Number, fmt: FloatFormat) -> tuple[Number | None, bool]:
-    """Return the nearest number of a format, ties to even, and whether it is unspecified. The
-    number is None where only that matters.
+    """Return the nearest number of a format, ties to even, and whether the result is unspecified.
+    The number is None if no number is nearest.
     """
     if isinstance(value, str):
         return _nearest_special(value, fmt)

@@ -373,7 +373,7 @@ def test_indices_said_to_be_unique_and_sorted_are(tmp_path: Path) -> None:
         assert indices.max() <= 8
 
 
-def test_bits_that_become_numbers_are_of_such(tmp_path: Path) -> None:
+def test_integers_that_are_bitcast_to_floats_are_bits_of_finite_numbers(tmp_path: Path) -> None:
     text = """
 func.func @main(%x: tensor<4xui32>, %y: tensor<3x2xui16>) -> (tensor<4xf32>, tensor<3xf32>) {
   %0 = stablehlo.bitcast_convert %x : (tensor<4xui32>) -> tensor<4xf32>

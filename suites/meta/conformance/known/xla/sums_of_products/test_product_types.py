@@ -76,7 +76,7 @@ def test_operands_are_not_rounded_to_a_wider_type(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", ["dot", "convolution"])
-def test_a_result_that_was_one_of_less_precision_is_a_class_too(op: str) -> None:
+def test_a_result_rounded_to_a_less_precise_type_first_has_a_class(op: str) -> None:
     """1 + 2^-10 is a number of f16, and 1 in bf16."""
     numbers = [1.0, 2.0**-10, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]
     assert judge_result(op, "bf16", "f16", *numbers, 1 + 2.0**-10)[0] is Verdict.PASS

@@ -21,7 +21,9 @@ BATCHED: dict[str, Any] = {"lhs_batching_dimensions": (), "rhs_batching_dimensio
 
 
 def kind_of(actual: float, platform: str) -> str:
-    """Judge 1.875 * 1.125 + 0.0625, which is 2.171875: 2.25 as f8E4M3FN, and 2 + 0.0625 is 2."""
+    """Return the class of a result of 1.875 * 1.125 + 0.0625 in f8E4M3FN. The sum is 2.171875,
+    rounded 2.25. If the product is rounded first, it is 2 + 0.0625, rounded 2.
+    """
     of = tensor_of(2, of="f8E4M3FN")
     values = (Value("x", of), Value("y", of))
     program = single_op("dot_general", values, (tensor_of(of="f8E4M3FN"),), CONTRACTED | BATCHED)

@@ -1,4 +1,6 @@
-"""Convolutions of NaN and infinities: products with 0 left out, and others made."""
+"""Convolutions of NaN and infinities in groups: some products with 0 are left out, and products
+with zeros of other groups are added.
+"""
 
 from __future__ import annotations
 
