@@ -58,9 +58,13 @@ class Database:
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._lock = _lock_folder(path)
-                if not path.exists() or path.stat().st_size == 0:
-                    self._create()
-                self._connection = sqlite3.connect(path, isolation_level=None)
+                try:
+                    if not path.exists() or path.stat().st_size == 0:
+                        self._create()
+                    self._connection = sqlite3.connect(path, isolation_level=None)
+                except BaseException:
+                    self._unlock()
+                    raise
         try:
             with explain_errors(path):
                 self._check()
@@ -133,6 +137,9 @@ class Database:
 
     def _release(self) -> None:
         self._connection.close()
+        self._unlock()
+
+    def _unlock(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

@@ -9,7 +9,7 @@ from conformance.hlo.read import read_module
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
 from suites.meta.conformance.hlo.modules import PAIRS, plain_of, stored_proto
-from suites.meta.conformance.hlo.test_reading import inputs_of
+from suites.meta.conformance.hlo.test_read import inputs_of
 
 _TEXTS = {path.stem: plain_of(path) for path in PAIRS}
 

@@ -414,7 +414,7 @@ def test_exit_codes(call, text: str, backend: str, code: int, verdict: str, tmp_
         ((__file__, "--backend", "cqu"), 2, "did you mean cpu?"),
         ((__file__, "--backend", "reference:abrot"), 2, "did you mean abort"),
         ((__file__, "--inputs", "nowhere.npz"), 2, "nowhere.npz: No such file"),
-        ((__file__, "--inputs", __file__), 2, "test_check.py"),
+        ((__file__, "--inputs", __file__), 2, "test_command.py"),
         ((__file__, "--format", "xml"), 2, "xml"),
     ],
 )
