@@ -19,6 +19,7 @@ _UNSUPPORTED = (
     re.compile(r"SPMD partitioner supports only "),
     re.compile(r"failed to legalize operation"),
     re.compile(r"Unknown NumPy dtype"),
+    re.compile(r"Invalid XLA PrimitiveType: \d+ \(F6"),  # of an older compiler for TPUs
     re.compile(r"PRIMITIVE_TYPE_INVALID", re.IGNORECASE),  # a type that HLO has not
     re.compile(r"(?:operand|result) #\d+ type is not supported"),  # the same, of plugins
     re.compile(r"unsupported op in async_start"),

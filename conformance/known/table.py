@@ -129,14 +129,18 @@ XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
 
 TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
     "mhlo.topk": (selected_pairs.SELECTED,),
-    **dict.fromkeys(("gather", "torch_index_select"), (selected_by_products.SELECTED,)),
+    **dict.fromkeys(
+        ("dynamic_gather", "gather", "torch_index_select"), (selected_by_products.SELECTED,)
+    ),
+    "batch_norm_grad": float_pairs.OF_GRADIENTS,
     "batch_norm_inference": (float_pairs.OF_OFFSETS,),
+    "cholesky": (float_pairs.OF_CONSTANT_MATRICES,),
     **dict.fromkeys(("reduce", "reduce_window"), extrema.OF_PAIRS),
     "subtract": (float_pairs.OF_MINUENDS,),
 }
 """Divergences of the TPU's compiler alone, by op."""
 
-OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE)
+OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE, float_pairs.OF_SPLATS)
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
 OF_GPUS = {"dynamic_update_slice": (whole_offsets.MOVED,)}

@@ -54,12 +54,15 @@ _ULPS = 2
 
 _STEPS_ROUNDED = (
     (),
+    ("inverse",),
+    ("inverse", "whole"),
     ("inverse", "variance"),
     ("inverse", "products"),
     ("inverse", "products", "sums", "mean", "root"),
 )
 """The steps whose results compilers store in the operands' narrower type: 1 / count, products
-before they are added, sums, and what one fusion passes to another.
+before they are added, sums, and what one fusion passes to another; what is folded, as 1 / count,
+and gradients without their mean.
 
 Source: jaxlib 0.12.0 for GPUs and libtpu 0.0.50, measured.
 """
@@ -273,7 +276,11 @@ def _normalize_in_one_pass(given: NormalizationOperands) -> Iterator[Results]:
 
 
 def _reorder(given: NormalizationOperands) -> Iterator[Results]:
-    """Yield gradients with 1 / sqrt(variance + epsilon) factored out of the sums."""
+    """Yield gradients with 1 / sqrt(variance + epsilon) factored out of the sums.
+
+    Products of constants are also taken first: (x - mean) / (variance + epsilon) of a constant x,
+    and 1 / sqrt(variance + epsilon) / count.
+    """
     machine, (x, scale, mean, variance, grad_output) = given.machine, given.operands
     centered, inverse = machine.round_step(x - mean), given.inverse
     sums = zip(
@@ -283,25 +290,33 @@ def _reorder(given: NormalizationOperands) -> Iterator[Results]:
     )
     for offset, covariance in sums:
         along = machine.round_step(-covariance * centered)
+        wholes = machine.multiply_add(grad_output, given.count, -offset)
         inner = [
             result
-            for whole in machine.multiply_add(grad_output, given.count, -offset)
+            for whole in (machine.stored("whole", one) for one in wholes)
             for spread in given.spreads(variance)
             for result in (
                 *machine.multiply_add(
                     along, machine.round_step(np.ones_like(spread) / spread), whole
                 ),
                 machine.round_step(whole + machine.round_step(along / spread)),
+                machine.round_step(
+                    whole - machine.round_step(covariance * machine.round_step(centered / spread))
+                ),
             )
         ]
         for root in given.roots(variance):
-            factor = machine.round_step(machine.round_step(scale * root) * inverse)
-            for one in inner:
-                yield (
-                    machine.round_step(factor * one),
-                    machine.round_step(covariance * root),
-                    offset,
-                )
+            factors = _distinct_arrays(
+                machine.round_step(machine.round_step(scale * root) * inverse),
+                machine.round_step(scale * machine.round_step(root * inverse)),
+            )
+            for factor in factors:
+                for one in inner:
+                    yield (
+                        machine.round_step(factor * one),
+                        machine.round_step(covariance * root),
+                        offset,
+                    )
 
 
 _EXPANSIONS: dict[str, tuple[str, Callable[[NormalizationOperands], Iterator[Results]]]] = {

@@ -22,13 +22,13 @@ from reference.numerics.rounding import to_float64
 LABEL = "selected by a product"
 
 
-def _selected_dimensions(operation: Operation, operand: Array) -> Sequence[int]:
+def _selected_dimensions(operation: Operation, operands: tuple[Array, ...]) -> Sequence[int]:
     """Return the dimensions of an operand that indices select from, whole slices aside."""
     given: dict[str, Any] = dict(operation.attributes)
     if "dim" in given:
-        return (given["dim"] % operand.ndim,)
+        return (given["dim"] % operands[0].ndim,)
     dimensions: tuple[int, ...] = tuple(given.get("start_index_map", ()))
-    sizes: tuple[int, ...] = tuple(given.get("slice_sizes", ()))
+    sizes: tuple[int, ...] = tuple(given.get("slice_sizes", operands[-1]))
     return dimensions if sizes and all(sizes[one] == 1 for one in dimensions) else ()
 
 
@@ -37,7 +37,7 @@ def _predict_sum(
 ) -> Results | None:
     """Return what is selected plus 0 times the other rows; None of types without infinities."""
     operand, *rest = operands
-    of, dimensions = element_type_of(operand), _selected_dimensions(operation, operand)
+    of, dimensions = element_type_of(operand), _selected_dimensions(operation, operands)
     if not of.is_float or not dimensions:
         return None
     is_bad = ~np.isfinite(to_float64(operand))

@@ -51,6 +51,9 @@ LABEL = "f64 as pairs of f32"
 _LINEAR = ("cholesky", "triangular_solve")
 """Ops that solve linear systems."""
 
+_SHIFTS = 4
+"""Number of independent changes of the operands of linear systems: one may happen to cancel."""
+
 
 def _is_wide(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.dtype in (np.float64, np.complex128)
@@ -110,9 +113,9 @@ def _shift_by_pair_errors(operand: Array, sign: float, *, single: bool) -> Array
     return np.where(is_tiny & (sign > 0), np.copysign(NORMAL, operand), changed)
 
 
-def _shift_each(operand: Array) -> Array:
+def _shift_each(operand: Array, *, seed: int) -> Array:
     """Return each number made larger or smaller independently, which linear systems magnify."""
-    signs = np.random.default_rng(0).choice((-1.0, 1.0), operand.shape)
+    signs = np.random.default_rng(seed).choice((-1.0, 1.0), operand.shape)
     return np.asarray(operand * (1 + signs * NUDGE))
 
 
@@ -127,7 +130,8 @@ def _shift_operands(
             for one, sign in zip(operands, signs, strict=True)
         ]
     if operation.name in _LINEAR:
-        yield [_apply_to_parts(_shift_each, one) for one in operands]
+        for seed in range(_SHIFTS):
+            yield [_apply_to_parts(partial(_shift_each, seed=seed), one) for one in operands]
 
 
 def _flush(operand: Array) -> Array:
@@ -294,6 +298,15 @@ def _errors_of_one(
     return _errors(operation, operands, expected, actual, single=True)
 
 
+def _errors_of_splats(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return the distances in units of f32 errors, for operands of equal elements."""
+    if not all(one.size and (one == one.flat[0]).all() for one in operands):
+        return predict_nothing(expected)
+    return _errors(operation, operands, expected, actual, single=True)
+
+
 def _errors_of_constant_minuends(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
@@ -327,11 +340,28 @@ OF_OFFSETS = Hypothesis(
 )
 """The same of a normalization with a constant offset, which the scaled mean is subtracted from."""
 
+OF_GRADIENTS = tuple(
+    Hypothesis(LABEL, partial(_errors, single=True), represents=True, constants=(name,))
+    for name in ("operand", "variance", "grad_output")
+)
+"""The same of gradients of a normalization: mean and sums are subtracted from operand and
+grad_output, and a quotient by a constant variance subtracts products from one another.
+"""
+
+OF_CONSTANT_MATRICES = Hypothesis(
+    LABEL, partial(_errors, single=True), represents=True, constants=("a",)
+)
+"""The same of a Cholesky factor of a constant matrix, which sums of products are subtracted
+from."""
+
 OF_MINUENDS = Hypothesis(LABEL, _errors_of_constant_minuends, represents=True, constants=("lhs",))
 """The class of c - x of a constant c. The sum s = c + (-x) has the rounding error
 (c - (s + x)) + (-x - (s - (s + x))). The algebraic simplifier makes 0 of the second summand, so
 that the result is as accurate as f32 if x is smaller than c.
 """
+
+OF_SPLATS = Hypothesis(LABEL, _errors_of_splats, represents=True, constants=("*",))
+"""The same of constants whose elements are all equal: the compiler computes one of them."""
 
 OF_ONE = Hypothesis(LABEL, _errors_of_one, represents=True)
 """The same of results of one element. There the algebraic simplifier removes steps that compute

@@ -133,6 +133,20 @@ def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
     )
 
 
+def _has_large_square(operand: Array) -> Array:
+    """Return where |1 + z|^2, of which the logarithm is taken, overflows."""
+    parts = (np.real(operand), np.imag(operand))
+    return np.logical_or(*(_exceeds(2.0**63, part) for part in parts))
+
+
+def _complex_power_errors(lhs: Array, rhs: Array) -> Array:
+    """Return the size of |x|^c exp(-d arg x) where a factor vanishes, which makes it 0."""
+    exponents = np.real(rhs) * np.log(np.abs(lhs)), -np.imag(rhs) * np.angle(lhs)
+    vanishes = np.logical_or(*(one < np.log(_NORMAL) for one in exponents))
+    found = np.where(vanishes, np.exp(sum(exponents)), 0.0)
+    return np.where(np.isfinite(found), found, 0.0)
+
+
 COMPLEX_WEAKNESSES: dict[str, Weakness] = {
     "atan2": Weakness(_zero, _no_elements, _no_elements, absolute=4.0),
     **dict.fromkeys(
@@ -141,7 +155,8 @@ COMPLEX_WEAKNESSES: dict[str, Weakness] = {
     ),
     "tan": Weakness(_zero, _has_large_sinh, _no_elements),
     "logistic": Weakness(_zero, _has_large_exponential, _no_elements),
-    "power": Weakness(_zero, _is_complex_power_lost, _no_elements),
+    "log_plus_one": Weakness(_zero, _has_large_square, _no_elements),
+    "power": Weakness(_complex_power_errors, _is_complex_power_lost, _no_elements),
 }
 """The weaknesses of functions of complex numbers: sines and cosines of a part, exponentials, and
 the angle -i log((x + i y) / sqrt(x^2 + y^2)), whose logarithm is of a number near 1.

@@ -17,6 +17,7 @@ from conformance.known.xla.sums_of_products.rounded_products import (
     OF_OPERANDS,
     OF_SINGLE_PLACES,
 )
+from conformance.known.xla.sums_of_products.three_products import THREE_PRODUCTS
 from conformance.known.xla.windows.added_groups import added_groups_hypothesis
 from conformance.known.xla.windows.dilated_kernels import dilated_kernels_hypothesis
 from conformance.known.xla.windows.float_sums import ADDED_UP
@@ -163,6 +164,7 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
         result_type_hypothesis(make_bound(*of)),
         in_operand_type(make_bound(*of)),
         *((Hypothesis(IN_BF16, _predict_bf16_sums),) if is_cpu else ()),
+        *((THREE_PRODUCTS,) if platform == Hardware.TPU else ()),
     )
 
 
@@ -182,14 +184,17 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     (Winograd's) turns into inexact sums, where the specification defines each result as a
     `dot_general`; memory behind the image that is read as padding; products with zero that are
     omitted or added; integers summed in float64; and windows whose reversal is ignored. On GPUs
-    also batch groups that are summed, kernels whose holes are zeros, and rounded products.
+    also batch groups that are summed and kernels whose holes are zeros; on GPUs and TPUs rounded
+    products.
     """
     default = default_precision(platform)
     of = convolution.convolution_sums, convolution.depth_of, default
     inexact = convolution.convolution_sums, convolution.depth_of, replace(default, exact=False)
     is_gpu = platform == Hardware.GPU
     return (
-        *((OF_SINGLE_PLACES,) if is_gpu else ()),  # first: it predicts most exactly
+        *(
+            (OF_SINGLE_PLACES,) if platform in _PRECISE_BY_CHOICE else ()
+        ),  # first: it predicts most exactly
         flushed_products_class(*of),
         result_type_hypothesis(make_bound(*of)),
         in_operand_type(make_bound(*of)),

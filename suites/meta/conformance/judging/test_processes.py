@@ -99,6 +99,32 @@ def test_negative_zeros_gathered_by_a_sum(platform: str, zero: float, kind: str)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
+@pytest.mark.parametrize(
+    ("operands", "got", "kind"),
+    [
+        # 2^-127 three times; 2^-126 after it and before it: 1.5 becomes 2
+        ((0, 0, 0), (2, 2, 2), gathered_by_sum.LABEL),
+        ((1, 1, 2), (2, 2, 3), gathered_by_sum.LABEL),
+        ((1, 1, 2), (2, 2, 2), "wrong value"),
+        ((9, 9, 0), (9, 9, 1), "wrong value"),
+    ],
+)
+def test_smallest_powers_gathered_by_a_sum(
+    operands: tuple[int, ...], got: tuple[int, ...], kind: str
+) -> None:
+    """f8E8M0FNU has no zero: its smallest number is added twice, in the order of processes."""
+    of = element_type("f8E8M0FNU")
+    given: dict[str, Any] = {"all_gather_dim": 0, "replica_groups": matrix([[0, 1, 2]])}
+    program = single_op("all_gather", (Value("x", tensor(of, 1)),), (tensor(of, 3),), given)
+    program = replace(program, process_grid=(3, 1))
+    inputs = tuple(np.array([one], np.uint8).view(of.storage) for one in operands)
+    actual = [np.array(got, np.uint8).view(of.storage)] * 3
+    rule = CATALOG["all_gather"].tolerance
+    expected = evaluate(program, inputs)
+    found = judge(program, inputs, expected, actual, rule, platform=Hardware.TPU)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+
+
 def _reduce_scatter() -> tuple[Program, tuple[Array, ...]]:
     """Return a ReduceScatter of two arrays, and inputs whose sums depend on the order."""
     values = (Value("x", tensor(F32, 3)), Value("y", tensor(F32, 3, 2)))

@@ -8,6 +8,7 @@ import pytest
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.known.xla import missing_zero
+from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Value, single_op
@@ -30,3 +31,29 @@ def test_nan_of_a_reshape_is_of_the_class(actual: float, platform: str, kind: st
     rule = CATALOG["reshape"].tolerance
     found = judge(program, inputs, evaluate(program, inputs), got, rule, platform=platform)
     assert found.kind == kind
+
+
+BRANCHES = """
+module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func @main(%x: tensor<2xf8E8M0FNU>, %i: tensor<i32>) -> tensor<2xf8E8M0FNU> {
+    %0 = "stablehlo.case"(%i) ({
+      %1 = "stablehlo.all_to_all"(%x) <{split_dimension = 0 : i64, concat_dimension = 0 : i64,
+        split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}>
+        : (tensor<2xf8E8M0FNU>) -> tensor<2xf8E8M0FNU>
+      stablehlo.return %1 : tensor<2xf8E8M0FNU>
+    }) : (tensor<i32>) -> tensor<2xf8E8M0FNU>
+    return %0 : tensor<2xf8E8M0FNU>
+  }
+}"""
+
+
+@pytest.mark.parametrize(("actual", "is_known"), [(np.nan, True), (8.0, False)])
+def test_nan_of_a_collective_in_a_branch(actual: float, is_known: bool) -> None:
+    program = parse_module(BRANCHES)
+    x, i = np.array([2.0, 4.0]).astype(typed(2, of="f8E8M0FNU").storage), np.array(0, np.int32)
+    inputs = [x, i, x, i]
+    got = [np.full(2, actual).astype(x.dtype)] * 2
+    rule = CATALOG["all_to_all"].tolerance
+    expected = evaluate(program, inputs)
+    found = judge(program, inputs, expected, got, rule, platform=Hardware.TPU)
+    assert (found.kind == missing_zero.LABEL) == is_known

@@ -62,6 +62,23 @@ def test_stored_steps_of_a_narrow_type_are_predicted(
     assert "wrong value" in {one.kind for one in found.failing}
 
 
+def test_the_reciprocal_of_the_count_is_folded_in_the_narrow_type_alone() -> None:
+    """1 / 5 is 0.203125, and all else is computed in f16."""
+    narrow = ml_dtypes.float8_e4m3
+    program = parse_module(TEXT.replace("xT>", "xf8E4M3>").replace("COUNT", "5"))
+    x = [-11.0, 24.0, -48.0, 128.0, -208.0]
+    operands = np.array(x).reshape(5, 1), np.array([3.0]), np.array([1.0])
+    inputs = [one.astype(narrow) for one in operands]
+    expected = evaluate(program, inputs)
+    results = np.array([1.375, 2.25, 0.34375, 5.0, -4.0]).reshape(5, 1), [-24.0], [np.inf]
+    actual = [np.array(one).astype(narrow) for one in results]
+    found = judge_operation(program, inputs, expected, actual, Hardware.GPU)
+    assert {one.kind for one in found.failing} == {"one-pass variance"}
+    actual[0][2] = 0.375
+    found = judge_operation(program, inputs, expected, actual, Hardware.GPU)
+    assert {one.kind for one in found.failing} == {"one-pass variance", "accuracy"}
+
+
 FOLDED = """
 func.func @main(%s: tensor<1xf16>, %o: tensor<1xf16>)
     -> (tensor<3x1xf16>, tensor<1xf16>, tensor<1xf16>) {
@@ -160,3 +177,31 @@ def test_constant_factors_are_folded_in_their_own_type(text: str, is_explained: 
     got = [np.array([[-1.5]], storage)]
     found = judge_operation(program, inputs, evaluate(program, inputs), got, Hardware.GPU)
     assert ({one.kind for one in found.failing} == {"folded normalization"}) == is_explained
+
+
+GRADIENT = """
+func.func @main(%s: tensor<1xf8E3M4>, %g: tensor<1x5xf8E3M4>)
+    -> (tensor<1x5xf8E3M4>, tensor<1xf8E3M4>, tensor<1xf8E3M4>) {
+  %x = stablehlo.constant dense<-0.203125> : tensor<1x5xf8E3M4>
+  %m = stablehlo.constant dense<-0.09375> : tensor<1xf8E3M4>
+  %v = stablehlo.constant dense<4.0> : tensor<1xf8E3M4>
+  %0:3 = "stablehlo.batch_norm_grad"(%x, %s, %m, %v, %g)
+    <{epsilon = 0.0 : f32, feature_index = 0 : i64}>
+    : (tensor<1x5xf8E3M4>, tensor<1xf8E3M4>, tensor<1xf8E3M4>, tensor<1xf8E3M4>,
+       tensor<1x5xf8E3M4>) -> (tensor<1x5xf8E3M4>, tensor<1xf8E3M4>, tensor<1xf8E3M4>)
+  return %0#0, %0#1, %0#2 : tensor<1x5xf8E3M4>, tensor<1xf8E3M4>, tensor<1xf8E3M4>
+}"""
+
+
+@pytest.mark.parametrize(("actual", "kind"), [(7.0, "order of the factors"), (6.0, "accuracy")])
+def test_products_of_constants_are_taken_first(actual: float, kind: str) -> None:
+    """(x - mean) / variance is -0.03125, and 1 / (2 * 5) is 0.09375."""
+    narrow = ml_dtypes.float8_e3m4
+    program = parse_module(GRADIENT)
+    given = [-5.0], [[-4.0, -6.0, 6.0, 7.0, -3.0]]
+    inputs = [np.array(one).astype(narrow) for one in given]
+    expected = evaluate(program, inputs)
+    results = [one.copy() for one in expected]
+    results[0][0, 4] = actual
+    found = judge_operation(program, inputs, expected, results, Hardware.TPU)
+    assert kind in {one.kind for one in found.failing}

@@ -25,6 +25,14 @@ func.func @main(%x: tensor<3x4xf16>, %i: tensor<2xi32>) -> tensor<2x4xf16> {
       slice_sizes = array<i64: 1, 4>}> : (tensor<3x4xf16>, tensor<2xi32>) -> tensor<2x4xf16>
   return %0 : tensor<2x4xf16>
 }"""
+DYNAMIC = """
+func.func @main(%x: tensor<3x4xf16>, %i: tensor<2xi32>) -> tensor<2x4xf16> {
+  %sizes = stablehlo.constant dense<[1, 4]> : tensor<2xi32>
+  %0 = "stablehlo.dynamic_gather"(%x, %i, %sizes) <{dimension_numbers = #stablehlo.gather<
+      offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>}>
+    : (tensor<3x4xf16>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x4xf16>
+  return %0 : tensor<2x4xf16>
+}"""
 OPERAND = np.array([[1, -0.0, 3, np.inf], [5, 6, np.nan, 8], [9, 10, 11, 12]], np.float16)
 INDICES = np.array([0, 1], np.int32)
 PRODUCT = np.array([[1, 0.0, np.nan, np.inf], [5, 6, np.nan, np.nan]], np.float16)
@@ -32,11 +40,12 @@ PRODUCT = np.array([[1, 0.0, np.nan, np.inf], [5, 6, np.nan, np.nan]], np.float1
 
 def kinds(text: str, actual: Array, hardware: str = Hardware.TPU) -> set[str]:
     program, inputs = parse_module(text), (OPERAND, INDICES)
-    judged = judge_operation(program, inputs, evaluate(program, inputs), (actual,), hardware)
+    expected = evaluate(program, inputs)
+    judged = judge_operation(program, inputs, expected, (actual,), hardware)
     return {one.kind for one in judged.failing}
 
 
-@pytest.mark.parametrize("text", [SELECT, GATHER])
+@pytest.mark.parametrize("text", [SELECT, GATHER, DYNAMIC])
 def test_other_rows_times_zero_are_of_the_class_on_a_tpu_only(text: str) -> None:
     assert kinds(text, PRODUCT) == {LABEL}
     assert LABEL not in kinds(text, PRODUCT, Hardware.GPU)

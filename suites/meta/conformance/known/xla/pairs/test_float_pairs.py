@@ -80,6 +80,8 @@ def test_parts_of_complex_numbers_are_pairs_and_zeros_keep_their_signs() -> None
         ("exponential", [complex(1.0, 2.0**40)], complex(np.nan, np.nan)),
         ("sqrt", [complex(-4.0, -1e-100)], complex(0.0, 2.0)),
         ("atan2", [complex(0.0, 0.0), complex(1.0, 6.0)], complex(2.0**-44, -(2.0**-45))),
+        ("log_plus_one", [complex(1e20, 0.0)], complex(np.nan, 0.0)),
+        ("power", [complex(-8.0, -7.0), complex(-54.5, 19.5)], complex(0.0, 0.0)),
     ],
 )
 def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
@@ -106,6 +108,8 @@ def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
         ("exponential", [complex(1.0, 2.0)], complex(np.nan, np.nan)),
         ("sqrt", [complex(-4.0, -1.0)], complex(0.2, 2.0)),
         ("atan2", [complex(0.0, 0.0), complex(1.0, 6.0)], complex(2.0**-38, 0.0)),
+        ("log_plus_one", [complex(1e17, 0.0)], complex(np.nan, 0.0)),
+        ("power", [complex(-8.0, -7.0), complex(-30.0, 19.5)], complex(0.0, 0.0)),
         ("exponential", [1.0], np.e * (1 + 2.0**-18)),
         ("tanh", [1.0], np.tanh(1.0) * (1 + 2.0**-30)),
     ],
@@ -199,3 +203,20 @@ def test_pair_made_of_bits_loses_last_bits(number: float, actual: float, is_know
 def test_operands_of_a_call_are_no_constants_that_a_class_names() -> None:
     call = Operation("call", (Value("x", tensor_of(1, of="f64")),), ())
     assert not has_constants(call, ("offset",), (True,))
+
+
+SPLAT = """
+func.func @main(%y: tensor<2xf64>) -> tensor<2xf64> {
+  %x = stablehlo.constant dense<NUMBERS> : tensor<2xf64>
+  %0 = stablehlo.logistic %x : tensor<2xf64>
+  return %0 : tensor<2xf64>
+}"""
+
+
+@pytest.mark.parametrize(("numbers", "is_known"), [("0.7", True), ("[0.7, 0.8]", False)])
+def test_functions_of_equal_constants_are_those_of_f32(numbers: str, is_known: bool) -> None:
+    program, inputs = parse_module(SPLAT.replace("NUMBERS", numbers)), [np.zeros(2)]
+    expected = evaluate(program, inputs)
+    actual = [expected[0] * (1 + 2.0**-26)]
+    found = judge_operation(program, inputs, expected, actual, Hardware.TPU)
+    assert (found.kind == LABEL) == is_known

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,33 @@ def test_sums_with_a_constant_offset_are_those_of_f32() -> None:
     assert kinds(CONSTANT, [X, SCALE, MEAN, VARIANCE], at(2.0**-26)) == {LABEL}
     assert LABEL not in kinds(CONSTANT, [X, SCALE, MEAN, VARIANCE], at(2.0**-16))
     assert LABEL not in kinds(VARIABLE, [X, SCALE, OFFSET, MEAN, VARIANCE], at(2.0**-26))
+
+
+@pytest.mark.parametrize("constant", ["x", "v", "g"])
+def test_gradients_with_a_constant_are_those_of_f32(constant: str) -> None:
+    inputs = {"x": X, "s": SCALE, "m": MEAN, "v": VARIANCE, "g": X[::-1]}
+    of = "tensor<3x2xf64>" if inputs[constant].ndim == 2 else VECTOR
+    given = str(inputs[constant].tolist())
+    text = re.sub(rf", %{constant}: {of}|%{constant}: {of}, ", "", GRAD, count=1)
+    text = text.replace("%0:3", f"%{constant} = stablehlo.constant dense<{given}> : {of}\n  %0:3")
+    arguments = [array for name, array in inputs.items() if name != constant]
+    assert kinds(text, arguments, at(2.0**-26)) == {LABEL}
+    assert LABEL not in kinds(text, arguments, at(2.0**-12))
+    assert LABEL not in kinds(GRAD, [*inputs.values()], at(2.0**-26))
+
+
+MATRIX = """
+func.func @main(%y: tensor<f64>) -> tensor<2x2xf64> {
+  %a = stablehlo.constant dense<[[0.7, 0.2], [0.2, 0.9]]> : tensor<2x2xf64>
+  %0 = stablehlo.cholesky %a, lower = true : tensor<2x2xf64>
+  return %0 : tensor<2x2xf64>
+}"""
+
+
+def test_factors_of_a_constant_matrix_are_those_of_f32() -> None:
+    program = parse_module(MATRIX)
+    y = np.array(1.0)
+    expected = evaluate(program, [y])
+    off = [expected[0] * [[1, 1], [1, 1 + 2.0**-26]]]
+    found = judge_operation(program, [y], expected, off, Hardware.TPU)
+    assert {one.kind for one in found.failing} == {LABEL}

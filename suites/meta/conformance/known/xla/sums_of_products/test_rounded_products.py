@@ -92,6 +92,7 @@ def kind_of_convolution(actual: float, places: int, platform: str) -> str:
     ("actual", "places", "platform", "kind"),
     [
         (-3.0, 1, Hardware.GPU, LABEL),
+        (-3.0, 1, Hardware.TPU, LABEL),
         (-2.0, 1, Hardware.GPU, "wrong value"),
         (-3.0, 2, Hardware.GPU, "wrong value"),
         (-3.0, 1, Hardware.CPU, "wrong value"),
