@@ -136,7 +136,7 @@ def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
 def _has_large_square(operand: Array) -> Array:
     """Return where |1 + z|^2, of which the logarithm is taken, overflows."""
     parts = (np.real(operand), np.imag(operand))
-    return np.logical_or(*(_exceeds(2.0**63, part) for part in parts))
+    return np.logical_or(*(_mask_above(2.0**63, part) for part in parts))
 
 
 def _complex_power_errors(lhs: Array, rhs: Array) -> Array:

@@ -50,7 +50,7 @@ module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
 @pytest.mark.parametrize(("actual", "is_known"), [(np.nan, True), (8.0, False)])
 def test_nan_of_a_collective_in_a_branch(actual: float, is_known: bool) -> None:
     program = parse_module(BRANCHES)
-    x, i = np.array([2.0, 4.0]).astype(typed(2, of="f8E8M0FNU").storage), np.array(0, np.int32)
+    x, i = np.array([2.0, 4.0]).astype(tensor_of(2, of="f8E8M0FNU").storage), np.array(0, np.int32)
     inputs = [x, i, x, i]
     got = [np.full(2, actual).astype(x.dtype)] * 2
     rule = CATALOG["all_to_all"].tolerance
