@@ -48,7 +48,7 @@ def _same_bits(left: Array, right: Array) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class OfOneElement:
+class ElementChange:
     """A change of one element of an array, by a function of its value.
 
     In a complex number, one of the two parts is changed, chosen at random.
@@ -238,15 +238,15 @@ def shifted_tile(actual: Array, expected: Array, random: Random) -> Array | None
 
 
 CHANGES: dict[str, Change] = {
-    "64-ulp": OfOneElement(move_number),
-    "sign": OfOneElement(negate_number),
-    "zero": OfOneElement(zero_number),
-    "nan": OfOneElement(made_nan),
-    "infinity": OfOneElement(made_infinite),
-    "doubled": OfOneElement(double_number),
+    "64-ulp": ElementChange(move_number),
+    "sign": ElementChange(negate_number),
+    "zero": ElementChange(zero_number),
+    "nan": ElementChange(made_nan),
+    "infinity": ElementChange(made_infinite),
+    "doubled": ElementChange(double_number),
     "rolled": roll_elements,
     "swapped": swap_neighbours,
-    "last-bit": OfOneElement(last_bit_flipped),
+    "last-bit": ElementChange(last_bit_flipped),
     "tile": shifted_tile,
     "narrowed": narrow_numbers,
     "unfinished": zero_tail,

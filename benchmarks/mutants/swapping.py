@@ -54,7 +54,7 @@ class Mutant:
 
     @property
     def change(self) -> Change:
-        """The change."""
+        """The change of the source that makes this mutant."""
         return self.source.changes[self.number]
 
     @property

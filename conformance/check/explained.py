@@ -49,7 +49,9 @@ def failures_in(db: Path, backend: str) -> Failures:
     found: Failures = {}
     if not any(cell[2] == backend for cell in (*run.planned, *map(_cell, run.records))):
         has = ", ".join(dict.fromkeys(cell[2] for cell in run.planned)) or "nothing"
-        raise UsageError(f"--db: the run in {db} has no results of {backend}, but of {has}")
+        raise UsageError(
+            f"--db: the run in {db} has no results of {backend}; it has those of {has}"
+        )
     for record in run.records:
         if record.backend == backend and record.verdict.fails:
             found.setdefault(_cell(record), []).append(record)

@@ -194,7 +194,7 @@ def _report_campaign(path: Path, out: Path | None, format: LinesFormat, *, is_al
     from reports.campaigns.page import write_to
 
     if format is LinesFormat.JSON:
-        raise UsageError(f"{path} is a campaign: its campaign.json is its JSON")
+        raise UsageError(f"{path} is a campaign: read its campaign.json")
     if not is_alone:
         raise UsageError(
             f"{path} is a campaign: --history, --findings and sweeps apply only to the report "
@@ -307,7 +307,7 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make {folder}: {error.strerror or error}") from error
+        raise UsageError(f"cannot create {folder}: {error.strerror or error}") from error
 
 
 def with_more(data: RunData, comparison: Comparison | None, context: Context) -> Report:

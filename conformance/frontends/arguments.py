@@ -31,7 +31,7 @@ def load(path: Path) -> dict[str, Array]:
         with path.open("rb") as file:  # numpy leaves it open where it can't read it
             archive = np.load(file, allow_pickle=False)
             if isinstance(archive, np.ndarray):
-                raise InputsError(f"{path}: one array, not an archive of them (.npz)")
+                raise InputsError(f"{path} holds one array: give an archive (.npz)")
             found: dict[str, Any] = {name: _member(archive, name) for name in archive.files}
     except (InputsError, KeyboardInterrupt):
         raise
@@ -184,8 +184,8 @@ def _fitting_arrays(
     last = _fit_types([row[::-1] for row in fits[::-1]], range(len(keys))[::-1])
     if first is None or last is None:
         raise InputsError(
-            f"of the archive's {len(keys)} arrays, no {len(types)} have in order the types that "
-            f"the program takes ({', '.join(map(str, types))})"
+            f"no {len(types)} of the archive's {len(keys)} arrays fit the program's parameters in "
+            f"order ({', '.join(map(str, types))})"
         )
     last.reverse()
     if first != last:

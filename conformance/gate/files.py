@@ -145,7 +145,7 @@ def _add(
     key = path.resolve()
     if key in [one.resolve() for one in within]:
         circle = " includes ".join(map(str, (*within, path)))
-        raise ExpectationError(f"{circle}: a file cannot include itself, take one 'include' out")
+        raise ExpectationError(f"{circle}: a file cannot include itself: remove one 'include'")
     file = found.get(key) or File(path, (), content_of(path))
     both = _union(file.backends, backends)
     if both == file.backends:

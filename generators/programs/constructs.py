@@ -123,7 +123,9 @@ returns the results.
 
 
 def put_in_construct(made: Case, way: str, pick: Pick) -> Case:
-    """Return a case of one operation with that operation in a construct of a kind."""
+    """Return a case whose single operation is placed in a construct, such as a branch or a loop.
+    `way` is the name of the construct.
+    """
     main = made.program.main
     *before, _, end = main.body.operations
     writer = _Writer(pick, len(made.inputs))

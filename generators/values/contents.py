@@ -139,11 +139,11 @@ def fill(type: TensorType, profile: str, seed: int) -> Array:  # noqa: A002 - th
     row, words, count = PROFILES[profile], Words(seed), math.prod(shape)
     if of.is_boolean:
         if profile != "bits":
-            raise ValueError(f"profile {profile} means nothing for {of}")
+            raise ValueError(f"profile {profile} has no values of {of}")
         return (words.words(count) >> np.uint64(63)).astype(np.bool_).reshape(shape)
     filler = row.integers if of.is_integer else row.floats
     if filler is None or of.is_complex < row.complex_only:
-        raise ValueError(f"profile {profile} means nothing for {of}")
+        raise ValueError(f"profile {profile} has no values of {of}")
     if not of.is_complex:
         return codes_to_array(filler(of, count, words), of).reshape(shape)
     codes = filler(of, 2 * count, words).astype(bits_dtype(of))

@@ -36,7 +36,7 @@ def dynamic_reduce_window(inputs: tuple[Any, ...], given: dict[str, Any]) -> tup
         EvaluationError: if the call does not name exactly one function.
     """
     if len(given["computations"]) != 1:
-        raise EvaluationError("dynamic_reduce_window names one function, its body")
+        raise EvaluationError("dynamic_reduce_window must name one function, its body")
     (body,) = given["computations"]
     arrays, settings = inputs[:-_SETTINGS], inputs[-_SETTINGS:]
     dimensions, strides, base, dilations = (tuple(map(int, one)) for one in settings[:4])

@@ -88,7 +88,9 @@ class Block:
     def run(self, run: Run, frame: Frame, *inputs: Any) -> tuple[Any, ...]:
         """Return the results on these inputs, in a frame that holds the outer values."""
         if len(inputs) != len(self.arguments):
-            raise EvaluationError(f"a block of {len(self.arguments)} arguments given {len(inputs)}")
+            raise EvaluationError(
+                f"a block takes {len(self.arguments)} arguments, not {len(inputs)}"
+            )
         for slot, value in zip(self.arguments, inputs, strict=True):
             frame[slot] = value
         if run.on_result is not None or run.otherwise is not None:

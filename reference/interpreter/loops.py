@@ -199,7 +199,9 @@ def loop_in_lanes(cond: Block, body: Block) -> LoopInLanes | None:
 def _part(
     block: Block, operations: Sequence[SlottedOperation], counting: Iterable[int]
 ) -> _Part | None:
-    """Return operations of a block in lanes; None if one of them cannot be evaluated so."""
+    """Return the operations of a block for evaluation in lanes; None if any operation has no such
+    evaluation.
+    """
     varying = {block.arguments[at] for at in counting}
     shared: list[Step] = []
     each: list[tuple[SlottedOperation, Lanes]] = []

@@ -115,7 +115,7 @@ def _single_process(process: ProcessId) -> Process:
     def take(wanted: Sequence[ProcessId]) -> list[Any]:
         strange = [one for one in wanted if one != process]
         if strange:
-            raise EvaluationError(f"there is no process {strange[0]}: the program is run by one")
+            raise EvaluationError(f"there is no process {strange[0]}: one process runs the program")
         return [posted[process] for _ in wanted]
 
     def post(value: Any) -> None:

@@ -295,7 +295,7 @@ def custom_call(inputs: tuple[Any, ...], **given: object) -> tuple[Any, ...]:
         EvaluationError: always.
     """
     target = given.get("call_target_name")
-    raise EvaluationError(f"{target!r} of {len(inputs)} inputs: no interpreter around it")
+    raise EvaluationError(f"{target!r} with {len(inputs)} inputs needs an enclosing program")
 
 
 _CUSTOM_CALL = (

@@ -100,7 +100,7 @@ class Queues:
             assert not isinstance(self.infeeds, Mapping)  # see `process_queues`
             given = self.echo.popleft() if self.infeeds is None else next(self.infeeds)
         except (IndexError, StopIteration):
-            raise EvaluationError(f"the infeed is empty; {self.taken} taken before") from None
+            raise EvaluationError(f"the infeed is empty after {self.taken} values") from None
         self.taken += 1
         return tuple(given)
 

@@ -93,7 +93,8 @@ def _ticks(scale: Scale) -> list[list[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A symmetric logarithm: linear up to ±unit, which is ±width decades from 0.
+    """The scale of an axis, a symmetric logarithm: linear up to ±unit, which is ±width decades from
+    0.
 
     Without `width`, the scale is linear. `low` and `high` end the axis, `ticks` have labels.
     """

@@ -89,7 +89,9 @@ class CompiledBackend:
             load_lapack()
         count = max(program.process_count, program.shared_among)
         if count > MOST_DEVICES:
-            raise Unsupported(f"{count} processes on topologies of at most {MOST_DEVICES} devices")
+            raise Unsupported(
+                f"the program needs {count} devices, topologies have at most {MOST_DEVICES}"
+            )
         try:
             devices = self._compiler.describe_devices(count)
             omitted = (*self._settings.without, *self._compiler.passes_to_omit(program))

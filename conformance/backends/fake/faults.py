@@ -380,7 +380,7 @@ def fault_of(name: str) -> Fault:
     changes: list[Wrong] = []
     for one, fault in zip(name.split("+"), found, strict=True):
         if fault.operation is None:
-            raise KeyError(f"fault {one!r} is not one of operations: it cannot be combined")
+            raise KeyError(f"fault {one!r} cannot be combined: it is no fault of an operation")
         changes.append(fault.operation)
 
     def apply_changes(computation: Computation, operands: tuple[Array, ...]) -> tuple[Array, ...]:

@@ -135,7 +135,9 @@ _ERROR_SCALES: dict[str, Callable[[Array], Array]] = {
     **dict.fromkeys(("getrf", "lu", "geqrf", "geqp3"), _largest_of_column),
     "potrf": _largest_by_diagonal,
 }
-"""The scale of the errors of a matrix's elements; by default the element itself."""
+"""By routine, a function that returns the scale of the error of each element of a matrix; by
+default this is the magnitude of the element.
+"""
 
 
 def matrices_of(name: str, operands: Arrays) -> Arrays:

@@ -114,7 +114,7 @@ def geqp3(call: RoutineCall) -> tuple[Array, ...]:
     """
     given, fixed = call.inputs[0], call.inputs[1]
     if fixed.any():
-        raise EvaluationError("geqp3: columns fixed in advance are not evaluated")
+        raise EvaluationError("geqp3 with fixed columns is not evaluated")
     a = to_working_type(given).copy()
     order = np.broadcast_to(np.arange(a.shape[-1]), (*a.shape[:-2], a.shape[-1])).copy()
     count = min(a.shape[-2:])

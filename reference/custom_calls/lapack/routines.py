@@ -73,7 +73,7 @@ def routine_call(inputs: tuple[Array, ...], given: dict[str, Any]) -> RoutineCal
 def _as_built_in(target: Target) -> BuiltIn:
     def results(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
         if not inputs or not all(isinstance(one, np.ndarray) for one in inputs):
-            raise EvaluationError(f"{target.name} takes arrays")
+            raise EvaluationError(f"{target.name} takes arrays only")
         call = routine_call(inputs, given)
         try:
             found = target.routine(call)
@@ -120,9 +120,11 @@ def top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
     call = routine_call(inputs, given)
     compared = direction(tuple(body.region for body in given.get("computations", ())))
     if compared is None:
-        raise EvaluationError(f"{TOP_K}: a comparator that is not just GT or LT is not evaluated")
+        raise EvaluationError(f"{TOP_K}: comparators other than GT and LT are not evaluated")
     if not call.options.get("aggregate_to_topk", True):
-        raise EvaluationError(f"{TOP_K}: how many elements come unaggregated is up to a backend")
+        raise EvaluationError(
+            f"{TOP_K}: the number of elements without aggregation depends on the backend"
+        )
     axis, k = int(call.options["reduction_dim"]), int(call.options["top_k"])
     return top_elements(inputs[0], inputs[1], axis, k, largest=compared == "GT")
 

@@ -60,7 +60,7 @@ def _group(strategy: Strategy, groups: Dense, process: Process) -> list[ProcessI
         EvaluationError: if it is in no group, or there are no groups.
     """
     if is_empty(groups):
-        raise EvaluationError("replica_groups is empty, and must hold every process")
+        raise EvaluationError("replica_groups is empty: it must contain every process")
     group = group_of(strategy(listed_ids(groups), process.grid), process.id)
     if group is None:
         raise EvaluationError(f"process {process.id} is in no group of {listed_ids(groups)}")
@@ -194,7 +194,7 @@ def _roots(operands: Arrays, count: int, dynamic: bool, size: int) -> list[int]:
         return [0] * count
     roots: list[int] = operands[-1].tolist()
     if not all(0 <= root < size for root in roots):
-        raise EvaluationError(f"roots {roots} of a group of {size} processes")
+        raise EvaluationError(f"roots {roots} are not all in a group of {size} processes")
     return roots
 
 

@@ -108,14 +108,16 @@ def ragged_all_to_all(
         updates = [*sender.updates(group.index(process.id), len(group))]
         if [size for _, size, _ in updates] != sizes:
             sent = [size for _, size, _ in updates]
-            raise EvaluationError(f"recv_sizes are {sizes}, and {sent} are sent")
+            raise EvaluationError(f"recv_sizes are {sizes}, but {sent} rows are sent")
         for at, size, to in updates:
             _check_rows(at, size, len(sender.input), "input")
             _check_rows(to, size, len(result), "output")
             result[to : to + size] = sender.input[at : at + size]
             written[to : to + size] += 1
     if (written > 1).any():
-        raise EvaluationError(f"several updates of row {int(np.argmax(written > 1))} of output")
+        raise EvaluationError(
+            f"row {int(np.argmax(written > 1))} of output is updated several times"
+        )
     return result
 
 

@@ -177,7 +177,7 @@ def _placeholder(name: str, of: ValueType | tuple[ValueType, ...]) -> Any:
 
 
 def _refuse_evaluation(*_: Any, **__: Any) -> Any:
-    raise EvaluationError("an op of XlaBuilder is evaluated as what it is lowered to")
+    raise EvaluationError("an op of XlaBuilder cannot be evaluated: lower the program first")
 
 
 def lowered_op(

@@ -32,8 +32,8 @@ ELSEWHERE = "dropped window read elsewhere"
 
 
 Treatment = Callable[[Operation, Sequence[Array]], Iterator[Array]]
-"""A function treatment(operation, operands) that yields the flat position of each update, -1 if
-dropped, where the treatment makes a difference.
+"""A function treatment(operation, operands). It yields the flat position of each update, -1 for an
+update that is dropped; it yields nothing if the treatment makes no difference.
 """
 
 

@@ -1,8 +1,8 @@
-"""The largest or smallest numbers of f64, which a TPU selects by the pairs of f32 that they are.
+"""TopK of f64 on a TPU, which compares numbers as pairs of f32.
 
-Pairs are compared in total order, the larger number first. So numbers that are one pair are equal,
-and the number with the smaller index comes first. A small number under zero comes before -0: both
-are pairs of -0, and another zero.
+Pairs are compared in total order, the larger number first. So two numbers with the same pair are
+equal, and the number with the smaller index comes first. A negative number too small for f32
+precedes -0: the first numbers of both pairs are -0, the second numbers are zeros of different sign.
 
 Source: libtpu 0.0.50, measured.
 """

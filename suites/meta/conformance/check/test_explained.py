@@ -102,6 +102,9 @@ def test_a_run_of_other_backends_is_refused_in_a_line(
 ) -> None:
     assert check(*files, backend="interpreter") == 2
     told = capfd.readouterr().err
-    assert f"--db: the run in {tmp_path} has no results of interpreter, but of reference" in told
+    assert (
+        f"--db: the run in {tmp_path} has no results of interpreter; it has those of reference"
+        in told
+    )
     assert check("--db", str(tmp_path / "nowhere"), *files[2:]) == 2
     assert "there is no" in capfd.readouterr().err

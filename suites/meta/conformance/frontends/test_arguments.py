@@ -75,7 +75,7 @@ def another_zip(path: Path) -> None:
         (another_zip, "a.txt is not an array"),
         (lambda path: path.write_text("hello"), "no .npz archive"),
         (lambda path: path.write_bytes(b""), "no .npz archive"),
-        (one_array, "one array, not an archive of them"),
+        (one_array, "holds one array: give an archive"),
         (lambda path: path.mkdir(), "Is a directory"),
     ],
 )
@@ -164,7 +164,12 @@ def test_arrays_that_a_program_does_not_take_are_named(
     ("parameters", "named", "archive", "reason"),
     [
         ((A, C), ("arg0", "arg1"), {"arr_0": A, "arr_1": A, "arr_2": C}, "may be arr_0 or arr_1"),
-        ((A, C), ("arg0", "arg1"), {"arr_0": C, "arr_1": B, "arr_2": A}, "no 2 have in order"),
+        (
+            (A, C),
+            ("arg0", "arg1"),
+            {"arr_0": C, "arr_1": B, "arr_2": A},
+            "no 2 of the archive's 3 arrays fit",
+        ),
         ((A,), ("arg0=arg1",), {"arg0": A, "arg1": A}, "the archive has both names"),
         ((A, C), ("x", "y"), {"x": A, "z": C}, "the program takes x, y; the archive has x, z"),
         ((A,), ("arg0=x",), {"y": A}, r"the program takes arg0 \(x\); the archive has y"),

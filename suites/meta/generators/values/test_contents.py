@@ -35,7 +35,7 @@ def test_profiles_fill_every_shape(of: ElementType) -> None:
         row = PROFILES[name]
         filler = row.integers if of.is_integer else row.floats
         if of.is_boolean or filler is None or of.is_complex < row.complex_only:
-            with pytest.raises(ValueError, match=f"{name} means nothing for"):
+            with pytest.raises(ValueError, match=f"{name} has no values of"):
                 fill(TensorType((2,), of), name, 1)
         else:
             assert fill(TensorType((5,), of), name, 1).shape == (5,)

@@ -60,12 +60,12 @@ def test_an_infeed_is_read_in_order() -> None:
 @pytest.mark.parametrize(
     ("feed", "message"),
     [
-        ([], r"the infeed is empty; 0 taken before \(%1, %2 = infeed\(%0\)\)"),
-        ([(si32(1, 2),)], "the infeed is empty; 1 taken before"),
+        ([], r"the infeed is empty after 0 values \(%1, %2 = infeed\(%0\)\)"),
+        ([(si32(1, 2),)], "the infeed is empty after 1 values"),
         ([(si32(1, 2), si32(3, 4))], "the infeed holds 2 arrays, 1 are expected"),
         ([(si32(1, 2, 3),)], r"the infeed, array 0: shape \(3,\) given for tensor<2xsi32>"),
         ([(np.ones(2),)], r"the infeed, array 0: elements of float64 given"),
-        (None, "the infeed is empty; 0 taken before"),
+        (None, "the infeed is empty after 0 values"),
     ],
 )
 def test_an_infeed_that_does_not_fit(feed: Any, message: str) -> None:

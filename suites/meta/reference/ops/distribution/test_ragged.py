@@ -46,9 +46,9 @@ OTHER = share([0, 1], [1, 1], [1, 2], [2, 1], data=[4, 5, 6])
         (share([0, 2], [1, 2], [0, 0], [1, 1]), r"rows 2 to 4 of input, which has 3"),
         (share([0, -1], [1, 2], [0, 0], [1, 1]), r"rows -1 to 1 of input"),
         (share([0, 1], [1, 2], [0, 3], [1, 1]), r"rows 3 to 5 of output, which has 4"),
-        (share([0, 1], [1, 2], [1, 0], [1, 1]), r"several updates of row 1 of output"),
-        (share([0, 1], [1, 2], [0, 0], [1, 0]), r"recv_sizes are \[0\], and \[1\] are sent"),
-        (share([0, 1], [1, -1], [0, 0], [1, 1]), r"recv_sizes are \[2\], and \[-1\] are sent"),
+        (share([0, 1], [1, 2], [1, 0], [1, 1]), r"row 1 of output is updated several times"),
+        (share([0, 1], [1, 2], [0, 0], [1, 0]), r"recv_sizes are \[0\], but \[1\] rows are sent"),
+        (share([0, 1], [1, -1], [0, 0], [1, 1]), r"recv_sizes are \[2\], but \[-1\] rows are sent"),
     ],
 )
 def test_invalid_offsets_are_an_error(wrong: tuple[Array, ...], message: str) -> None:
