@@ -34,6 +34,10 @@ class UnroundedNumbers:
         """Return the numbers with the opposite sign."""
         return UnroundedNumbers(-self.high, -self.low)
 
+    def moved(self, by: Array) -> UnroundedNumbers:
+        """Return the numbers, increased."""
+        return UnroundedNumbers(self.high, self.low + by)
+
     def take(self, places: Array) -> UnroundedNumbers:
         """Return the numbers at these flat indices, in the indices' shape."""
         return UnroundedNumbers(self.high.reshape(-1)[places], self.low.reshape(-1)[places])

@@ -173,13 +173,18 @@ def predictions(
     shown: ObservedProgram, rewriting: Rewriting, forms: tuple[Rewriting, ...], operation: Operation
 ) -> Iterator[ValuePrediction]:
     """Yield the results of a rewriting of an operation, with subnormals kept and flushed."""
+    matcher = Matcher(shown, forms)
+    for node in replacements(matcher, rewriting, operation):
+        yield from _predict_rewriting(matcher.evaluator, rewriting, node, operation)
+
+
+def replacements(matcher: Matcher, rewriting: Rewriting, operation: Operation) -> Iterator[Node]:
+    """Yield the terms that a rewriting computes instead of an operation."""
     of = element_of(operation.operands[0])
     if of is None or of.kind not in rewriting.kinds or len(operation.results) != 1:
         return
-    matcher = Matcher(shown, forms)
     for bindings in matcher.matches(rewriting.pattern, operation):
-        node = substitute(rewriting.replacement, bindings)
-        yield from _predict_rewriting(matcher.evaluator, rewriting, node, operation)
+        yield substitute(rewriting.replacement, bindings)
 
 
 def _predict_rewriting(

@@ -14,7 +14,7 @@ import numpy as np
 from conformance.known.in_force import stated_rewritings
 from conformance.known.iota import IOTA, as_iotas
 from conformance.known.rewritings import contraction, exponentials
-from conformance.known.rewritings.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
+from conformance.known.rewritings.contraction import TAKEN_APART
 from conformance.known.rewritings.exponentials import OF_NAN, UNROUNDED
 from conformance.known.rewritings.identities import FORMS, IDENTITIES
 from conformance.known.rewritings.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
@@ -22,6 +22,7 @@ from conformance.known.rewritings.patterns import predictions
 from conformance.known.rewritings.reductions import MADE_ONE, merged_reductions
 from conformance.known.rewritings.slices import ADDED_STARTS, merged_slices
 from conformance.known.rewritings.sorts import IN_TOTAL_ORDER, first_of_sorted
+from conformance.known.rewritings.unrounded_terms import CONTRACTED, CONTRACTIBLE, QUOTIENT
 from conformance.known.rewritings.updates import IN_PLACE, overlapping_updates
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from conformance.known.rewritings.windows import CUT_ELEMENTS_RETURNED, merged_paddings
@@ -89,8 +90,12 @@ def of_squares(
 def _contraction_models(
     model: Callable[..., Iterator[ValuePrediction]],
 ) -> tuple[tuple[str, Rewriting], ...]:
-    """Return labelled models of the unrounded terms of a sum; products come first."""
-    return (CONTRACTED, model), (QUOTIENT, partial(model, quotients=True))
+    """Return labelled models of the unrounded terms of a sum.
+
+    Products come first, and products that rewritings compute last.
+    """
+    others = (QUOTIENT, *CONTRACTIBLE)
+    return (CONTRACTED, model), *((one, partial(model, label=one)) for one in others)
 
 
 _OF_SUMS: tuple[tuple[str, Rewriting], ...] = (
@@ -107,7 +112,7 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, overlapping_updates),)),
     "add": (*_contraction_models(contraction.contracted_sums), (UNROUNDED, exponentials.of_sum)),
     "subtract": (
-        *_contraction_models(contraction.contracted_differences),
+        *_contraction_models(contraction.contracted_sums),
         (UNROUNDED, partial(exponentials.of_sum, sign=-1)),
     ),
     "convolution": ((CUT_ELEMENTS_RETURNED, merged_paddings),),

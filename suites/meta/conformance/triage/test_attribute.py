@@ -14,7 +14,7 @@ import pytest
 from conformance.gate.expectations import Expectation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
-from conformance.known.rewritings.contraction import CONTRACTED
+from conformance.known.rewritings.unrounded_terms import CONTRACTED
 from conformance.known.rewritings.values import ObservedProgram
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.attribute import Explainer

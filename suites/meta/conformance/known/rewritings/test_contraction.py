@@ -12,7 +12,9 @@ import pytest
 
 from conformance.check.settings import Settings
 from conformance.gate.reading import load
-from conformance.known.rewritings.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
+from conformance.known.rewritings.contraction import TAKEN_APART
+from conformance.known.rewritings.identities import ADDED, REGROUPED, ROOT
+from conformance.known.rewritings.unrounded_terms import CONTRACTED, QUOTIENT
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
@@ -225,6 +227,85 @@ def test_parts_of_products_of_complex_numbers_are_taken_apart() -> None:
     assert kind_of(COMPLEX, [X, Y], far) != TAKEN_APART
 
 
+BY_ROOT = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<2xf32> {{
+  %0 = stablehlo.sqrt %y : tensor<2xf32>
+  %1 = stablehlo.divide %x, %0 : tensor<2xf32>
+  %2 = stablehlo.{op} {operands} : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}}"""
+SEVENTHS = [np.array(x, F32) for x in ([7, 3], [49, 4], [-2, 1])]
+"""A quotient of 1, and the product 1 + 2^-24 * 0.75 with the rounded reciprocal of the root."""
+
+
+def test_the_product_that_a_rewriting_computes_is_contracted() -> None:
+    added = BY_ROOT.format(op="add", operands="%1, %z")
+    assert kind_of(added, SEVENTHS, np.array([-0.99999994, 2.5], F32)) == ROOT
+    assert kind_of(added, SEVENTHS, np.array([-1.00001, 2.5], F32)) != ROOT
+    assert kind_of(added, SEVENTHS, np.array([-0.99999994, 2.51], F32)) != ROOT
+    given = [*SEVENTHS[:2], -SEVENTHS[2]]
+    from_it = BY_ROOT.format(op="subtract", operands="%z, %1")
+    assert kind_of(from_it, given, np.array([0.99999994, -2.5], F32)) == ROOT
+    to_it = BY_ROOT.format(op="subtract", operands="%1, %z")
+    assert kind_of(to_it, given, np.array([-0.99999994, 2.5], F32)) == ROOT
+
+
+BY_ROOTS = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %i: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.sqrt %y : tensor<2xf32>
+  %1 = stablehlo.divide %x, %0 : tensor<2xf32>
+  %2 = stablehlo.reduce(%1 init: %i) applies stablehlo.add across dimensions = [0]
+    : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}"""
+
+
+def test_a_sum_of_many_contracts_the_product_of_a_rewriting() -> None:
+    """6e38 overflows only where it is rounded."""
+    given = [np.array([-3e38, 3e38], F32), np.array([1, 0.25], F32), np.array(0, F32)]
+    assert kind_of(BY_ROOTS, given, np.array(3e38, F32)) == ROOT
+    assert kind_of(BY_ROOTS, given, np.array(2.9e38, F32)) != ROOT
+
+
+REGROUPING = """
+func.func @main(%x: tensor<1xf32>, %z: tensor<1xf32>) -> tensor<1xf32> {
+  %c = stablehlo.constant dense<1.0e30> : tensor<1xf32>
+  %d = stablehlo.constant dense<1.1e-30> : tensor<1xf32>
+  %0 = stablehlo.multiply %x, %c : tensor<1xf32>
+  %1 = stablehlo.multiply %0, %d : tensor<1xf32>
+  %2 = stablehlo.subtract %1, %z : tensor<1xf32>
+  return %2 : tensor<1xf32>
+}"""
+ADDING = """
+func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> tensor<1xf32> {
+  %c = stablehlo.constant dense<-2.0e38> : tensor<1xf32>
+  %d = stablehlo.constant dense<-1.0e38> : tensor<1xf32>
+  %0 = stablehlo.multiply %x, %y : tensor<1xf32>
+  %1 = stablehlo.add %0, %c : tensor<1xf32>
+  %2 = stablehlo.add %1, %d : tensor<1xf32>
+  return %2 : tensor<1xf32>
+}"""
+
+
+def test_the_product_of_constants_is_contracted() -> None:
+    """(x * c) * d overflows; x * (c * d) does not, and is not rounded before z is subtracted."""
+    constants = Fraction(float(F32(1e30) * F32(1.1e-30)))
+    x, z = F32(1e10), F32(1.1e10)
+    exact = Fraction(float(x)) * constants - Fraction(float(z))
+    given, got = [np.array([one], F32) for one in (x, z)], np.array([float(exact)], F32)
+    assert got[0] != 0
+    assert kind_of(REGROUPING, given, got) == REGROUPED
+    assert kind_of(REGROUPING, given, got * 8) != REGROUPED
+
+
+def test_a_product_is_contracted_with_a_sum_that_a_rewriting_computes() -> None:
+    """4e38 overflows, unless -3e38 is added to it unrounded."""
+    given = [np.array([2e19], F32)] * 2
+    exact = Fraction(float(F32(2e19))) ** 2 + Fraction(float(F32(-2e38) + F32(-1e38)))
+    assert kind_of(ADDING, given, np.array([float(exact)], F32)) == ADDED
+    assert kind_of(ADDING, given, np.array([1.01e38], F32)) != ADDED
+
+
 # --- On XLA, with what ships --------------------------------------------------------------------
 
 SHIPPED = load(None, ("cpu",), versions())
@@ -249,6 +330,7 @@ FLUSHED_TOO = [np.array(x, F32) for x in ([1.8069943] * 3, [-2.4776448e38, 0, 3.
             [np.array([18, -6], F32), np.array([6, -3], F32)],
             ("contracted-quotient-by-a-constant",),
         ),
+        (BY_ROOT.format(op="add", operands="%1, %z"), SEVENTHS, ("quotient-by-a-root",)),
         # the reciprocals are subnormal, and flushed where they are results: that changes nothing
         (QUOTIENTS, FLUSHED_TOO, ("contracted-quotient-by-a-constant",)),
     ],

@@ -1,0 +1,323 @@
+"""Values that generated code does not round, given the backend's values in a program.
+
+They are products, and quotients computed as products, also where a rewriting of the program
+computes them. `contraction.py` adds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from conformance.known.rewritings.evaluation import Evaluated, Evaluator
+from conformance.known.rewritings.identities import FORMS, IDENTITIES
+from conformance.known.rewritings.patterns import Matcher, Rewriting, replacements
+from conformance.known.rewritings.signs import is_not_negative
+from conformance.known.rewritings.terms import Node, Term, as_term
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction, flush_prediction
+from reference.interpreter.evaluate import EvaluationError, apply
+from reference.ir.program import Operation, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, Kind, element_type_of
+from reference.numerics.alike import flush_subnormals
+from reference.numerics.arithmetic import quiet
+from reference.numerics.rounding import round_to, to_float64
+from reference.numerics.unrounded import UnroundedNumbers, rounded_sum, unrounded_product
+from reference.ops.table import OPS
+
+CONTRACTED = "product taken into a sum unrounded"
+QUOTIENT = "quotient taken into a sum unrounded"
+
+_INDEX = ELEMENT_TYPES["si64"]
+
+
+@dataclass(frozen=True)
+class UnroundedTerm:
+    """An unrounded value; with the possible error of the functions in it, and its class.
+
+    A value of the class QUOTIENT, or of another rewriting, may differ from the program's.
+    """
+
+    value: UnroundedNumbers
+    error: Array
+    label: str = CONTRACTED
+
+    def take(self, places: Array) -> UnroundedTerm:
+        """Return the values at these flat indices, in the indices' shape."""
+        error = np.broadcast_to(self.error, self.value.high.shape).reshape(-1)
+        return replace(self, value=self.value.take(places), error=error[places])
+
+
+@dataclass(frozen=True)
+class UnroundedTerms(ObservedProgram):
+    """Values of a program, some unrounded; with or without flushing.
+
+    `label` is the class of the unrounded values: CONTRACTED, QUOTIENT, or that of the rewriting
+    that computes them.
+    """
+
+    flushes: bool
+    label: str = CONTRACTED
+
+    @cached_property
+    def _matcher(self) -> Matcher:
+        return Matcher(self, FORMS)
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """Evaluator of terms."""
+        return self._matcher.evaluator
+
+    def given(self, node: Node) -> Evaluated | None:
+        """Return floating-point numbers and their possible error; None if not available.
+
+        Values are the backend's.
+        """
+        if isinstance(node, float):
+            return np.array(node), np.zeros(())
+        try:
+            array, error = self.evaluator.evaluated(node, flushes=self.flushes)
+        except LookupError:
+            return None
+        return (array, error) if element_type_of(array).is_float else None
+
+    def is_equal(self, node: Node, number: float) -> bool:
+        """Return whether a node is a constant to a compiler with all elements equal to a number."""
+        return self.evaluator.is_constant(node) and self.has_all(node, number)
+
+    def has_all(self, node: Node, number: float) -> bool:
+        """Return whether all elements are equal to a number."""
+        found = self.given(node)
+        return found is not None and bool((to_float64(found[0]) == number).all())
+
+    def unrounded(self, node: Node) -> Iterator[UnroundedTerm]:
+        """Yield the values of an operation whose result is not rounded."""
+        if isinstance(node, Term):
+            if node.op in _UNROUNDED:
+                yield from _UNROUNDED[node.op](self, *node.operands)
+            return
+        maker = self.maker(node) if isinstance(node, Value) else None
+        if maker is None or len(maker.results) != 1:
+            return
+        if maker.name == "convert" and _widens(maker):  # back to where it was computed
+            yield from self.unrounded(maker.operands[0])
+        elif OPS[maker.name].rearranges and (places := _places(maker)) is not None:
+            for wide in self.unrounded(maker.operands[0]):
+                yield wide.take(places)
+        yield from self.unrounded(as_term(maker))
+        for other in self.replaced(maker, lambda one: not is_sum_of_two(one)):
+            for wide in self.unrounded(other):
+                yield replace(wide, label=self.label)
+
+    def replaced(self, operation: Operation, selected: Callable[[Term], bool]) -> Iterator[Term]:
+        """Yield what the model's rewriting computes instead of an operation, if selected."""
+        for one in _of_class(self.label):
+            if one.acts_on(operation):
+                for node in replacements(self._matcher, one, operation):
+                    if isinstance(node, Term) and selected(node):
+                        yield node
+
+    def taken(self, *values: Node) -> Iterator[tuple[int, UnroundedTerm]]:
+        """Yield the unrounded forms of some values, with the number of the value.
+
+        Products are among them, but none is yielded if none is of the model's class.
+        """
+        found = [
+            (number, wide)
+            for number, value in enumerate(values)
+            for wide in self.unrounded(value)
+            if wide.label in (CONTRACTED, self.label)
+        ]
+        if any(wide.label == self.label for _, wide in found):
+            yield from found
+
+    def products(self, value: Value) -> Iterator[tuple[UnroundedNumbers, UnroundedNumbers]]:
+        """Yield the pairs of products whose sum is a value."""
+        maker = self.maker(value)
+        if maker is None:
+            return
+        if OPS[maker.name] is OPS["add"]:
+            lhs, rhs = (list(self.unrounded(one)) for one in maker.operands)
+            yield from ((one.value, other.value) for one in lhs for other in rhs)
+        elif OPS[maker.name].rearranges and (places := _places(maker)) is not None:
+            for one, other in self.products(maker.operands[0]):
+                yield one.take(places), other.take(places)
+
+    def complex_factors(self, value: Value) -> tuple[Array, Array] | None:
+        """Return the two factors of a complex product."""
+        maker = self.maker(value)
+        if maker is None or OPS[maker.name] is not OPS["multiply"]:
+            return None
+        found = [self.values.get(one.name) for one in maker.operands]
+        if found[0] is None or found[1] is None or not element_type_of(found[0]).is_complex:
+            return None
+        return found[0], found[1]
+
+    def rounded_sum(
+        self, one: UnroundedTerm, other: UnroundedTerm, of: ElementType
+    ) -> ValuePrediction:
+        """Return the sum of two values, rounded once."""
+        result = rounded_sum(one.value, other.value, of)
+        error = one.error + other.error
+        distance = np.zeros(result.shape)
+        if error.any():
+            ends = (rounded_sum(one.value.moved(way * error), other.value, of) for way in (1, -1))
+            with np.errstate(all="ignore"):
+                off = [np.abs(to_float64(end) - to_float64(result)) for end in ends]
+            distance = np.where(np.isfinite(off), off, 0).max(axis=0)
+        return replace(self.round_prediction(result), error=distance)
+
+    def round_prediction(self, result: Array) -> ValuePrediction:
+        """Return a prediction, rounded to the type of a result."""
+        found = ValuePrediction(result, np.zeros(result.shape))
+        return flush_prediction(found) if self.flushes else found
+
+
+def _product(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm]:
+    for one, other in ((x, y), (y, x)):
+        if model.is_equal(other, 1):
+            yield from model.unrounded(one)
+    factors = model.given(x), model.given(y)
+    if factors[0] is not None and factors[1] is not None:
+        yield _exact_product(*factors)
+
+
+@quiet
+def _exact_product(one: Evaluated, other: Evaluated, label: str = CONTRACTED) -> UnroundedTerm:
+    """Return the product of two values, with its error from theirs."""
+    (x, error_of_x), (y, error_of_y) = one, other
+    error = np.abs(to_float64(x)) * error_of_y + np.abs(to_float64(y)) * error_of_x
+    return UnroundedTerm(unrounded_product(x, y), np.where(np.isfinite(error), error, 0), label)
+
+
+def _square(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm]:
+    """Return x^2, which is computed as a product."""
+    if model.is_equal(y, 2):
+        yield from _product(model, x, x)
+
+
+def _quotient(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm]:
+    if model.is_equal(y, 1):
+        yield from model.unrounded(x)
+    dividend, divisor = model.given(x), model.given(y)
+    if dividend is None or divisor is None:
+        return
+    maker = model.maker(y) if isinstance(y, Value) else None
+    if model.evaluator.is_constant(y) or (maker is not None and _is_repeated(maker)):
+        for reciprocal in _reciprocals(divisor[0]):
+            kept = flush_subnormals(reciprocal) if model.flushes else reciprocal
+            yield _exact_product(dividend, (kept, np.zeros(kept.shape)), QUOTIENT)
+    if maker is not None and OPS[maker.name] is OPS["divide"]:
+        one, other = maker.operands
+        factor = model.given(other)
+        if factor is not None and model.has_all(one, 1):
+            yield _exact_product(dividend, factor, QUOTIENT)
+
+
+def _widens(maker: Operation) -> bool:
+    """Return whether an operation converts floating-point numbers to a wider type."""
+    of, to = maker.operands[0].type, maker.results[0].type
+    if not (isinstance(of, TensorType) and isinstance(to, TensorType)):
+        return False
+    if not (isinstance(of.element_type, ElementType) and isinstance(to.element_type, ElementType)):
+        return False
+    floats = of.element_type.is_float and to.element_type.is_float
+    return floats and of.element_type.bits < to.element_type.bits
+
+
+def _is_repeated(maker: Operation) -> bool:
+    """Return whether a broadcast repeats elements: reciprocals are computed before it."""
+    if OPS[maker.name] is not OPS["broadcast_in_dim"]:
+        return False
+    before, after = maker.operands[0].type, maker.results[0].type
+    if not (isinstance(before, TensorType) and isinstance(after, TensorType)):
+        return False
+    return (
+        before.is_static
+        and after.is_static
+        and prod(before.static_shape) < prod(after.static_shape)
+    )
+
+
+def _negate_unrounded(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
+    for wide in model.unrounded(x):
+        yield replace(wide, value=-wide.value)
+
+
+def _magnitude(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
+    """Yield the operand of a magnitude that is omitted, because the operand is assumed
+    nonnegative.
+    """
+    if isinstance(x, Value) and is_not_negative(model, x):
+        yield from model.unrounded(x)
+
+
+_UNROUNDED: dict[str, Callable[..., Iterator[UnroundedTerm]]] = {
+    "multiply": _product,
+    "power": _square,
+    "divide": _quotient,
+    "negate": _negate_unrounded,
+    "abs": _magnitude,
+    "real": UnroundedTerms.unrounded,  # of real numbers: others are given as no array
+}
+"""Functions that yield the unrounded values of an operation, by its name."""
+
+
+def _reciprocals(divisor: Array) -> Iterator[Array]:
+    """Yield 1 / divisor rounded to its type, and to f32, in which narrower types are computed."""
+    of = element_type_of(divisor)
+    with np.errstate(all="ignore"):
+        exact = 1 / to_float64(divisor)
+    yield round_to(exact, of)
+    if of.bits < 32:
+        yield exact.astype(np.float32)
+
+
+def _places(operation: Operation) -> Array | None:
+    """Return the flat source position of each element of a rearranging operation."""
+    (operand,), (result,) = operation.operands, operation.results
+    of, to = operand.type, result.type
+    if not (isinstance(of, TensorType) and isinstance(to, TensorType)):
+        return None
+    if not (of.is_static and to.is_static):
+        return None
+    retyped = replace(
+        operation,
+        operands=(Value(operand.name, replace(of, element_type=_INDEX)),),
+        results=(Value(result.name, replace(to, element_type=_INDEX)),),
+    )
+    shape = of.static_shape
+    try:
+        (found,) = apply(retyped, (np.arange(np.prod(shape), dtype=np.int64).reshape(shape),))
+    except EvaluationError:
+        return None
+    return found
+
+
+SIGNS = {"add": 1, "sum": 1, "subtract": -1}
+"""Sign of the second operand of sums and differences."""
+
+
+def is_sum_of_two(term: Term) -> bool:
+    """Return whether a term is the sum or the difference of two operands."""
+    return term.op in SIGNS
+
+
+def _of_class(label: str) -> tuple[Rewriting, ...]:
+    """Return the rewritings of a class that compute products or sums."""
+    return tuple(one for one in IDENTITIES if one.label == label and _can_contract(one))
+
+
+def _can_contract(rewriting: Rewriting) -> bool:
+    node = rewriting.replacement
+    if Kind.FLOAT not in rewriting.kinds or not isinstance(node, Term):
+        return False
+    is_sum = is_sum_of_two(node) and rewriting.pattern.op in SIGNS
+    return is_sum or node.op in ("multiply", "power", "divide")
+
+
+CONTRACTIBLE = tuple(dict.fromkeys(one.label for one in IDENTITIES if _can_contract(one)))
+"""The classes of rewritings that compute products, or sums that products may be contracted with."""
