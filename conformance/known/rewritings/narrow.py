@@ -2,7 +2,8 @@
 
 -(-8) is -8 in four bits, and 8 in eight: an operation in the same loop that uses more than the low
 bits uses another number. Here an operation is evaluated in eight bits, on operands that are made
-so, too, of the values that the backend has before them.
+so, too, of the values that the backend has before them. A sum of products that is converted to
+eight bits is computed in eight bits as a whole.
 
 And signed integers of two bits that are compared with a negative constant: LLVM extends the
 constant with zeros, so that max(1, -1) is 3 in eight bits, and -1 in two; or it makes zeros of it
@@ -45,6 +46,7 @@ def in_eight_bits(
     if not any(is_narrow(one) for one in operation.operands) or not _acts_on_each(operation):
         return
     model = _Model(program, values)
+    yield from _predict_sum_of_products(model, operation)
     if operation.name == "popcnt" and model.maker(operation.operands[0]) is not None:
         all_bits = model.evaluated(operation, [False])  # of a number whose sign is extended
         if all_bits is not None:
@@ -54,6 +56,25 @@ def in_eight_bits(
         is_other = any(way) or _is_map(operation)  # what is computed in a region is not cut, either
         if is_other and (found := model.evaluated(operation, way)) is not None:
             yield ValuePrediction(_truncate(found, result))
+
+
+_SUMS_OF_PRODUCTS = frozenset({"convolution", "dot", "dot_general", "dynamic_conv", "einsum"})
+
+
+def _predict_sum_of_products(model: _Model, operation: Operation) -> Iterator[ValuePrediction]:
+    """Yield a sum of products that is converted to eight bits, if it is not truncated before.
+
+    Source: XLA's pass float-normalization, which removes the pair of conversions around it.
+    """
+    (value,), (result,) = operation.operands[:1], operation.results
+    maker = model.maker(value) if operation.name == "convert" else None
+    if maker is None or maker.name not in _SUMS_OF_PRODUCTS:
+        return
+    of, to = _element(value), _element(result)
+    if of is not None and _WIDER.get(of) == to:
+        found = model.evaluated(maker, [False] * len(maker.operands))
+        if found is not None:
+            yield ValuePrediction(found)
 
 
 def _element(value: Value) -> ElementType | None:

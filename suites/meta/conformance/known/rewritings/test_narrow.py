@@ -38,6 +38,26 @@ def test_map_passes_untruncated_integers(text: str) -> None:
     assert [got for got, kind in found.items() if kind == KEPT] == [36]
 
 
+DOTS = """
+func.func @main(%x: tensor<2xi4>, %y: tensor<2xi4>) -> tensor<{to}> {{
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0]
+    : (tensor<2xi4>, tensor<2xi4>) -> tensor<i4>
+  %1 = stablehlo.convert %0 : (tensor<i4>) -> tensor<{to}>
+  return %1 : tensor<{to}>
+}}"""
+
+
+@pytest.mark.parametrize(("to", "storage", "known"), [("i8", np.int8, [35]), ("i16", np.int16, [])])
+def test_a_sum_of_products_converted_to_eight_bits_is_not_truncated(
+    to: str, storage: type, known: list[int]
+) -> None:
+    """7 * 6 - 7 is 35, and 3 in four bits; conversions to wider types are of 3."""
+    given = [np.array(one).astype(ml_dtypes.int4) for one in ([7, 7], [6, -1])]
+    text = DOTS.format(to=to)
+    found = {got: kind_of(text, given, np.array(got, storage)) for got in (35, 34, -3, 19)}
+    assert [got for got, kind in found.items() if kind == KEPT] == known
+
+
 def test_region_of_map_returns_untruncated_integers() -> None:
     within = """
     %2 = stablehlo.multiply %a, %a : tensor<i4>
