@@ -35,6 +35,7 @@ from conformance.triage.misshapen import find_misshaping
 from conformance.triage.prediction import is_modelled
 from conformance.triage.regions import is_same, match_in_regions
 from conformance.triage.rewritings import add_rewriting_class, set_class
+from conformance.triage.unpredictable import follows_from_unpredictable
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -101,18 +102,17 @@ class Explainer:
         A program that returns all values may flush values that the fused program does not.
         """
         judgement = failed.judgement
+        passing = passing_judgement(judgement.total)
+        if follows_from_unpredictable(failed, steps, self.search.platform):
+            return replace(found, judgement=passing)
         if _is_flushed(judgement):
             ids = self.match(steps.wrong[0].operation, judgement)
-            behind = Explanation(
-                ids, found.first, None, passing_judgement(judgement.total) if ids else None
-            )
+            behind = Explanation(ids, found.first, None, passing if ids else None)
         else:
             behind = self._explain_by_search(failed)
         if not behind.is_known:
             ids = self._matching_rewritings(failed, steps)
-            behind = Explanation(
-                ids, found.first, None, passing_judgement(judgement.total) if ids else None
-            )
+            behind = Explanation(ids, found.first, None, passing if ids else None)
         if not behind.is_known:
             return found
         return replace(behind, known=tuple(dict.fromkeys((*found.known, *behind.known))))

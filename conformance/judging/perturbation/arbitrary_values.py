@@ -29,9 +29,9 @@ def fill_arbitrary(
     drawn = choice[random.integers(0, len(choice), (2, *result.shape))]
     if nan:
         drawn = np.full_like(drawn, np.nan)
-    if of.is_complex:
-        return np.where(mask, drawn[0] + 1j * drawn[1], result).astype(result.dtype)
     with np.errstate(all="ignore"):
+        if of.is_complex:
+            return np.where(mask, drawn[0] + 1j * drawn[1], result).astype(result.dtype)
         return np.where(mask, round_to(drawn[0], of), result).astype(result.dtype)
 
 

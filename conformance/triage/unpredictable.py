@@ -1,0 +1,108 @@
+"""Results that follow from elements that no program predicts, such as memory that is not written.
+
+These elements differ in every execution, so that the execution with all intermediate results says
+nothing about the execution that failed. What does not depend on them must be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from conformance.judging.judgement import Judgement
+from conformance.judging.perturbation.arbitrary_values import fill_arbitrary
+from conformance.judging.perturbation.judge import judge_program
+from conformance.judging.perturbation.overrides import Override
+from conformance.known.hypothesis import NEAR, Hypothesis
+from conformance.known.in_force import models_of
+from conformance.triage.audit import OperationAudit
+from conformance.triage.fault import FailedProgram
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import EvaluationError
+from reference.ir.types import Array, to_bits
+
+FILLINGS = 3
+"""Evaluations with arbitrary values in unpredictable elements, the first with NaN."""
+
+
+def follows_from_unpredictable(failed: FailedProgram, steps: OperationAudit, platform: str) -> bool:
+    """Return whether a program's results are right except for what unpredictable elements change.
+
+    The operations that are wrong in the audit must be known to be.
+    """
+    masks = list(_unpredictable_elements(steps, platform))
+    if not any(mask.any() for _, some in masks for mask in some):
+        return False
+    ways = [[*_filled(masks, number)] for number in range(FILLINGS)]
+    try:
+        first, *others = (failed.permitted(platform, [*steps.adopted, *way]) for way in ways)
+        expected = first.expected
+        varying = [
+            _differs_in_any(one, [other.expected[n] for other in others])
+            for n, one in enumerate(expected)
+        ]
+        actual = [
+            np.where(mask, want, got).astype(got.dtype) if want.shape == got.shape else got
+            for mask, want, got in zip(varying, expected, failed.actual, strict=True)
+        ]
+        left = judge_program(first, actual)
+    except EvaluationError:
+        return False
+    return not left.verdict.fails
+
+
+def _unpredictable_elements(
+    steps: OperationAudit, platform: str
+) -> Iterator[tuple[Override, tuple[Array, ...]]]:
+    """Yield the wrong operations of main, with masks of the elements that nothing predicts."""
+    judgements = {id(one.operation): one.judgement for one in steps.wrong if not one.within}
+    for shift in steps.differing:
+        judgement = judgements.get(id(shift.operation))
+        operands = [steps.values.get(one.name) for one in shift.operation.operands]
+        known = tuple(one for one in operands if one is not None)
+        masks = tuple(np.zeros(one.shape, np.bool_) for one in shift.actual)
+        if judgement is not None and len(known) == len(operands):
+            for model in models_of(shift.operation, platform):
+                if model.unsteady and model.label in _kinds(judgement):
+                    found = _masks(model, shift, known)
+                    masks = tuple(a | b for a, b in zip(masks, found, strict=True))
+        yield shift, masks
+
+
+def _kinds(judgement: Judgement) -> set[str]:
+    return {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
+
+
+def _masks(model: Hypothesis, shift: Override, operands: tuple[Any, ...]) -> tuple[Array, ...]:
+    """Return masks of the elements of a class whose values the class does not predict."""
+    given = shift.operation, operands, shift.expected, shift.actual
+    assert model.errors is not None
+    of_class = [one <= 1 for one in model.errors(*given)]
+    if model.ulps is None:
+        return tuple(of_class)
+    # a model has no distance where it predicts nothing; an entry has one from what it computes
+    far = [one > NEAR if model.stated else ~np.isfinite(one) for one in model.ulps(*given)]
+    return tuple(mine & one for mine, one in zip(of_class, far, strict=True))
+
+
+def _filled(masks: Sequence[tuple[Override, tuple[Array, ...]]], number: int) -> Iterator[Override]:
+    """Yield the overrides of wrong operations with arbitrary values in the masks."""
+    random = np.random.default_rng(number)
+    for shift, some in masks:
+        filled = tuple(
+            fill_arbitrary(one, mask, random, nan=not number)
+            for one, mask in zip(shift.actual, some, strict=True)
+        )
+        yield replace(shift, actual=filled)
+
+
+def _differs_in_any(one: Array, others: Sequence[Array]) -> Array:
+    """Return a mask of the elements that have other bits in any other array."""
+    found = np.zeros(one.shape, np.bool_)
+    for other in others:
+        different = to_bits(one) != to_bits(other)
+        found |= different.any(axis=-1) if different.ndim > one.ndim else different
+    return found

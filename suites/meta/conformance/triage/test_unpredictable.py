@@ -1,0 +1,79 @@
+"""Results that depend on memory that is not written: known if all other elements are right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import judge_program
+from conformance.judging.perturbation.overrides import Override
+from conformance.stablehlo.parse import parse_module
+from conformance.triage.audit import audit
+from conformance.triage.fault import FailedProgram
+from conformance.triage.unpredictable import follows_from_unpredictable
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+
+PART = """
+func.func @main(%x: tensor<8xcomplex<f32>>)
+    -> (tensor<8xcomplex<f32>>, tensor<8xcomplex<f32>>, tensor<8xcomplex<f32>>) {
+  %0 = stablehlo.fft %x, type = FFT, length = [4]
+    : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>>
+  %1 = stablehlo.add %0, %x : tensor<8xcomplex<f32>>
+  %2 = stablehlo.negate %x : tensor<8xcomplex<f32>>
+  return %0, %1, %2 : tensor<8xcomplex<f32>>, tensor<8xcomplex<f32>>, tensor<8xcomplex<f32>>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("result", "element", "is_known"),
+    [
+        (None, 0, True),
+        (0, 6, True),  # behind the transform
+        (1, 6, True),  # added to an element behind it
+        (0, 2, False),
+        (1, 2, False),
+        (2, 6, False),
+    ],
+)
+def test_only_elements_that_depend_on_unwritten_memory_may_differ_in_each_run(
+    result: int | None, element: int, is_known: bool
+) -> None:
+    random = np.random.default_rng(0)
+
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        """Transform four elements; what is behind them differs in each run."""
+
+        def partial(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+            if operation.name != "fft":
+                return results
+            begun = np.fft.fft(inputs[0][:4])
+            return (np.concatenate([begun, random.normal(size=4) * 1e9]).astype(np.complex64),)
+
+        for one in sets:
+            yield [np.array(array) for array in evaluate(program, one, on_result=partial)]
+
+    program, inputs = parse_module(PART), (np.arange(8).astype(np.complex64),)
+    actual = next(run(program, [inputs]))
+    if result is not None:
+        actual[result][element] = 77
+    judgement = judge_program(PermittedResults(program, inputs), actual)
+    found = audit(run, "cpu", program, inputs, range(3))
+    assert found is not None
+    failed = FailedProgram(program, inputs, actual, judgement, found)
+    assert follows_from_unpredictable(failed, found, "cpu") == is_known
+
+
+def test_a_result_that_becomes_nan_is_not_taken_from_the_backend() -> None:
+    (operation,) = parse_module(PART).main.body.operations[1:2]
+    expected, actual = np.array([1, 2], np.complex64), np.array([1, 3], np.complex64)
+    shift = Override(operation, (expected,), (actual,))
+    (found,) = shift.shift_results((np.array([np.nan, np.nan], np.complex64),))
+    assert np.isnan(found).all()
+    (found,) = shift.shift_results((expected + 1,))
+    np.testing.assert_array_equal(found, actual + [1, 1])
