@@ -435,13 +435,12 @@ class Explainer:
             failure = Failure(name, of, self.backend, *said, operation=operation)
             if id_ := matching_entry(self.expectations, failure):
                 return operation, id_
-        return find_misshaping(self.search.run, program, inputs, self._match_divergent)
+        return find_misshaping(self.search.run, program, inputs, self._match_one)
 
-    def _match_divergent(self, operation: Operation, kind: str, message: str) -> str:
-        said = (self.backend, Verdict.DIVERGENT, kind, message)
-        return matching_entry(
-            self.expectations, Failure(operation.name, column_of(operation), *said)
-        )
+    def _match_one(self, operation: Operation, verdict: Verdict, kind: str, message: str) -> str:
+        said = (self.backend, verdict, kind, message)
+        asked = Failure(operation.name, column_of(operation), *said, operation=operation)
+        return matching_entry(self.expectations, asked)
 
     def match_acceptance(self, operation: Operation, ids: Sequence[str]) -> tuple[str, ...]:
         """Return the expectations that match compiling an op with these broken constraints, or

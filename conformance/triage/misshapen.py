@@ -1,8 +1,8 @@
 """Programs refused because the backend gives an intermediate value another shape.
 
 The backend's message is about an operation that uses the value. So operations that are known to
-return another type in isolation are replaced by parameters. If the program then compiles, they are
-the cause.
+return another type in isolation, or to be refused for that type, are replaced by parameters. If the
+program then compiles, they are the cause.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from conformance.backends.base import BackendError
+from conformance.backends.base import BackendError, failure_of
 from conformance.judging.compare import MALFORMED, describe_malformed, judge_operation
 from conformance.judging.judgement import Judgement
 from conformance.transforms.extract import extract, extract_operation
 from conformance.transforms.values import evaluate_values
 from conformance.triage.audit import Run
+from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
-Knows = Callable[[Operation, str, str], str]
-"""A function knows(operation, class, message): the id of an expectation about a result of another
-type.
+Knows = Callable[[Operation, Verdict, str, str], str]
+"""A function knows(operation, verdict, class, message): the id of an expectation about a result of
+another type, or about a refusal.
 """
 
 
@@ -61,7 +62,11 @@ def extract_misshaping(
 
     None if the program is refused without such operations, too, or has none.
     """
-    found = find_misshaping(run, program, inputs, lambda _, kind, __: kind)
+
+    def knows_results(_: Operation, verdict: Verdict, kind: str, __: str) -> str:
+        return kind if verdict is Verdict.DIVERGENT else ""
+
+    found = find_misshaping(run, program, inputs, knows_results)
     return (
         None
         if found is None
@@ -73,16 +78,20 @@ def _match_misshaping(
     run: Run, program: Program, operation: Operation, values: Mapping[str, Any], knows: Knows
 ) -> str:
     """Return the id of the expectation that matches a result of another type, or ""."""
-    if not any(knows(operation, kind, "") for kind in MALFORMED):
+    if not any(knows(operation, Verdict.DIVERGENT, kind, "") for kind in MALFORMED):
         return ""
     taken = extract_operation(program, operation, values)
     if taken is None:
         return ""
-    expected, actual = evaluate(*taken), next(run(taken[0], [taken[1]]))
+    expected = evaluate(*taken)
+    try:
+        actual = next(run(taken[0], [taken[1]]))
+    except BackendError as error:
+        return knows(operation, *failure_of(error), str(error))
     if describe_malformed(expected, actual) is None:
         return ""
     judged = judge_operation(*taken, expected, actual)
-    return knows(operation, judged.kind, judged.message)
+    return knows(operation, Verdict.DIVERGENT, judged.kind, judged.message)
 
 
 def judge_shown(

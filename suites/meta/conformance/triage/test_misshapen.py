@@ -55,9 +55,10 @@ def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Arra
         yield [np.repeat(one, 2) for one in results] if "negate" in names else results
 
 
-def matching_ids(operation: Operation, kind: str, message: str) -> str:
+def matching_ids(operation: Operation, verdict: Verdict, kind: str, message: str) -> str:
     """Return expectations about negate and abs."""
-    del message
+    if verdict is not Verdict.DIVERGENT:
+        return "refusals" if operation.name == "abs" and message == "abs of one" else ""
     return "shapes" if operation.name in ("negate", "abs") and kind == "wrong shape" else ""
 
 
@@ -72,6 +73,23 @@ def misshapen_operation(first: str, second: str) -> tuple[str, str] | None:
 @pytest.mark.parametrize("second", ["cosine", "negate", "abs"])
 def test_operation_with_wrong_result_shape_is_found(second: str) -> None:
     assert misshapen_operation("negate", second) == ("negate", "shapes")
+
+
+def test_operation_that_is_refused_for_its_type_in_isolation_is_found() -> None:
+    """The program is refused for another reason, which goes with the operation."""
+    calls: list[str] = []
+
+    def refusing(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        names = {one.name for one in program.main.body.operations[:-1]}
+        if "abs" in names:
+            raise Failed("abs of one" if len(names) == 1 else "a sum of other types")
+        calls.append("without")
+        return run(program, sets)
+
+    program = parse_module(BROKEN.format(first="abs", second="cosine"))
+    found = find_misshaping(refusing, program, INPUTS, matching_ids)
+    assert found is not None
+    assert (found[0].name, found[1], calls) == ("abs", "refusals", ["without"])
 
 
 def test_refusal_without_the_misshapen_value_is_not_known() -> None:
