@@ -23,6 +23,7 @@ from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.rounding import to_float64
+from reference.numerics.spectra import hermitian_eigenvalues, singular_values
 from reference.ops.linear_algebra import adjoint
 
 THRESHOLD = 20.0
@@ -36,8 +37,9 @@ Arrays = tuple[Array, ...]
 
 
 class Problem(NamedTuple):
-    """One matrix of a batch: operands and results in double precision, and the options.
+    """One matrix of a batch: operands and results in extended precision, and the options.
 
+    Sums of squares do not overflow there.
     `roundoff` is the distance of 1 from the next number of the type.
     """
 
@@ -81,9 +83,7 @@ def violation(operation: Operation, operands: Arrays, results: Arrays) -> str | 
     for index in np.ndindex(usable.shape):
         if not usable[index] or not operands[0].size:
             continue
-        given, found = (
-            [backward_error.to_double(one[index]) for one in many] for many in (operands, results)
-        )
+        given, found = ([_to_extended(one[index]) for one in many] for many in (operands, results))
         problem = Problem(tuple(given), tuple(found), options, roundoff)
         with np.errstate(all="ignore"):
             wrong = next(_EQUATIONS[name](problem), None)
@@ -92,8 +92,15 @@ def violation(operation: Operation, operands: Arrays, results: Arrays) -> str | 
     return None
 
 
-def _norm(a: Array) -> float:
-    return float(np.linalg.norm(a)) if a.size else 0.0
+def _to_extended(a: Array) -> Array:
+    """Return the numbers in extended precision; integers stay as they are."""
+    if a.dtype.kind in "biu":
+        return a
+    return a.astype(np.clongdouble if a.dtype.kind == "c" else np.longdouble)
+
+
+def _norm(a: Array) -> Any:
+    return np.linalg.norm(a) if a.size else 0.0
 
 
 def _trsm_violation(
@@ -124,7 +131,7 @@ def _potrf(p: Problem) -> Iterator[str]:
         yield f"info is {order}"
     elif order:
         part = whole[:order, :order]
-        if np.linalg.eigvalsh(part)[0] > THRESHOLD * order * p.roundoff * _norm(part):
+        if hermitian_eigenvalues(part)[0] > THRESHOLD * order * p.roundoff * _norm(part):
             yield f"info is {order}, but the leading minor of that order is positive"
     else:
         factor = np.tril(found) if lower else adjoint(np.triu(found))
@@ -200,17 +207,16 @@ def _geqp3(p: Problem) -> Iterator[str]:
             yield f"column {j} is not the largest of the remaining columns"
 
 
-def _growth(a: Array, taus: Array) -> float:
+def _growth(a: Array, taus: Array) -> Any:
     """Return the factor by which reflectors may enlarge errors.
 
     Errors of unitary reflectors only add up.
     """
     total, product = 1.0, 1.0
     for j in range(len(taus)):
-        size = float(np.vdot(a[j + 1 :, j], a[j + 1 :, j]).real) + 1.0
-        weight = abs(complex(taus[j])) * size
-        total += weight
-        product *= max(1.0, abs(1 - complex(taus[j]) * size))
+        size = np.vdot(a[j + 1 :, j], a[j + 1 :, j]).real + 1
+        total += np.abs(taus[j]) * size
+        product *= max(1.0, np.abs(1 - taus[j] * size))
     return total * product
 
 
@@ -277,7 +283,7 @@ def _gtsv(p: Problem) -> Iterator[str]:
     x, info = p.results[3], int(p.results[4])
     matrix = np.diag(main) + np.diag(lower[1:], -1) + np.diag(upper[:-1], 1)
     if info:
-        least = np.linalg.svd(matrix, compute_uv=False)[-1]
+        least = singular_values(matrix)[-1]
         if least > THRESHOLD * len(main) * p.roundoff * _norm(matrix):
             yield f"info is {info}, but the matrix is not singular"
         return
@@ -300,7 +306,7 @@ def _eigenpairs(p: Problem, lower: bool, vectors: Array | None, values: Array) -
     if (np.diff(values) < 0).any():
         yield "the eigenvalues do not ascend"
     if vectors is None:
-        if p.is_off(values - np.linalg.eigvalsh(whole), norm):
+        if p.is_off(values - hermitian_eigenvalues(whole), norm):
             yield "these are not the eigenvalues"
         return
     if p.is_skew(vectors):
@@ -335,7 +341,7 @@ def _gesdd(p: Problem) -> Iterator[str]:
     if (np.diff(values) > 0).any() or (values < 0).any():
         yield "the singular values do not descend to zero"
     if p.option("mode", "A") == "N":
-        if p.is_off(values - np.linalg.svd(a, compute_uv=False), norm):
+        if p.is_off(values - singular_values(a), norm):
             yield "these are not the singular values"
         return
     if p.is_skew(left) or p.is_skew(adjoint(right)):
@@ -352,8 +358,11 @@ def _spectrum(p: Problem, values: Array) -> Iterator[str]:
     """
     a = p.operands[0]
     norm, size = _norm(a), len(a)
+    if not np.isfinite(values).all():
+        yield "eigenvalues that are not finite"
+        return
     for value in values:
-        least = np.linalg.svd(a - value * np.eye(size), compute_uv=False)[-1]
+        least = singular_values(a - value * np.eye(size))[-1]
         if p.is_off(least, norm):
             yield f"{complex(value):.6g} is not an eigenvalue"
     if p.is_off(values.sum() - np.trace(a), norm * size):
@@ -367,9 +376,6 @@ def _geev(p: Problem) -> Iterator[str]:
     *parts, left, right, info = p.results
     yield from _check_info(info)
     values = parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1]
-    if not np.isfinite(values).all():
-        yield "eigenvalues that are not finite"
-        return
     yield from _spectrum(p, values)
     norm = _norm(a)
     for side, matrix, numbers in ((right, a, values), (left, adjoint(a), np.conj(values))):

@@ -25,6 +25,7 @@ from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.products import to_wide_type
+from reference.numerics.spectra import hermitian_eigenvalues
 from reference.ops.linear_algebra import adjoint, coefficients
 
 _COMPLEX_PRODUCT, _COMPLEX_QUOTIENT = 2, 5
@@ -57,8 +58,7 @@ def _may_break_down(a: Array, steps: float) -> Array:
     scale = 1 / np.sqrt(np.real(np.diagonal(a, axis1=-2, axis2=-1)))
     scaled = scale[..., :, None] * a * scale[..., None, :]
     usable = np.isfinite(scaled).all(axis=(-1, -2), keepdims=True)
-    narrow = np.complex128 if a.dtype.kind == "c" else np.float64
-    least = np.linalg.eigvalsh(np.where(usable, scaled, np.eye(size)).astype(narrow)).min(axis=-1)
+    least = hermitian_eigenvalues(np.where(usable, scaled, np.eye(size)))[..., 0]
     return np.asarray(least * (1 - gamma) <= size * gamma)
 
 

@@ -2,7 +2,8 @@
 
 scipy's LAPACK computes each matrix, in float64 (rounded once) for numbers of at most 32 bits.
 Matrices that are not finite are excluded because some routines do not terminate on them: their
-results are NaN, and `info` reports failure.
+results are NaN, and `info` reports failure. Matrices for geev are scaled by a power of two: some
+versions of LAPACK do not scale the eigenvalues of very large and very small ones back.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from reference.custom_calls.lapack.calls import (
 )
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
+from reference.numerics.spectra import scale_to_one, shift_exponents
 from reference.ops.linear_algebra import round_numbers
 
 NOT_FINITE_INFO = -4
@@ -163,9 +165,11 @@ def geev(call: RoutineCall) -> tuple[Array, ...]:
     found: list[list[Array]] = [[] for _ in types]
     info: list[int] = []
     for matrix in matrices:
+        scaled, exponent = scale_to_one(matrix)
         *values, left, right, failed = routine(
-            matrix, compute_vl=int(sides[0]), compute_vr=int(sides[1])
+            scaled, compute_vl=int(sides[0]), compute_vr=int(sides[1])
         )
+        values = [shift_exponents(one, exponent[0]) for one in values]
         pair = [
             (unpack_eigenvectors(side, values) if asked else np.zeros(matrix.shape))
             for side, asked in zip((left, right), sides, strict=True)

@@ -110,6 +110,49 @@ def test_every_routine_solves_its_equations_and_a_wrong_result_does_not(of: str)
         assert violation(operation, operands, tuple(wrong)) is not None, name
 
 
+@pytest.mark.parametrize("exponent", [-1000, 1000])
+@pytest.mark.parametrize("of", ["d", "z"])
+def test_very_large_and_very_small_matrices_are_judged(of: str, exponent: int) -> None:
+    for operation, operands, _ in calls(of):
+        target = str(operation.attribute("call_target_name"))
+        routine = target.split("_")[1][1:]
+        if routine in ("orgqr", "ungqr", "ormqr", "unmqr", "trsm", "gtsv"):  # of reflectors, or two
+            continue
+        large = (operands[0] * np.ldexp(1.0, exponent)).astype(operands[0].dtype)
+        results = call_built_in(target, (large, *operands[1:]), dict(operation.attributes))
+        assert violation(operation, (large, *operands[1:]), results) is None, target
+        number = {"gesdd": 1, "gesvd": 1}.get(routine, 0)
+        wrong = list(results)
+        wrong[number] = (results[number] * 1.01).astype(results[number].dtype)
+        assert violation(operation, (large, *operands[1:]), tuple(wrong)) is not None, target
+
+
+@pytest.mark.parametrize("of", ["d", "z"])
+def test_the_largest_matrix_is_judged(of: str) -> None:
+    """Its norm, and all eigenvalues of its squares, are infinite in double precision."""
+    full = np.full((4, 4), np.finfo(np.float64).max).astype(TYPES[of])
+    for routine, options in (("syevd", {"mode": "N", "uplo": "L"}), ("gesdd", {"mode": "N"})):
+        operation, results = call(
+            of + routine.replace("sy", "sy" if of == "d" else "he"), full, **options
+        )
+        assert violation(operation, (full,), results) is not None, "infinite values"
+    operation, results = call(f"{of}potrf", full, uplo="L")
+    wrong = (results[0], np.array(2, np.int32))
+    assert violation(operation, (full,), wrong) is None, "the second minor is zero"
+    wrong = (results[0], np.array(1, np.int32))
+    assert violation(operation, (full,), wrong) is not None, "the first minor is positive"
+
+
+@pytest.mark.parametrize("routine", ["dgees", "zgees", "dgeev", "zgeev"])
+def test_results_that_are_not_finite_are_wrong(routine: str) -> None:
+    options = {"mode": "V"} if "gees" in routine else {"compute_left": "V", "compute_right": "V"}
+    a = matrix(routine[0], 4, 4)
+    operation, results = call(routine, a, **options)
+    for value in (np.nan, np.inf, 1.7e308):
+        broken = [one if one.dtype.kind == "i" else np.full_like(one, value) for one in results]
+        assert violation(operation, (a,), tuple(broken)) is not None
+
+
 @pytest.mark.parametrize("of", TYPES)
 def test_results_fit_the_type_and_the_defining_products(of: str) -> None:
     a = matrix(of, 5, 3)
