@@ -12,7 +12,7 @@ from conformance.frontends.inputs.drawing import draw_inputs, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, read_units, specialise_unit
 from conformance.fuzzing.execution import judge_in_isolation, outcome_of
 from conformance.fuzzing.trial import FailingProgram, Trial
-from conformance.pipeline.outcome import NotJudged, Outcome
+from conformance.pipeline.outcome import NotJudged, Outcome, known_loss
 from conformance.stablehlo.emit import EmitError
 from conformance.stablehlo.parse import Unreadable
 from conformance.text import one_line
@@ -95,6 +95,20 @@ def outcome_of_file(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
         if told.verdict.fails:
             break
     return told
+
+
+def crash_of_file(trial: Trial, file: Path, inputs: Path | None, outcome: Outcome) -> Outcome:
+    """Return the outcome of a program that crashed its worker, with expectations that match it.
+
+    Raises:
+        UsageError: see `read_program`.
+    """
+    name = open_session(trial.backend).name
+    for failure in read_program(trial, file, inputs):
+        told = known_loss(failure.program, trial.expectations, name, outcome)
+        if told.known:
+            return told
+    return outcome
 
 
 def read_reducible(trial: Trial, file: Path, inputs: Path | None) -> list[FailingProgram]:

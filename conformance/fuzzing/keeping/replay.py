@@ -15,7 +15,7 @@ from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
-from conformance.fuzzing.calls import OUTCOME_OF_FILE
+from conformance.fuzzing.calls import CRASH_OF_FILE, OUTCOME_OF_FILE
 from conformance.fuzzing.keeping.bundle import FINDING
 from conformance.fuzzing.trial import Trial
 from conformance.gate.reading import load
@@ -102,13 +102,28 @@ def _row(kept: SavedFailure, choice: Choice, limits: Limits) -> Row:
             inputs = kept.folder / INPUTS
             given = (trial, kept.folder / PROGRAM, inputs if inputs.is_file() else None)
             value = executor.one(Call(choice.name, OUTCOME_OF_FILE, given, limits.timeout))
+            if isinstance(value, (WorkerCrash, WorkerTimeout)):
+                value = _match_crash(executor, choice.name, given, limits.timeout, value)
     except NotAvailable as error:
         return Row(choice.name, why=str(error))
-    if isinstance(value, (WorkerCrash, WorkerTimeout)):
-        value = Outcome(*crash_verdict(value))
     if isinstance(value, Outcome):
         return replace(row, outcome=value)
     raise value if isinstance(value, Exception) else UsageError(str(value))
+
+
+def _match_crash(
+    executor: Executor,
+    name: object,
+    given: tuple[Trial, Path, Path | None],
+    timeout: float,
+    lost: WorkerCrash | WorkerTimeout,
+) -> Outcome:
+    """Return the outcome of a program that crashed its worker, with expectations that match it."""
+    outcome = Outcome(*crash_verdict(lost))
+    found = executor.one(Call(name, CRASH_OF_FILE, (*given, outcome), timeout))
+    if isinstance(found, Exception):
+        raise found
+    return found if isinstance(found, Outcome) else outcome
 
 
 def lines(kept: SavedFailure, rows: Sequence[Row]) -> list[str]:
@@ -175,23 +190,24 @@ def replay_corpus(
     Raises:
         NotAvailable: when the backend is not available.
     """
-    calls = (
-        Call(path, OUTCOME_OF_FILE, (trial, path / PROGRAM, path / INPUTS), timeout)
-        for path in folders(corpus)
-    )
+    given = {path: (trial, path / PROGRAM, path / INPUTS) for path in folders(corpus)}
+    calls = (Call(path, OUTCOME_OF_FILE, one, timeout) for path, one in given.items())
+    crashes: list[tuple[Path, WorkerCrash | WorkerTimeout]] = []
     for ended in executor.results(calls):
         if ended is None:
             continue
         value: object = ended.value
         if isinstance(value, NotAvailable):
             raise value
-        yield ended.call.name.name, _state(value)
+        if isinstance(value, (WorkerCrash, WorkerTimeout)):
+            crashes.append((ended.call.name, value))
+        else:
+            yield ended.call.name.name, _state(value)
+    for path, lost in crashes:
+        yield path.name, _state(_match_crash(executor, path, given[path], timeout, lost))
 
 
 def _state(value: object) -> str:
-    if isinstance(value, (WorkerCrash, WorkerTimeout)):
-        verdict, kind, _ = crash_verdict(value)
-        return f"{STILL}: {verdict} ({kind})"
     if not isinstance(value, Outcome):
         return f"not tried: {' '.join(str(value).split())}"
     if value.verdict is Verdict.UNSUPPORTED:

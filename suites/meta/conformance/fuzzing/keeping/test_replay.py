@@ -11,6 +11,7 @@ from conformance.errors import UsageError
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.keeping import replay
 from conformance.fuzzing.keeping.bundle import write
+from conformance.gate.expectations import Expectation
 from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Verdict
@@ -89,6 +90,20 @@ def test_crash_reproduces_on_replay(call, tmp_path: Path) -> None:
     )  # fmt: skip
     code, out, _ = call("replay", str(write(tmp_path, finding, {}, "")))
     assert (code, "there: crashed (abort)" in out) == (1, True)
+
+
+def test_crash_that_an_expectation_matches_is_known(
+    call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = Expectation("many", ("abs",), "", verdicts=("crashed",), where=('stablehlo.abs"',))
+    monkeypatch.setattr(replay, "load", lambda *_: (known,))
+    program, many = op_program("abs", [tensor_of(201)], tensor_of(201)), (array([-1.0] * 201),)
+    finding = Finding(
+        Verdict.CRASHED, "abort", program=program, text=emit(program), inputs=many,
+        expected=(array([1.0] * 201),), actual=(), backend="reference:abort_on_large",
+    )  # fmt: skip
+    _, out, _ = call("replay", str(write(tmp_path, finding, {}, "")))
+    assert "there: crashed (abort), known as many" in out
 
 
 def test_folder_without_finding_is_one_line(call, tmp_path: Path, folder: Path) -> None:
