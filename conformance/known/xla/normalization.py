@@ -67,6 +67,13 @@ and gradients without their mean.
 Source: jaxlib 0.12.0 for GPUs and libtpu 0.0.50, measured.
 """
 
+_STEPS = {
+    GRAD: ("inverse", "products", "sums", "root", "whole"),
+    INFERENCE: ("root",),
+    TRAINING: ("inverse", "products", "sums", "mean", "variance", "root"),
+}
+"""The steps of each op among them."""
+
 _FOLDED_STEPS = ("spread", "root", "factor", "shift")
 """The steps of an inference that are folded if scale, mean and variance are constants."""
 
@@ -351,7 +358,9 @@ def _predict(
     if size > _MOST_ELEMENTS or (is_sum and size > _MOST_ADDED * features):
         return
     _, expand = _EXPANSIONS[operation.name]
-    machines = _folding_machines(operation, of) if is_folded else _machines(of, flushes=flushes)
+    machines = (
+        _folding_machines(operation, of) if is_folded else _machines(operation, of, flushes=flushes)
+    )
     for machine in machines:
         for results in expand(_given_on(machine, operation, operands)):
             yield tuple(
@@ -359,9 +368,11 @@ def _predict(
             )
 
 
-def _machines(of: ElementType, *, flushes: bool) -> Iterator[Machine]:
+def _machines(operation: Operation, of: ElementType, *, flushes: bool) -> Iterator[Machine]:
     """Yield the machines that normalize operands of a type."""
-    for rounded in _STEPS_ROUNDED:
+    own = _STEPS[operation.name]
+    choices = (tuple(step for step in steps if step in own) for steps in _STEPS_ROUNDED)
+    for rounded in dict.fromkeys(choices):
         for wider in _computed_types(of):
             is_flushing = flushes and has_flushing_modes(wider)
             if wider == of:

@@ -134,7 +134,7 @@ def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
 
 
 def _has_large_square(operand: Array) -> Array:
-    """Return where |1 + z|^2, of which the logarithm is taken, overflows."""
+    """Return where |z|^2, of which a logarithm or a root is taken, overflows."""
     parts = (np.real(operand), np.imag(operand))
     return np.logical_or(*(_mask_above(2.0**63, part) for part in parts))
 
@@ -147,13 +147,20 @@ def _complex_power_errors(lhs: Array, rhs: Array) -> Array:
     return np.where(np.isfinite(found), found, 0.0)
 
 
+def _small_sinh_errors(operand: Array) -> Array:
+    """Return the errors of sinh or tanh of an imaginary part: those of f32 if it is small."""
+    return _tanh_errors(np.imag(operand))
+
+
 COMPLEX_WEAKNESSES: dict[str, Weakness] = {
     "atan2": Weakness(_zero, _no_elements, _no_elements, absolute=4.0),
     **dict.fromkeys(
-        ("cosine", "exponential", "exponential_minus_one", "sine", "tanh"),
+        ("cosine", "exponential", "exponential_minus_one", "tanh"),
         Weakness(_zero, _has_large_part, _no_elements),
     ),
-    "tan": Weakness(_zero, _has_large_sinh, _no_elements),
+    "sign": Weakness(_zero, _has_large_square, _no_elements),
+    "sine": Weakness(_small_sinh_errors, _has_large_part, _no_elements),
+    "tan": Weakness(_small_sinh_errors, _has_large_sinh, _no_elements),
     "logistic": Weakness(_zero, _has_large_exponential, _no_elements),
     "log_plus_one": Weakness(_zero, _has_large_square, _no_elements),
     "power": Weakness(_complex_power_errors, _is_complex_power_lost, _no_elements),

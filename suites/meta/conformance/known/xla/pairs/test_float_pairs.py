@@ -81,6 +81,8 @@ def test_parts_of_complex_numbers_are_pairs_and_zeros_keep_their_signs() -> None
         ("sqrt", [complex(-4.0, -1e-100)], complex(0.0, 2.0)),
         ("atan2", [complex(0.0, 0.0), complex(1.0, 6.0)], complex(2.0**-44, -(2.0**-45))),
         ("log_plus_one", [complex(1e20, 0.0)], complex(np.nan, 0.0)),
+        ("sign", [complex(1e20, 1.0)], complex(np.nan, np.nan)),
+        ("sine", [complex(0.0, 1e-20)], complex(0.0, 1e-20 * (1 + 2.0**-23))),
         ("power", [complex(-8.0, -7.0), complex(-54.5, 19.5)], complex(0.0, 0.0)),
     ],
 )
@@ -109,6 +111,8 @@ def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
         ("sqrt", [complex(-4.0, -1.0)], complex(0.2, 2.0)),
         ("atan2", [complex(0.0, 0.0), complex(1.0, 6.0)], complex(2.0**-38, 0.0)),
         ("log_plus_one", [complex(1e17, 0.0)], complex(np.nan, 0.0)),
+        ("sign", [complex(1e17, 1.0)], complex(np.nan, np.nan)),
+        ("sine", [complex(0.0, 1.0)], complex(0.0, 1.1752011936438014 * (1 + 2.0**-23))),
         ("power", [complex(-8.0, -7.0), complex(-30.0, 19.5)], complex(0.0, 0.0)),
         ("exponential", [1.0], np.e * (1 + 2.0**-18)),
         ("tanh", [1.0], np.tanh(1.0) * (1 + 2.0**-30)),
