@@ -91,7 +91,7 @@ def _exact_results(operation: Operation, operands: Operands, result: Array) -> A
 
 
 def _is_whole(operation: Operation) -> bool:
-    """Return whether the op rounds to whole numbers, which is exact."""
+    """Return whether the op rounds to whole numbers, so that its results are exact."""
     record = OPS[operation.name]
     return record.rounding is Rounding.EXACT and record.unrounded is np.positive
 

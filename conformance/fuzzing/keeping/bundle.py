@@ -89,12 +89,12 @@ def explain(parent: Path, finding: Finding, versions: Mapping[str, str], command
 def regroup(
     own: Path, culprits: Mapping[str, int], signatures: Mapping[str, int], programs: int
 ) -> None:
-    """Update the programs that led to a finding in its folder, if the folder has that part.
+    """Update the counts of programs in the finding.json of a finding, if its folder has that file.
 
     `culprits` and `signatures` map each to the number of programs with it.
 
     Raises:
-        UsageError: if it cannot be written.
+    UsageError: if it cannot be written.
     """
     if not (own / FINDING).is_file():
         return

@@ -52,7 +52,7 @@ _OTHER_FORMS = ("einsum_config", "lhs_ragged_dimensions")
 _MOST_PRODUCTS = 1 << 22
 """Largest number of products that are added in order."""
 _FEW = 128
-"""Number of roundings to bf16 whose error may equal the sum of all products."""
+"""Number of roundings to bf16 above which the error may be as large as the sum of all products."""
 
 
 def flushed_products_class(

@@ -293,7 +293,9 @@ LIBRARY = {
     "tan": ("complex<f64>", np.array([-2.408598486139618 + 3.292999666498945j, 1 + 0j])),
     "tanh": ("complex<f64>", np.array([-3.292999666498945 - 2.408598486139618j, 1j])),
 }
-"""Functions, and numbers at whose first the C library is farther off than is permitted."""
+"""By function, its element type and numbers. At the first number the C library exceeds the
+permitted error.
+"""
 
 
 @pytest.mark.parametrize("op", list(LIBRARY))
