@@ -70,7 +70,7 @@ def differences(one: RunData, other: RunData) -> list[str]:
     ]
 
 
-def in_detail(one: RunData, other: RunData) -> Iterator[str]:
+def detail_lines(one: RunData, other: RunData) -> Iterator[str]:
     """Yield a line for each difference between the records and the errors of two runs."""
     theirs = predictable_records(other)
     for record in predictable_records(one).values():
@@ -119,7 +119,7 @@ def main() -> None:
             print("differs from that:", ", ".join(differences(run, other)) or "nothing")
         found = differences(run, again)
         if found:
-            told = "\n".join(islice(in_detail(run, again), DETAILS))
+            told = "\n".join(islice(detail_lines(run, again), DETAILS))
             raise SystemExit(f"the reports differ in {', '.join(found)}\n{told}")
 
 

@@ -112,7 +112,7 @@ def template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"),
         autoescape=True,
-        finalize=_without_controls,
+        finalize=_remove_controls,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -122,7 +122,7 @@ def template(name: str) -> jinja2.Template:
         "visible": text.escape_controls, "clip_line": text.clip_line,
         "beside": additional_failure_line, "slug": text.slug,
         "words": squares.words, "duration": text.duration,
-        "web_link": text.web_link, "clip": text.in_parts, "fragment": text.fragment,
+        "web_link": text.web_link, "clip": text.split_text, "fragment": text.fragment,
     }  # fmt: skip
     environment.filters.update(filters)
     constants: dict[str, Any] = {
@@ -133,7 +133,7 @@ def template(name: str) -> jinja2.Template:
     return environment.get_template(name)
 
 
-def _without_controls(value: Any) -> Any:
+def _remove_controls(value: Any) -> Any:
     """Remove control characters; every {{ ... }} passes through this."""
     is_markup = hasattr(value, "__html__")
     return text.escape_controls(value) if isinstance(value, str) and not is_markup else value

@@ -61,7 +61,7 @@ def _markdown(seen: View, more: Sequence[str]) -> str:
         _divergences("New divergences", seen, findings.NEW),
         _divergences("Known divergences", seen, findings.KNOWN),
         _unspecified_cases(seen), _stale_text(seen),
-        _accuracy(seen), _about_run(seen),
+        _accuracy(seen), _run_lines(seen),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -140,7 +140,7 @@ def _lone_backend(seen: View) -> str:
     return f"{said}{': ' if alone else ''}{', '.join(alone)}."
 
 
-def _about_run(seen: View) -> str:
+def _run_lines(seen: View) -> str:
     run = seen.run
     lines = [
         f"- {escape(b.name)}: {escape(b.platform)}, {escape(b.device)}"

@@ -169,7 +169,7 @@ class Clipped:
     omitted: int
 
 
-def in_parts(given: str, limit: int) -> Clipped:
+def split_text(given: str, limit: int) -> Clipped:
     """Return a text cut after `limit` characters, and again after EXPANDED_LIMIT more."""
     plain = escape_controls(given)
     head, left = clip_lines(plain, limit)

@@ -23,7 +23,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 
 from benchmarks.campaign_faults.rewritings import REWRITINGS
-from benchmarks.campaign_faults.seeding import Job, JobResult, do, in_turn
+from benchmarks.campaign_faults.seeding import Job, JobResult, do, faults_in_order
 from conformance.catalog import CATALOG
 from conformance.fuzzing.command import seconds_of
 
@@ -67,7 +67,7 @@ def main() -> int:
     asked.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="campaigns at once")
     given = asked.parse_args()
     short, long = seconds_of(given.budget), seconds_of(given.long)
-    faults = [Job(op, False, given.seed, short) for op in in_turn(given.seed)]
+    faults = [Job(op, False, given.seed, short) for op in faults_in_order(given.seed)]
     names = [] if given.rewritings is None else given.rewritings or [*REWRITINGS]
     rewritings = [Job(name, True, given.seed, long) for name in names]
     code = 0

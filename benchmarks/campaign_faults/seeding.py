@@ -11,7 +11,7 @@ from itertools import zip_longest
 from benchmarks.campaign_faults.backends import with_code, with_rewriting
 from benchmarks.campaign_faults.hunting import FaultHunt, hunt_fault
 from benchmarks.campaign_faults.rewritings import REWRITINGS
-from benchmarks.mutants.measuring import Fate, Part, Settings, by_function, measure
+from benchmarks.mutants.measuring import Fate, Part, Settings, measure, mutants_by_function
 from benchmarks.mutants.swapping import LoadedFunctions
 from conformance.catalog import CATALOG
 from conformance.verdict import Verdict
@@ -63,7 +63,7 @@ def do(job: Job) -> JobResult:
     ]  # what takes invalid programs alone is for near misses to find
     if not wrong:
         return JobResult(job, "", None)
-    named = {m.id: m for _, of_function in by_function().values() for m in of_function}
+    named = {m.id: m for _, of_function in mutants_by_function().values() for m in of_function}
     backend, end = with_code(wrong[0].told, LoadedFunctions.now().codes(named[wrong[0].mutant]))
     try:
         found = hunt_fault(backend, family_of(job.name), job.seed, job.budget)
@@ -80,7 +80,7 @@ def family_of(op: str) -> frozenset[str]:
     )
 
 
-def in_turn(seed: int) -> Iterator[str]:
+def faults_in_order(seed: int) -> Iterator[str]:
     """Return StableHLO's ops that chains can contain: round-robin over the families."""
     shuffled = sorted(name for name, row in CATALOG.items() if row.dialect == "stablehlo")
     random.Random(seed).shuffle(shuffled)

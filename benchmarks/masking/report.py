@@ -74,10 +74,10 @@ def format_tables(measured: MaskingCounts) -> str:
     """Return all tables as text."""
     outcomes = measured.outcomes
     others = [one for one in outcomes if one.element_type != EXPONENTS]
-    parts = [_cases(measured), by_change(outcomes)]
+    parts = [_cases(measured), table_by_change(outcomes)]
     if len(others) < len(outcomes):
-        parts += [f"without {EXPONENTS}\n{by_change(others)}"]
-    hidden = [by_entry(outcomes)] if any(one.entry for one in outcomes) else []
+        parts += [f"without {EXPONENTS}\n{table_by_change(others)}"]
+    hidden = [table_by_entry(outcomes)] if any(one.entry for one in outcomes) else []
     return "\n\n".join([*parts, *hidden])
 
 
@@ -88,7 +88,7 @@ def _cases(measured: MaskingCounts) -> str:
     return "\n".join([head, *(f"new as it is, left out: {one}" for one in measured.new_before)])
 
 
-def by_change(outcomes: Sequence[CorruptionOutcome]) -> str:
+def table_by_change(outcomes: Sequence[CorruptionOutcome]) -> str:
     """Return a line for each change, then for corrupted results and endings as wholes."""
     names = list(dict.fromkeys(one.change for one in outcomes))
     rows = [_row(name, [one for one in outcomes if one.change == name]) for name in names]
@@ -115,7 +115,7 @@ def _row(name: str, outcomes: Sequence[CorruptionOutcome]) -> list[str]:
     return [name, str(len(outcomes)), *shares, str(before.of), still, *map(str, green)]
 
 
-def by_entry(outcomes: Sequence[CorruptionOutcome]) -> str:
+def table_by_entry(outcomes: Sequence[CorruptionOutcome]) -> str:
     """Return a line for each entry that hid anything, worst first, with an example of each.
 
     The second column counts results of cases that the same entry matched before.

@@ -95,7 +95,7 @@ def name_of_function(mutant: Mutant) -> str:
 
 
 @cache
-def by_function() -> dict[str, tuple[frozenset[tuple[str, int]], list[Mutant]]]:
+def mutants_by_function() -> dict[str, tuple[frozenset[tuple[str, int]], list[Mutant]]]:
     """Return the body lines of each function, and all its mutants."""
     table: dict[str, tuple[frozenset[tuple[str, int]], list[Mutant]]] = {}
     for source in sources():
@@ -122,7 +122,7 @@ def reached_by(trials: Sequence[Trial], part: Part | None = None) -> dict[str, l
     other = evaluated if part is Part.CONSTRAINTS else set[tuple[str, int]]()
     return {
         name: mutants
-        for name, (lines, mutants) in by_function().items()
+        for name, (lines, mutants) in mutants_by_function().items()
         if lines & wanted[part] and not lines & other
     }
 
@@ -252,6 +252,6 @@ def _identity(trial: Trial) -> tuple[str, int, str]:
 def caught_by_other(op: str, mutants: Sequence[str], settings: Settings) -> set[str]:
     """Return the mutants (by id) that the cells of this op detect in the last profile."""
     trials = trials_of(op, settings.columns, settings.profiles[-1], settings.seed, EVERY)
-    named = {m.id: m for _, of_function in by_function().values() for m in of_function}
+    named = {m.id: m for _, of_function in mutants_by_function().values() for m in of_function}
     living = LoadedFunctions.now()
     return {id_ for id_ in mutants if run_trials(living, named[id_], trials).failed is not None}

@@ -33,7 +33,7 @@ from conformance.gate.conclusion import exit_code
 from conformance.gate.expectations import Expectation, match_record
 from conformance.gate.files import Given, as_tuple
 from conformance.gate.other_backends import files_about_others
-from conformance.gate.overlaps import between_files, overlap_line
+from conformance.gate.overlaps import overlap_line, overlaps_between_files
 from conformance.gate.reading import load, paths_of
 from conformance.gate.strict import check_finished
 from conformance.gate.versions import (
@@ -71,7 +71,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         with_backend_names(options.baseline, names, [cell.key for cell in planned.cells])
     if options.strict:
         check_finished(expectations, paths_of(options.expectations, names))
-    if hinted := overlap_line(between_files(options.expectations, names, expectations)):
+    if hinted := overlap_line(overlaps_between_files(options.expectations, names, expectations)):
         watcher.say(hinted)
     for line in files_about_others(options.expectations, names):
         watcher.say(line)

@@ -25,8 +25,8 @@ from conformance.pipeline.records import (
     ONLY_IN_BATCH,
     CaseResult,
     escape_unprintable,
+    record_without_results,
     refusal_record,
-    without_results,
 )
 from conformance.stablehlo.emit import EmitError
 from conformance.verdict import Errors, LostBatch, Record, Timing, Verdict
@@ -245,7 +245,7 @@ def _miss_record(item: CellItem, id_: str, batcher: Batcher) -> Record:
     except BackendError as error:
         return refusal_record(item, error)
     message = f"{item.cell.op} breaks {id_}, and is compiled nevertheless"
-    return without_results(item, Verdict.ACCEPTED, id_, message)
+    return record_without_results(item, Verdict.ACCEPTED, id_, message)
 
 
 def join_results(parts: Sequence[TaskResult]) -> TaskResult:
@@ -277,4 +277,4 @@ def crash_record(task: Task, verdict: Verdict, kind: str, message: str) -> Recor
     (case,) = cases_of(task)
     inputs = [materialise(case.program, recipe) for recipe in case.inputs[:1]] or [()]
     one = CellItem(task.start, case.program, inputs, [], task.cell)
-    return without_results(one, verdict, kind, message)
+    return record_without_results(one, verdict, kind, message)

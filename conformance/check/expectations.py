@@ -23,7 +23,7 @@ from conformance.gate.expectations import Expectation, Versions
 from conformance.gate.files import Given
 from conformance.gate.formatting import NotFormatted, format_text
 from conformance.gate.other_backends import files_about_others
-from conformance.gate.overlaps import Overlap, between_files
+from conformance.gate.overlaps import Overlap, overlaps_between_files
 from conformance.gate.reading import load, paths_of, read
 from conformance.gate.versions import (
     applicable_entries,
@@ -104,7 +104,7 @@ def find_overlaps(
     Raises:
         ExpectationError: when a file cannot be read.
     """
-    return between_files(given, (parse(name).name,), expectations)
+    return overlaps_between_files(given, (parse(name).name,), expectations)
 
 
 def warn_about_other_backends(given: Given, name: str) -> None:

@@ -216,7 +216,7 @@ def rewrite(text: str) -> str:
         return text
     text = _PRINTED.sub("", text)
     names = iter(range(text.count(_PREFIX)))
-    text = _without_probes(text)
+    text = _remove_probes(text)
     text = _CONST.sub(lambda m: _with_constant(m, f"%check__{next(names)}"), text)
     text = _PAIR.sub(lambda m: call(m[1], m[2], m[3], m[5], _tolerance(m[1], m[4])), text)
     text = _CLOSE.sub(
@@ -258,7 +258,7 @@ def _from_generic(found: re.Match[str], name: str) -> str:
 _LIMITS = ("tolerance", "min_ulp_difference", "max_ulp_difference")
 
 
-def _without_probes(text: str) -> str:
+def _remove_probes(text: str) -> str:
     """Replace probes by barriers, and assertions about probes by assertions about the values."""
     probed: dict[str, str] = {}
 

@@ -19,10 +19,10 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.lexical import blank_strings, comments, put_back, set_aside
 from conformance.stablehlo.literals import unpack_booleans
 from conformance.stablehlo.parse import ParseError, Unreadable, parse_module
-from conformance.transforms.dead_code import without_unused
+from conformance.transforms.dead_code import remove_unused
 from conformance.transforms.extract import with_entry, with_results
 from conformance.transforms.inline import InlinedProgram, NotInlined, inline
-from conformance.transforms.tuples import without_tuples
+from conformance.transforms.tuples import remove_tuples
 from reference.interpreter.calls import RUN_PARALLEL
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Function, Program, TensorType, ValueType
@@ -243,7 +243,7 @@ def _unit(
     named_main = entry.name == "main"
     whole = program if named_main else with_entry(program, entry.name)
     try:
-        flat = without_tuples(inline(whole))
+        flat = remove_tuples(inline(whole))
         bare, assertions = extract_assertions(flat.program)
         infeeds = tuple(_values(program, name) for name in queues)
     except (NotInlined, ValueError, KeyError) as error:
@@ -254,7 +254,7 @@ def _unit(
     if len(tensors) < len(shown):
         bare = with_results(bare, tensors)
     if assertions:
-        bare = without_unused(bare)
+        bare = remove_unused(bare)
     types = (*(value.type for value in entry.arguments), *entry.result_types)
     as_is = named_main and not assertions and all(isinstance(of, TensorType) for of in types)
     text = source if as_is else ""

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from conformance.frontends.arguments import Parameter
 from conformance.frontends.modules import Unit, lower_text
-from conformance.stablehlo.lexical import blank_strings, without_locations
+from conformance.stablehlo.lexical import blank_strings, remove_locations
 from conformance.stablehlo.messages import position
 from conformance.stablehlo.parse import ParseError, locations, places
 from conformance.transforms.inline import Origin
@@ -33,7 +33,7 @@ def value_names(unit: Unit) -> Mapping[tuple[str, str], str]:
     Raises:
         ParseError: when the text without its locations is none.
     """
-    text = without_locations(unit.original)
+    text = remove_locations(unit.original)
     code = blank_strings(text)
     first: dict[int, str] = {}
     for found in _RESULTS.finditer(code):  # MLIR points to the operation's name, or behind it

@@ -66,7 +66,7 @@ def overlaps(entries: Sequence[Expectation], apart: Collection[str] = ()) -> Ite
             yield Overlap(later.id, tuple(common), is_shadowed=False)
 
 
-def between_files(
+def overlaps_between_files(
     given: Given, backends: Sequence[str], entries: Sequence[Expectation]
 ) -> tuple[Overlap, ...]:
     """Return the overlaps among loaded entries, except overlaps between shipped entries.

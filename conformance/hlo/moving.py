@@ -327,7 +327,7 @@ def reinterpret_layout(building: Building, value: Value, source: Shape, target: 
         order = order_of(source, target)
         if order.size == math.prod(sizes) and np.array_equal(order, np.arange(order.size)):
             return building.reshape(value, wanted)
-        plain = order_of(_without_tiles(source), _without_tiles(target))
+        plain = order_of(_remove_tiles(source), _remove_tiles(target))
         if order.size != math.prod(sizes) or not np.array_equal(order, plain):
             if order.size == math.prod(sizes) and (order < 0).any():
                 raise Unreadable("opcode bitcast", "elements in the padding of tiles")
@@ -340,7 +340,7 @@ def reinterpret_layout(building: Building, value: Value, source: Shape, target: 
     return building.transpose(memory, tuple(np.argsort(given).tolist()))
 
 
-def _without_tiles(shape: Shape) -> Shape:
+def _remove_tiles(shape: Shape) -> Shape:
     assert shape.layout is not None
     return replace(shape, layout=replace(shape.layout, tiles=[]))
 

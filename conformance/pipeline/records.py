@@ -110,10 +110,10 @@ def refusal_record(item: CellItem, error: BackendError) -> Record:
     message = escape_unprintable(str(error))
     if isinstance(error, Unsupported):
         return Record(*item.key, Verdict.UNSUPPORTED, kind_of_unsupported(error), message)
-    return without_results(item, *failure_of(error), message)
+    return record_without_results(item, *failure_of(error), message)
 
 
-def without_results(item: CellItem, verdict: Verdict, kind: str, message: str) -> Record:
+def record_without_results(item: CellItem, verdict: Verdict, kind: str, message: str) -> Record:
     """Return the record of a failing case that gave no results, or none that are kept."""
     detail = _detail(item.program, item.inputs[0], None)
     return Record(*item.key, verdict, kind, message, detail=detail)

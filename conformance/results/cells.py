@@ -70,7 +70,7 @@ class CellResults:
         return bool(self.records) and self.state != Verdict.UNSUPPORTED
 
 
-def by_cell(
+def group_by_cell(
     planned: Iterable[CellKey], filtered: Iterable[CellKey], records: Iterable[Record]
 ) -> dict[CellKey, CellResults]:
     """Return every cell by its key: planned cells, other cells with records, filtered cells."""

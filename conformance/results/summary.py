@@ -13,7 +13,7 @@ from conformance.backends.base import Description
 from conformance.outputs import run as output
 from conformance.outputs.report import Report
 from conformance.outputs.schema import REPORT, as_json, json_text
-from conformance.results.cells import FILTERED, CellResults, by_cell
+from conformance.results.cells import FILTERED, CellResults, group_by_cell
 from conformance.results.known_elements import KnownElements, known_elements
 from conformance.results.left_out import LeftOut
 from conformance.results.lost_batches import unexplained_batches
@@ -103,7 +103,7 @@ class RunData:
     @cached_property
     def cells(self) -> dict[CellKey, CellResults]:
         """The results of every cell of the run, computed once."""
-        return by_cell(self.planned, self.filtered, self.records)
+        return group_by_cell(self.planned, self.filtered, self.records)
 
     @cached_property
     def whole_coverage(self) -> CoverageReport:

@@ -60,7 +60,7 @@ def put_back(text: str, aside: list[str]) -> str:
     return _KEPT.sub(lambda found: aside[int(found[1] or found[2])], text)
 
 
-def without_locations(text: str) -> str:
+def remove_locations(text: str) -> str:
     """Return the text with spaces for its locations, so that MLIR reports positions in it."""
     code = blank_strings(text)
     parts: list[str] = []

@@ -15,10 +15,10 @@ def restrict_to(program: Program, values: Sequence[Value]) -> Program:
 
     Operations with side effects (tokens, sends and receives) stay.
     """
-    return without_unused(with_results(program, values))
+    return remove_unused(with_results(program, values))
 
 
-def without_unused(program: Program) -> Program:
+def remove_unused(program: Program) -> Program:
     """Return the program without dead code: operations of main that no result depends on.
 
     Operations with side effects (tokens, sends and receives) stay, and so do parameters.

@@ -20,7 +20,7 @@ def with_constant(program: Program, name: str, array: Array) -> Program:
     """Return the program in which a tensor value of main is a constant with these elements.
 
     If the value is a parameter, it is removed from the parameters. The operation that made it
-    stays, with a renamed result, for `without_unused` to remove.
+    stays, with a renamed result, for `remove_unused` to remove.
 
     Raises:
         KeyError: main has no such value.
@@ -33,7 +33,7 @@ def with_constant(program: Program, name: str, array: Array) -> Program:
 def with_parameter(program: Program, name: str) -> Program:
     """Return the program in which a value of main is its last parameter.
 
-    The operation that made it stays, with a renamed result, for `without_unused` to remove. If the
+    The operation that made it stays, with a renamed result, for `remove_unused` to remove. If the
     value is a parameter already, the program is returned unchanged.
 
     Raises:
@@ -50,7 +50,7 @@ def with_value(program: Program, name: str, other: Value) -> Program:
     """Return the program with all uses of a value of main replaced by another value.
 
     The other value must have the same type and dominate all these uses. The operation that made the
-    first stays, for `without_unused` to remove.
+    first stays, for `remove_unused` to remove.
     """
     main = program.main
     operations = tuple(

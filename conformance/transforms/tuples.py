@@ -32,7 +32,7 @@ class _KeptTupleError(Exception):
     """A tuple that cannot be flattened."""
 
 
-def without_tuples(flat: InlinedProgram) -> InlinedProgram:
+def remove_tuples(flat: InlinedProgram) -> InlinedProgram:
     """Return the program without tuples and token parameters.
 
     The elements of a tuple `x` become `x.0`, `x.1` and so on (`v2.0` for `2`, as a name in MLIR

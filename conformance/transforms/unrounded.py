@@ -11,10 +11,10 @@ from reference.ir.substitution import replace_operands
 from reference.ops.table import OPS
 
 
-def without_roundings(program: Program) -> Program:
+def remove_roundings(program: Program) -> Program:
     """Return the program in which roundings to the same type, or to another and back, are bypassed.
 
-    The operations that round stay, for `without_unused` to remove. Integers are not rounded, and
+    The operations that round stay, for `remove_unused` to remove. Integers are not rounded, and
     stay unchanged.
     """
     main, makers = program.main, definition_index(program)

@@ -18,7 +18,12 @@ import psutil
 from conformance.backends.base import Failed, Rejected, Unsupported
 from conformance.backends.fake import wrong_operations as wrong
 from conformance.backends.fake.computation import Computation
-from conformance.backends.fake.wrong_operations import Wrong, flip_bit, flip_first_bits, on_elements
+from conformance.backends.fake.wrong_operations import (
+    Wrong,
+    change_elements,
+    flip_bit,
+    flip_first_bits,
+)
 from conformance.backends.fake.wrong_processes import PROCESS_FAULTS, WrongProcess
 from conformance.backends.fake.wrong_programs import constants_multiplied_first
 from reference.ir.program import Program
@@ -239,20 +244,20 @@ def _invert_booleans(execution: Execution) -> list[Array]:
 
 
 _VALUES: dict[str, Fault] = {
-    "wrong_zero_sign": Fault("zeros have the other sign", on_elements(wrong.negate_zeros)),
+    "wrong_zero_sign": Fault("zeros have the other sign", change_elements(wrong.negate_zeros)),
     "flush_to_zero": Fault("subnormal operands and results are zero", wrong.flush),
     "denormal_inputs_zero": Fault("subnormal operands are zero", wrong.flush_inputs),
     "compare_denormals_as_zero": Fault("comparisons flush subnormals", wrong.compare_flushed),
     "off_by_three_ulp": Fault(
-        "results are 3 ulp up", on_elements(partial(wrong.move_by_ulps, ulps=3))
+        "results are 3 ulp up", change_elements(partial(wrong.move_by_ulps, ulps=3))
     ),
     "off_by_100_ulp": Fault(
-        "results are 100 ulp up", on_elements(partial(wrong.move_by_ulps, ulps=100))
+        "results are 100 ulp up", change_elements(partial(wrong.move_by_ulps, ulps=100))
     ),
-    "low_precision": Fault("f32 is computed like bf16", on_elements(wrong.round_to_bfloat16)),
-    "nan_dropped": Fault("NaN results are 0", on_elements(wrong.replace_nan)),
-    "infinity_dropped": Fault("infinities are finite", on_elements(wrong.replace_infinity)),
-    "sign_lost": Fault("results lose their sign", on_elements(wrong.drop_sign)),
+    "low_precision": Fault("f32 is computed like bf16", change_elements(wrong.round_to_bfloat16)),
+    "nan_dropped": Fault("NaN results are 0", change_elements(wrong.replace_nan)),
+    "infinity_dropped": Fault("infinities are finite", change_elements(wrong.replace_infinity)),
+    "sign_lost": Fault("results lose their sign", change_elements(wrong.drop_sign)),
     "nan_equal": Fault("NaN equals NaN", wrong.compare_nans_equal),
     "saturating_arithmetic": Fault("integer arithmetic saturates", wrong.saturate_arithmetic),
     "saturating_conversion": Fault("conversions saturate", wrong.saturate_conversion),
@@ -354,7 +359,7 @@ _HARMLESS: dict[str, Fault] = {
     "shift_masked": Fault("shift amounts are modulo the width", wrong.mask_shifts, harmless=True),
     "other_nans": Fault(
         "NaNs have the other sign",
-        on_elements(wrong.negate_nans, but=wrong.SIGN_ONLY),
+        change_elements(wrong.negate_nans, but=wrong.SIGN_ONLY),
         harmless=True,
     ),
     "noisy": Fault("writes to stdout and stderr", start=_print, harmless=True),

@@ -47,7 +47,9 @@ _BITWISE = SIGN_ONLY | {record.name for record in ELEMENTWISE if record.rounding
 """Ops whose results are elements of operands, except for their signs."""
 
 
-def on_elements(change: Callable[[Array], Array], *, but: frozenset[str] = frozenset()) -> Wrong:
+def change_elements(
+    change: Callable[[Array], Array], *, but: frozenset[str] = frozenset()
+) -> Wrong:
     """Return the fault that applies `change` to the floating-point results of arithmetic.
 
     Complex results are changed by parts. Ops that only move bits stay right, and so do the ops in

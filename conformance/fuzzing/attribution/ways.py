@@ -45,7 +45,7 @@ class Plan:
     note: str = ""
 
 
-def _behind_barriers(program: Program, inputs: Inputs) -> Rewritten:
+def _put_behind_barriers(program: Program, inputs: Inputs) -> Rewritten:
     apart = with_barriers(program)
     return None if apart is None else (apart, inputs)
 
@@ -53,7 +53,7 @@ def _behind_barriers(program: Program, inputs: Inputs) -> Rewritten:
 REWRITINGS: dict[str, Callable[[Program, Inputs], Rewritten]] = {
     "with constants as parameters": with_constants_as_parameters,
     "with parameters as constants": with_constant_arguments,
-    "with barriers between operations": _behind_barriers,
+    "with barriers between operations": _put_behind_barriers,
 }
 """Functions that rewrite a program, by the names that reports show."""
 

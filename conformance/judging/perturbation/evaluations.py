@@ -25,7 +25,7 @@ from conformance.phases import phase
 from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import extract
 from conformance.transforms.observe import with_observable_loops
-from conformance.transforms.unrounded import without_roundings
+from conformance.transforms.unrounded import remove_roundings
 from conformance.transforms.values import used_values
 from reference.interpreter.evaluate import evaluate, split_by_process
 from reference.ir.processes import processes
@@ -231,7 +231,7 @@ class PermittedResults:
 
     def _unrounded_evaluations(self) -> Iterator[Values]:
         """Yield results with explicit roundings left out or moved."""
-        for program in dict.fromkeys((self._program, without_roundings(self._program))):
+        for program in dict.fromkeys((self._program, remove_roundings(self._program))):
             whole, tolerances = separate_uses(program, self._taken), Tolerances(unrounded=True)
             for directions in self._directions():
                 yield self._run(

@@ -12,7 +12,7 @@ from functools import reduce
 import numpy as np
 
 from conformance.known.hypothesis import Results, exact_hypothesis
-from conformance.known.interpreter.sums import in_steps
+from conformance.known.interpreter.sums import add_in_steps
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of
@@ -60,7 +60,7 @@ def _mask_groups(lhs: Array, group_sizes: Array, numbers: Ragged) -> list[Array]
 
 def _product(lhs: Array, rhs: Array, dimensions: Dimensions, to: ElementType) -> Array:
     a, b, shape = arrange_matrices(lhs, rhs, dimensions)
-    return in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape)
+    return add_in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape)
 
 
 MISPLACED = exact_hypothesis("group sizes of the first dimensions", _predict_misread_sizes)

@@ -19,7 +19,7 @@ import numpy as np
 
 from conformance.known.xla.memory import constant
 from conformance.known.xla.other_types import bitcast_shape
-from conformance.transforms.dead_code import without_unused
+from conformance.transforms.dead_code import remove_unused
 from conformance.transforms.extract import extract, with_body, with_results
 from conformance.transforms.values import foldable_values
 from reference.interpreter.evaluate import evaluate
@@ -123,7 +123,7 @@ def _read_bitcast(
     """Return what `read` makes of the constant that a bitcast converts."""
     of = operation.results[0].type
     assert isinstance(of, TensorType)
-    before = without_unused(with_results(program, operation.operands))
+    before = remove_unused(with_results(program, operation.operands))
     places = range(len(before.main.body.operations) - 1)
     alone = extract(before, places, operation.operands)  # parameters that it uses, no others
     if alone.main.arguments:  # they have no elements

@@ -85,7 +85,7 @@ def factors_of(operands: tuple[Array, ...]) -> tuple[Array, ...]:
     )
 
 
-def on_scaled_operands(make: RulePart) -> Callable[..., Any]:
+def scale_operands(make: RulePart) -> Callable[..., Any]:
     """Return a part of the sum-of-products rule, applied to the scaled operands."""
 
     def part(operation: Operation, operands: tuple[Array, ...], *results: Any) -> Any:
@@ -104,7 +104,7 @@ def _either_zero(
     sizes = (np.abs(scale_operand(*pair)) for pair in ((lhs, lhs_scale), (rhs, rhs_scale)))
     if any(((one < least) & (one > 0)).any() for one in sizes):
         return (is_zero(expected[0]),)
-    return on_scaled_operands(make_either_zero)(operation, operands, expected)
+    return scale_operands(make_either_zero)(operation, operands, expected)
 
 
 SCALED = Rule(
@@ -117,8 +117,8 @@ SCALED = Rule(
     "DotGeneral, on preferred_element_type; TOSA conformance, DOT_PRODUCT; Higham, Accuracy and "
     "Stability, sections 3.1 and 3.5",
     rounds_operands=True,
-    bound=on_scaled_operands(make_bound),
-    measure=on_scaled_operands(make_measure),
-    flush_loss=on_scaled_operands(make_flush_loss),
+    bound=scale_operands(make_bound),
+    measure=scale_operands(make_measure),
+    flush_loss=scale_operands(make_flush_loss),
     either_zero=_either_zero,
 )

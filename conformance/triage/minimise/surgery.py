@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.pipeline.items import Inputs
-from conformance.transforms.dead_code import restrict_to, without_unused
+from conformance.transforms.dead_code import remove_unused, restrict_to
 from conformance.transforms.extract import with_main
 from conformance.transforms.substitute import with_constant, with_parameter, with_value
 from conformance.transforms.values import can_be_result, used_values
@@ -211,7 +211,7 @@ def _drop_dead(region: Region) -> Region:
 
 def tidy(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:
     """Return the program without unused operations, functions and parameters, and its inputs."""
-    return prune_parameters(without_unused(program), inputs)
+    return prune_parameters(remove_unused(program), inputs)
 
 
 def prune_parameters(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:

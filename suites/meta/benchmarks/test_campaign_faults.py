@@ -8,7 +8,7 @@ import pytest
 from benchmarks.campaign_faults.backends import with_code, with_rewriting
 from benchmarks.campaign_faults.hunting import hunt_fault
 from benchmarks.campaign_faults.rewritings import REWRITINGS, Rewriting, rewrite_program
-from benchmarks.campaign_faults.seeding import family_of, in_turn
+from benchmarks.campaign_faults.seeding import family_of, faults_in_order
 from conformance.catalog import CATALOG
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
@@ -58,7 +58,7 @@ def test_code_of_an_op_is_found_by_its_family_and_the_reference_is_unchanged() -
 
 
 def test_families_are_visited_round_robin() -> None:
-    first = [CATALOG[op].family for op, _ in zip(in_turn(0), range(14), strict=False)]
+    first = [CATALOG[op].family for op, _ in zip(faults_in_order(0), range(14), strict=False)]
     assert len(set(first)) == len(first)
-    assert sorted(in_turn(0)) == sorted(in_turn(1))
-    assert [*in_turn(0)] != [*in_turn(1)]
+    assert sorted(faults_in_order(0)) == sorted(faults_in_order(1))
+    assert [*faults_in_order(0)] != [*faults_in_order(1)]

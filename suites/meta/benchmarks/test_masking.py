@@ -70,10 +70,10 @@ def test_shipped_cpu_entries_hide_few_wrong_results_and_no_other_ending() -> Non
     results = [one for one in found.outcomes if one.change in CHANGES]
     share = report.known_share(results)
     assert share.of > 200
-    assert share.percent <= 1, report.by_entry(results)
+    assert share.percent <= 1, report.table_by_entry(results)
     endings = [one for one in found.outcomes if one.change in ENDINGS]
     assert len(endings) > 200
-    assert report.known_share(endings).known == 0, report.by_entry(endings)
+    assert report.known_share(endings).known == 0, report.table_by_entry(endings)
 
 
 @pytest.mark.slow

@@ -151,10 +151,10 @@ def test_long_text_is_truncated_with_omitted_length(sources):
     assert long["cut"] + len(long["message"]) == len("long " * 20_000)
     assert len(long["message"]) <= divergences.MESSAGE_LIMIT
     assert len(sources["nasty"]) < 300_000
-    parts = text.in_parts("line\n" * 10_000, 1_000)
+    parts = text.split_text("line\n" * 10_000, 1_000)
     assert (len(parts.head) <= 1_000, len(parts.rest) <= text.EXPANDED_LIMIT) == (True, True)
     assert len(parts.head) + len(parts.rest) + parts.omitted == 50_000
-    assert text.in_parts("short", 1_000) == text.Clipped("short", "", 0)
+    assert text.split_text("short", 1_000) == text.Clipped("short", "", 0)
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -25,7 +25,7 @@ def op_program(
     return single_op(op, values, (result,), given)
 
 
-def on_constants(program: Program, inputs: Sequence[Array]) -> Program:
+def embed_inputs(program: Program, inputs: Sequence[Array]) -> Program:
     """Return a program with its inputs as constants."""
     for argument, value in zip(program.main.arguments, inputs, strict=True):
         program = with_constant(program, argument.name, value)

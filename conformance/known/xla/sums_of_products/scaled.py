@@ -12,7 +12,7 @@ from conformance.known.xla.sums_of_products.products import FLUSHED, IN_BF16, ke
 from conformance.known.xla.sums_of_products.rounded_products import OF_SCALED_OPERANDS
 from conformance.tolerance.bounds.contraction import contraction_sums, depth_of
 from conformance.tolerance.bounds.products import make_measure, quantum_of
-from conformance.tolerance.bounds.scaled import as_dot_general, factors_of, on_scaled_operands
+from conformance.tolerance.bounds.scaled import as_dot_general, factors_of, scale_operands
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type, element_type_of
 from reference.numerics.products import add_initial_zero, round_sums
@@ -77,6 +77,6 @@ def _other_zeros(expected: Results, actual: Results) -> Array:
 
 SCALED = (
     Hypothesis(FLUSHED, _flushed_errors, flushes=True, signs=True),
-    Hypothesis(IN_BF16, on_scaled_operands(kept_in_bf16)),
+    Hypothesis(IN_BF16, scale_operands(kept_in_bf16)),
     OF_SCALED_OPERANDS,
 )

@@ -45,7 +45,7 @@ def run_elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def without_times(run: RunData) -> list[dict[str, Any]]:
+def records_without_times(run: RunData) -> list[dict[str, Any]]:
     """Return the cells of a run's summary without the seconds that they took."""
     return [{**cell, "seconds": None} for cell in run.summary["cells"]]
 
@@ -56,7 +56,7 @@ def test_shards_are_the_same_as_the_whole_run(whole, shards, tmp_path: Path) -> 
     for field in ("records", "planned", "filtered", "filters", "coverage", "backends", "versions",
                   "seed", "profile", "identity", "exit_code", "errors"):  # fmt: skip
         assert getattr(merged, field) == getattr(whole, field), field
-    assert without_times(whole) == without_times(merged)
+    assert records_without_times(whole) == records_without_times(merged)
     assert merged.modules >= whole.modules
     assert load(tmp_path).records == merged.records
     again, _ = merge_runs(shards, tmp_path, "a command")  # over what an earlier merge left

@@ -20,8 +20,8 @@ from conformance.stablehlo.lexical import (
     blank_strings,
     comments,
     put_back,
+    remove_locations,
     set_aside,
-    without_locations,
 )
 from conformance.verdict import Verdict
 from suites.meta.support.checking import REFERENCE, check_text
@@ -146,7 +146,7 @@ def test_strings_comments_and_locations_are_distinguished() -> None:
     text = 'a "b // \\" c" // d "e\n"f.g"(%x) loc("h)"(unknown)) i "j"("k")'
     assert comments(text) == ['// d "e']
     assert put_back(*set_aside(text)) == text
-    for left in (blank_strings(text), without_locations(text)):
+    for left in (blank_strings(text), remove_locations(text)):
         assert len(left) == len(text)
         assert left.count("\n") == 1
     assert (
@@ -156,5 +156,5 @@ def test_strings_comments_and_locations_are_distinguished() -> None:
     )
     assert '"f.g"(%x)' in blank_strings(text)
     assert "d" not in blank_strings(text)
-    assert "unknown" not in without_locations(text)
-    assert without_locations(text).endswith(' i "j"("k")')
+    assert "unknown" not in remove_locations(text)
+    assert remove_locations(text).endswith(' i "j"("k")')

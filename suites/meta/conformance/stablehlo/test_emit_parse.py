@@ -145,11 +145,11 @@ def test_generated_programs_are_read_back(op):
         pytest.skip("the dialect here does not have it yet")
     program = merge([one for one in made if one.process_grid == made[0].process_grid])
     parsed = parse_module(emit(program))
-    assert without_defaults(parsed, program) == canonical_form(program)
+    assert remove_defaults(parsed, program) == canonical_form(program)
     assert parse_module(emit(parsed)) == parsed
 
 
-def without_defaults(parsed: Program, program: Program) -> Program:
+def remove_defaults(parsed: Program, program: Program) -> Program:
     """Return the parsed program without attributes that MLIR adds as empty."""
     stated = iter([dict(operation.attributes) for operation in program.walk()])
 

@@ -26,7 +26,7 @@ func.func @main(%x: tensor<4xf16>, %n: tensor<i32>) -> (tensor<f16>, tensor<i32>
 }""")
 
 
-def in_f32(program: Program) -> Program:
+def retype_to_f32(program: Program) -> Program:
     types = {F16: F32}
     main = program.main
     operations = tuple(retype(one, types) for one in main.body.operations)
@@ -39,7 +39,7 @@ def in_f32(program: Program) -> Program:
 
 def test_sums_in_another_type() -> None:
     x = np.array([1, 2048, 1, 1], np.float16)
-    wide, number = evaluate(in_f32(SUM), (x.astype(np.float32), np.array(7, np.int32)))
+    wide, number = evaluate(retype_to_f32(SUM), (x.astype(np.float32), np.array(7, np.int32)))
     assert (wide.dtype, number.dtype) == (np.float32, np.int32)
     assert wide == np.float32(2051) + np.float32(np.float16(0.1))  # the constant is that of before
     (narrow, _) = evaluate(SUM, (x, np.array(7, np.int32)))

@@ -17,7 +17,7 @@ from conformance.transforms.complex_parts import (
     split_complex,
     with_complex_parts,
 )
-from conformance.transforms.dead_code import restrict_to, without_unused
+from conformance.transforms.dead_code import remove_unused, restrict_to
 from conformance.transforms.extract import (
     extract,
     extract_operation,
@@ -252,7 +252,7 @@ func.func @main(%x: tensor<f32>, %c: tensor<i1>) -> tensor<f32> {
 
 def test_operation_with_side_effect_is_not_dead() -> None:
     """Its operands are not dead either; an unused custom call without side effects is."""
-    left = without_unused(parse_module(ACTING)).main.body.operations
+    left = remove_unused(parse_module(ACTING)).main.body.operations
     assert [one.name for one in left] == ["negate", "if", "custom_call", "return"]
     assert left[2].attribute("call_target_name") == "count"
 
@@ -325,7 +325,7 @@ def test_a_value_as_a_constant() -> None:
         changed = with_constant(FLAT, value.name, VALUES[value.name])
         assert_equal(evaluate(changed, INPUTS), RESULTS)
         assert diagnose(emit(changed)) is None
-    less = without_unused(with_constant(FLAT, SUM.name, np.zeros(4, np.float32)))
+    less = remove_unused(with_constant(FLAT, SUM.name, np.zeros(4, np.float32)))
     assert "while" not in {one.name for one in less.main.body.operations}
     assert_equal(evaluate(less, INPUTS)[2:], (np.arange(4),))
     with pytest.raises(KeyError, match="unknown"):
@@ -337,7 +337,7 @@ def test_a_value_as_a_parameter() -> None:
         changed = with_parameter(FLAT, value.name)
         assert changed.main.arguments[-1] == value
         assert_equal(evaluate(changed, (*INPUTS, VALUES[value.name])), RESULTS)
-    less = without_unused(with_parameter(FLAT, DOUBLED.name))
+    less = remove_unused(with_parameter(FLAT, DOUBLED.name))
     assert "multiply" not in {one.name for one in less.main.body.operations}
     twice = with_parameter(with_parameter(FLAT, DOUBLED.name), SUM.name)
     names = [value.name for value in defined_values(twice.main.body)]
@@ -348,7 +348,7 @@ def test_a_value_as_a_parameter() -> None:
 def test_value_is_replaced_in_nested_regions() -> None:
     """In regions in regions too, unless a name there is another value."""
     n, x = FLAT.main.arguments
-    changed = without_unused(with_value(FLAT, DOUBLED.name, x))
+    changed = remove_unused(with_value(FLAT, DOUBLED.name, x))
     assert "multiply" not in {one.name for one in changed.main.body.operations}
     (total, *_) = evaluate(changed, INPUTS)
     assert_equal((total,), (INPUTS[1] + (INPUTS[1] + INPUTS[1] * INPUTS[1] + INPUTS[1]),))

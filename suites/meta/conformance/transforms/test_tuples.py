@@ -8,7 +8,7 @@ import pytest
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.inline import InlinedProgram, inline
-from conformance.transforms.tuples import without_tuples
+from conformance.transforms.tuples import remove_tuples
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType
 
@@ -35,7 +35,7 @@ func.func @main(%x: {F32}) -> {F32} {{
 
 
 def flatten_tuples(text: str) -> InlinedProgram:
-    flat = without_tuples(inline(parse_module(text)))
+    flat = remove_tuples(inline(parse_module(text)))
     assert all(isinstance(one.type, TensorType) for one in flat.program.main.arguments)
     return flat
 
@@ -66,4 +66,4 @@ def test_a_custom_call_has_a_result_for_each_element() -> None:
 @pytest.mark.parametrize("text", [NESTED, CALL])
 def test_a_program_without_tuples_is_left_as_it_is(text: str) -> None:
     flat = flatten_tuples(text)
-    assert without_tuples(flat) is flat
+    assert remove_tuples(flat) is flat

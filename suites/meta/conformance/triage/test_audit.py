@@ -304,7 +304,7 @@ func.func @main(%x: tensor<2x4xf32>, %y: tensor<4x2xf32>) -> tensor<f32> {
 NAN = {"x": np.array([[np.nan, 1, 2, 3]] * 2, np.float32), "y": np.ones((4, 2), np.float32)}
 
 
-def _without_nan(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
+def _remove_nan(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
     """Return a sum loses NaN where a contraction and a maximum before it are not outputs."""
     names = {one.name for one in program.main.body.operations}
     inner = [o for o in program.main.body.operations if o.name in ("dot_general", "maximum")]
@@ -320,16 +320,16 @@ def _without_nan(program: Program, operation: Operation, results: Any) -> tuple[
 def test_operations_wrong_only_as_a_group_are_named_as_a_group(
     on: Callable[..., CheckedFile],
 ) -> None:
-    found = on(FUSED, NAN, _without_nan)
+    found = on(FUSED, NAN, _remove_nan)
     assert (found.verdict.value, found.kind) == ("divergent", "NaN")
     told = r"first wrong: reduce %\w+ \(line 9\), together with dot_general \S+ .*, maximum %"
     assert re.search(told, found.message)
     assert "negate" not in found.message
     together = Expectation("fused", ("dot_general + maximum + reduce",), "loses NaN")
-    found = on(FUSED, NAN, _without_nan, together)
+    found = on(FUSED, NAN, _remove_nan, together)
     assert (found.known, found.is_new_failure) == (("fused",), False)
     less = msgspec.structs.replace(together, op=("maximum + reduce",))
-    assert on(FUSED, NAN, _without_nan, less).is_new_failure
+    assert on(FUSED, NAN, _remove_nan, less).is_new_failure
 
 
 LONG = """

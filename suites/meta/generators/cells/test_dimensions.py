@@ -62,7 +62,7 @@ def _text(op: str, column: object, values: dict[str, str], seed: int) -> str | N
         return None
 
 
-def without_effect(op: str) -> set[Values]:
+def values_without_effect(op: str) -> set[Values]:
     """Return the pairs of values that every tried program is the same with, all else
     being equal.
     """
@@ -101,7 +101,7 @@ def _differing_pairs(
 @pytest.mark.parametrize("op", CATALOG)
 def test_every_value_changes_the_program(op: str) -> None:
     """A value counts as covered only if a backend sees it."""
-    assert not without_effect(op), (
+    assert not values_without_effect(op), (
         "give such values one label, or draw them without a name (`hide_choices` where a builder "
         "of another op is used)"
     )
@@ -118,10 +118,10 @@ def test_a_value_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(BUILDERS, "abs", pad_cases)
     coverage.cache_clear()
     try:
-        assert without_effect("abs") == {("colour", "green", "red")}
+        assert values_without_effect("abs") == {("colour", "green", "red")}
         monkeypatch.setitem(BUILDERS, "abs", hide_choices(pad_cases, "colour"))
         coverage.cache_clear()
-        assert not without_effect("abs")
+        assert not values_without_effect("abs")
     finally:
         coverage.cache_clear()
 

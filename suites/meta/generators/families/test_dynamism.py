@@ -18,7 +18,7 @@ from reference.ops.xla.lowering import lower_program
 F32 = element_type("f32")
 
 
-def without_bounds(program: Program) -> Program:
+def set_sizes_to_bounds(program: Program) -> Program:
     """Return the program for a backend that ignores sizes: they are set to the bound."""
 
     def whole(one: Operation) -> Operation:
@@ -43,7 +43,7 @@ def test_ignored_dynamic_size_is_detected(op: str) -> None:
         inputs = materialise(program, made.inputs[0])
         expected = evaluate(program, inputs)
         try:
-            wrong = evaluate(without_bounds(program), inputs)
+            wrong = evaluate(set_sizes_to_bounds(program), inputs)
         except EvaluationError:
             seen += 1
             continue

@@ -187,7 +187,7 @@ def test_result_types_of_asynchronous_operations() -> None:
     assert OPS["async_done"].infer(future) == (VECTOR,)
 
 
-def at_once(program: Program, inputs: Sequence[Array]) -> tuple[Array, ...]:
+def evaluate_at_once(program: Program, inputs: Sequence[Array]) -> tuple[Array, ...]:
     """Return the results of the body of `async_start` on its operands, as a program."""
     start = next(one for one in program.main.body.operations if one.name == "async_start")
     operands = evaluate(with_results(program, start.operands), inputs)
@@ -207,7 +207,7 @@ def test_sent_elements_return(op: str) -> None:
             assert {o.name for o in case.program.walk()} >= {op}
             if op.startswith("async"):
                 assert [a.tobytes() for a in results] == [
-                    a.tobytes() for a in at_once(case.program, inputs)
+                    a.tobytes() for a in evaluate_at_once(case.program, inputs)
                 ]
             else:
                 assert {a.tobytes() for a in results} == {a.tobytes() for a in inputs}

@@ -18,7 +18,7 @@ from suites.meta.support.ops.normalization import (
 )
 
 
-def per_feature(numbers, rank, index):
+def broadcast_per_feature(numbers, rank, index):
     """Return for each feature its elements, or its only number, as fractions."""
     if numbers.ndim < rank:
         return [Fraction(float(one)) for one in numbers]
@@ -29,7 +29,7 @@ def per_feature(numbers, rank, index):
 def definition(op, operands, epsilon, index):
     """Return the specification's formulas, one feature at a time, in rational numbers and roots."""
     shape = operands[0].shape
-    split = [per_feature(to_float64(a), len(shape), index) for a in operands]
+    split = [broadcast_per_feature(to_float64(a), len(shape), index) for a in operands]
     large = np.empty((shape[index], operands[0].size // shape[index]), object)
     vectors = [np.empty(shape[index], object) for _ in range(2)]
     for k in range(shape[index]):

@@ -17,7 +17,9 @@ from reference.ops.xla.lowering import lower_program
 from reference.unspecified.table import unspecified_elements
 
 
-def by_definition(operation: Operation, lhs: Array, rhs: Array, sizes: Array) -> tuple[Any, Any]:
+def evaluate_by_definition(
+    operation: Operation, lhs: Array, rhs: Array, sizes: Array
+) -> tuple[Any, Any]:
     """Return sums of the products whose indices are of one group, in Python integers; and how many
     groups each element of the result has taken from.
     """
@@ -78,7 +80,7 @@ def test_every_mode_is_its_definition() -> None:
         operands = tuple(known[v.name] for v in operation.operands)
         if operands[0].size * max(1, result.size) > 20_000:
             continue
-        total, _ = by_definition(operation, *operands)
+        total, _ = evaluate_by_definition(operation, *operands)
         wrapped = (total.astype(object) + 2**31) % 2**32 - 2**31
         np.testing.assert_array_equal(result, wrapped.astype(np.int64))
         given: Any = dict(operation.attributes)

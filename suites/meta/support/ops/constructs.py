@@ -15,17 +15,17 @@ COUNTER = TensorType((), ELEMENT_TYPES["si32"])
 FLAG = TensorType((), BOOLEAN[0])
 
 
-def in_case(program: Program, *, hoists: bool) -> Program:
+def put_in_case(program: Program, *, hoists: bool) -> Program:
     """Return the program with its operations in a branch of a `case` on its last input."""
-    return _in_branch(program, "case", COUNTER, hoists)
+    return _put_in_branch(program, "case", COUNTER, hoists)
 
 
-def in_if(program: Program, *, hoists: bool) -> Program:
+def put_in_if(program: Program, *, hoists: bool) -> Program:
     """Return the program with its operations in a branch of an `if` on its last input."""
-    return _in_branch(program, "if", FLAG, hoists)
+    return _put_in_branch(program, "if", FLAG, hoists)
 
 
-def in_while(program: Program, *, hoists: bool) -> Program:
+def put_in_while(program: Program, *, hoists: bool) -> Program:
     """Return the program with its operations in a loop that ends after as many iterations as its
     last input says."""
     outside, inside, end = _split(program, hoists)
@@ -58,32 +58,32 @@ def in_while(program: Program, *, hoists: bool) -> Program:
     return _program(program, operations, limit)
 
 
-def in_function(program: Program, *, hoists: bool) -> Program:
+def put_in_function(program: Program, *, hoists: bool) -> Program:
     """Return the program with its operations in a function that main calls."""
-    return _in_function(program, "func.call", (("callee", "inner"),), hoists)
+    return _put_in_function(program, "func.call", (("callee", "inner"),), hoists)
 
 
-def in_composite(program: Program, *, hoists: bool) -> Program:
+def put_in_composite(program: Program, *, hoists: bool) -> Program:
     """Return the program with its operations in the decomposition of a composite."""
-    return _in_function(
+    return _put_in_function(
         program, "composite", (("decomposition", "inner"), ("name", "suite.any")), hoists
     )
 
 
 CONSTRUCTS: dict[str, tuple[Callable[[Program], Program], int | bool | None]] = {
-    "function": (partial(in_function, hoists=False), None),
-    "composite": (partial(in_composite, hoists=False), None),
-    "case": (partial(in_case, hoists=False), 1),
-    "case, constants around it": (partial(in_case, hoists=True), 1),
-    "if": (partial(in_if, hoists=False), False),
-    "if, constants around it": (partial(in_if, hoists=True), False),
-    "loop of one iteration": (partial(in_while, hoists=True), 1),
-    "loop of two iterations": (partial(in_while, hoists=False), 2),
+    "function": (partial(put_in_function, hoists=False), None),
+    "composite": (partial(put_in_composite, hoists=False), None),
+    "case": (partial(put_in_case, hoists=False), 1),
+    "case, constants around it": (partial(put_in_case, hoists=True), 1),
+    "if": (partial(put_in_if, hoists=False), False),
+    "if, constants around it": (partial(put_in_if, hoists=True), False),
+    "loop of one iteration": (partial(put_in_while, hoists=True), 1),
+    "loop of two iterations": (partial(put_in_while, hoists=False), 2),
 }
 """For each construct the function that places a program in it, and its own input, if any."""
 
 
-def _in_branch(program: Program, op: str, of: TensorType, hoists: bool) -> Program:
+def _put_in_branch(program: Program, op: str, of: TensorType, hoists: bool) -> Program:
     outside, inside, end = _split(program, hoists)
     index = Value("index", of)
     zeros = tuple(_constant(f"zero.{n}", value.type, 0) for n, value in enumerate(end.operands))
@@ -94,7 +94,7 @@ def _in_branch(program: Program, op: str, of: TensorType, hoists: bool) -> Progr
     return _program(program, (*outside, branch, Operation("return", results)), index)
 
 
-def _in_function(
+def _put_in_function(
     program: Program, op: str, given: tuple[tuple[str, str], ...], hoists: bool
 ) -> Program:
     assert not hoists, "functions see nothing around them"

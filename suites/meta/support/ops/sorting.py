@@ -20,7 +20,7 @@ F32, F64, BF16, SI32, SI64, UI8, I1, C64 = (
 )
 
 
-def by_first(*of: Any, way: str = "LT", kind: str | None = None) -> Region:
+def compare_first(*of: Any, way: str = "LT", kind: str | None = None) -> Region:
     """Return a comparator of the first operand."""
     block = BodyBuilder.of(*(one for one in of for _ in range(2)))
     lhs, rhs = block.arguments[:2]

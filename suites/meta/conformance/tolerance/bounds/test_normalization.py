@@ -15,7 +15,7 @@ from suites.meta.support.ops.normalization import NORMALIZED, OPS_HERE, operands
 CLASSES = {one.label for known in NORMALIZED_BY_XLA.values() for one in known}
 
 
-def in_order(x, axes):
+def sum_in_order(x, axes):
     """Return the sums over dimensions, one element after the other."""
     others = [axis for axis in range(x.ndim) if axis not in axes]
     rows = x.transpose(*axes, *others).reshape(-1, *(x.shape[axis] for axis in others))
@@ -45,8 +45,8 @@ def evaluate_formulas(op, operands, epsilon, index, *, folded=False):
         mean = np.sum(x, axis=axes, keepdims=True) / count
         variance = np.sum((x - mean) ** 2, axis=axes, keepdims=True) / count
         if folded:
-            mean = in_order(x, axes) * (of(1) / count)
-            variance = in_order(x * x, axes) * (of(1) / count) - mean * mean
+            mean = sum_in_order(x, axes) * (of(1) / count)
+            variance = sum_in_order(x * x, axes) * (of(1) / count) - mean * mean
     factor = scale * (of(1) / np.sqrt(variance + epsilon))
     output = scale * ((x - mean) / np.sqrt(variance + epsilon)) + offset
     if folded and op == "batch_norm_inference":

@@ -291,14 +291,14 @@ def test_a_reference_that_sums_otherwise_never_alarms() -> None:
             continue
         given = dict(operation.attributes)
         with np.errstate(all="ignore"):
-            actual = _in_order(lhs, rhs, given).reshape(expected[0].shape)
+            actual = _sum_in_order(lhs, rhs, given).reshape(expected[0].shape)
         judgement = judge(case.program, (lhs, rhs), expected, (actual,), CONTRACTED)
         assert judgement.verdict is Verdict.PASS, (number, judgement.message)
         seen += 1
     assert seen >= 10
 
 
-def _in_order(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
+def _sum_in_order(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
     from reference.ops.contraction import Dimensions, arrange_matrices
 
     of = Dimensions(*(

@@ -19,7 +19,7 @@ from suites.meta.support.ops.sorting import (
     I1,
     SI32,
     SI64,
-    by_first,
+    compare_first,
     judge_result,
     sort_of,
 )
@@ -39,7 +39,7 @@ def permute(order: list[int]) -> list[Array]:
 
 def test_ties_are_free_in_unstable_sorts_only() -> None:
     for stable in (True, False):
-        made = sort_of(by_first(SI32, SI32), *PAIRS, stable=stable)
+        made = sort_of(compare_first(SI32, SI32), *PAIRS, stable=stable)
         given = [KEYS, PLACES]
         assert judge_result(made, given, permute([4, 1, 3, 0, 2]))[0] is Verdict.PASS
         verdict = judge_result(made, given, permute([4, 3, 1, 0, 2]))[0]
@@ -49,14 +49,14 @@ def test_ties_are_free_in_unstable_sorts_only() -> None:
 
 @pytest.mark.parametrize("stable", [True, False])
 def test_operands_are_permuted_alike(stable: bool) -> None:
-    made = sort_of(by_first(SI32, SI32), *PAIRS, stable=stable)
+    made = sort_of(compare_first(SI32, SI32), *PAIRS, stable=stable)
     mixed = [KEYS[[4, 1, 3, 0, 2]], PLACES[[4, 0, 2, 1, 3]]]  # both fine by themselves
     verdict, kind = judge_result(made, [KEYS, PLACES], mixed)
     assert (verdict, kind) == (Verdict.DIVERGENT, "no permutation of the elements")
 
 
 def test_a_repeated_element_is_no_permutation() -> None:
-    made = sort_of(by_first(F32), tensor(F32, 2, 4), dimension=1, stable=False)
+    made = sort_of(compare_first(F32), tensor(F32, 2, 4), dimension=1, stable=False)
     x = np.array([[3, 1, 2, 2], [0, -0.0, NAN, 1]], np.float32)
     x[1, 2] = 5
     wrong = np.array([[1, 1, 2, 3], [-0.0, 0, 1, 5]], np.float32)
@@ -72,17 +72,17 @@ def test_same_elements_and_in_order() -> None:
     nan = np.array([[NAN, 1.0]])
     assert are_permutations((nan,), (np.array([[1.0, -NAN]]),)).tolist() == [True]
     assert are_permutations((np.array([[0.0, 1]]),), (np.array([[-0.0, 1]]),)).tolist() == [False]
-    body = body_of(by_first(SI64))
+    body = body_of(compare_first(SI64))
     assert are_sorted((np.array([[1, 2, 2], [3, 3, 1]]),), body).tolist() == [True, False]
 
 
 def test_subnormals_treated_as_zeros_are_flushed() -> None:
     x = np.array([1e-45, 0, -1e-45, 1], np.float32)
     for stable in (True, False):
-        made = sort_of(by_first(F32, SI32), tensor(F32, 4), tensor(SI32, 4), stable=stable)
+        made = sort_of(compare_first(F32, SI32), tensor(F32, 4), tensor(SI32, 4), stable=stable)
         given = [x, np.arange(4, dtype=np.int32)]
         assert judge_result(made, given, given)[0] is Verdict.FLUSHED
-    made = sort_of(by_first(F32, kind="TOTALORDER"), tensor(F32, 4), stable=False)
+    made = sort_of(compare_first(F32, kind="TOTALORDER"), tensor(F32, 4), stable=False)
     assert judge_result(made, [x], [x[[3, 0, 1, 2]]])[0] is Verdict.DIVERGENT
 
 
@@ -100,7 +100,7 @@ def test_results_may_have_any_nan_if_a_comparator_distinguishes_them() -> None:
     sorted_ = np.array([minus, minus, -1, 1, plus], np.float32)
     for one in (plus, minus):
         for dimension in (0, -1):
-            kind = by_first(F32, SI32, kind="TOTALORDER")
+            kind = compare_first(F32, SI32, kind="TOTALORDER")
             made = sort_of(kind, tensor(F32, 5), tensor(SI32, 5), dimension=dimension, stable=False)
             given = [x, places]
             for order, right in (
@@ -143,7 +143,7 @@ def test_slices_are_unspecified_if_a_comparator_sees_the_bits_of_a_computed_nan(
 
 def test_slices_of_a_negative_dimension_that_are_not_sorted_are_named() -> None:
     x = np.array([[3, 1], [2, 5]], np.float32)
-    made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=-2)
+    made = sort_of(compare_first(F32), tensor(F32, 2, 2), dimension=-2)
     assert judge_result(made, [x], [x]) == (Verdict.DIVERGENT, NEGATIVE)
     moved = np.array([[2, 5], [3, 1]], np.float32)
     assert judge_result(made, [x], [moved]) == (Verdict.DIVERGENT, "wrong value")
@@ -154,14 +154,14 @@ def test_slices_of_a_negative_dimension_that_are_not_sorted_are_named() -> None:
     equal = np.array([[2e-40, 1], [1e-40, 2]], np.float32)  # if both are taken for zeros
     assert judge_result(made, [equal], [equal])[0] is Verdict.FLUSHED
     for dimension in (0, -1):
-        made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=dimension)
+        made = sort_of(compare_first(F32), tensor(F32, 2, 2), dimension=dimension)
         assert judge_result(made, [x], [x]) == (Verdict.DIVERGENT, "wrong value")
 
 
 @pytest.mark.parametrize("change", ["64 ulp", "sign", "NaN", "swap"])
 def test_changed_operands_have_another_class(change: str) -> None:
     x = np.array([[3, 1], [2, 5]], np.float32)
-    made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=-2, stable=True)
+    made = sort_of(compare_first(F32), tensor(F32, 2, 2), dimension=-2, stable=True)
     got = x.copy()
     if change == "swap":
         got[1] = got[1, ::-1]
@@ -173,7 +173,7 @@ def test_changed_operands_have_another_class(change: str) -> None:
 
 
 def test_slices_are_unspecified_if_the_comparator_is_no_order() -> None:
-    made = sort_of(by_first(F32), tensor(F32, 2, 3), dimension=1)
+    made = sort_of(compare_first(F32), tensor(F32, 2, 3), dimension=1)
     x = np.array([[2, NAN, 1], [3, 2, 1]], np.float32)
     operation = made.main.body.operations[-2]
     (found,) = unspecified_slices(operation, [x])
@@ -186,7 +186,7 @@ def test_slices_are_unspecified_if_the_comparator_is_no_order() -> None:
     assert (
         judge_result(made, [x], [np.array([[1, 2, NAN], [3, 2, 1]], "f4")])[0] is Verdict.DIVERGENT
     )
-    made = sort_of(by_first(SI32, way="LE"), tensor(SI32, 3))
+    made = sort_of(compare_first(SI32, way="LE"), tensor(SI32, 3))
     for values, open_ in (([1, 2, 3], True), ([1, 1, 2], True)):
         ((_, mask),) = unspecified_slices(
             made.main.body.operations[-2], [np.array(values, np.int32)]
@@ -195,7 +195,7 @@ def test_slices_are_unspecified_if_the_comparator_is_no_order() -> None:
 
 
 def test_long_slices_are_checked() -> None:
-    made = sort_of(by_first(F32), tensor(F32, 5000))
+    made = sort_of(compare_first(F32), tensor(F32, 5000))
     operation = made.main.body.operations[-2]
     x = np.arange(5000, dtype=np.float32)
     assert unspecified_slices(operation, [x]) == []

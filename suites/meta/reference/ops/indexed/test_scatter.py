@@ -35,7 +35,7 @@ from suites.meta.support.ops.gathering import (
     points,
     traced_case,
 )
-from suites.meta.support.small_programs import on_constants
+from suites.meta.support.small_programs import embed_inputs
 
 
 def overwrite(*of: Any) -> Region:
@@ -174,11 +174,11 @@ def test_dropped_window_read_at_signed_index_has_the_class() -> None:
         Verdict.DIVERGENT,
         "wrong value",
     )
-    folded = on_constants(made, inputs)
+    folded = embed_inputs(made, inputs)
     for got, kind in (([1, 2, 1], ELSEWHERE), ([1, 2, 2], "wrong value")):
         assert judge_result(folded, [], [np.array([got], "i4")]) == (Verdict.DIVERGENT, kind)
     inputs[1] = np.zeros(2, np.uint64)  # not dropped: then it is no such thing
-    folded = on_constants(made, inputs)
+    folded = embed_inputs(made, inputs)
     assert judge_result(folded, [], [np.array([[1, 2, 1]], "i4")]) == (
         Verdict.DIVERGENT,
         "wrong value",

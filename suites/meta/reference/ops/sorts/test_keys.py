@@ -20,7 +20,7 @@ from suites.meta.support.ops.sorting import (
     I1,
     SI32,
     UI8,
-    by_first,
+    compare_first,
     keys,
     sort_of,
 )
@@ -29,8 +29,10 @@ NAN, INF = float("nan"), float("inf")
 
 
 def test_single_key_is_recognised_in_any_form() -> None:
-    assert keys(by_first(F32)) == [("a0", "", False)]
-    assert keys(by_first(F32, SI32, way="GT", kind="TOTALORDER")) == [("a0", "TOTALORDER", True)]
+    assert keys(compare_first(F32)) == [("a0", "", False)]
+    assert keys(compare_first(F32, SI32, way="GT", kind="TOTALORDER")) == [
+        ("a0", "TOTALORDER", True)
+    ]
     block = BodyBuilder.of(SI32, SI32)
     lhs, rhs = block.arguments
     assert keys(block.returns(block.compare(rhs, lhs, "LT"))) == [("a0", "", True)]
@@ -51,7 +53,7 @@ def test_two_keys_are_recognised_in_their_order() -> None:
 
 
 def test_a_comparator_that_is_no_order_by_keys_is_called() -> None:
-    assert keys(by_first(F32, way="LE")) is None
+    assert keys(compare_first(F32, way="LE")) is None
     block = BodyBuilder.of(SI32, SI32)
     difference = block.op("subtract", *block.arguments)
     assert keys(block.returns(block.compare(difference, block.constant(0, SI32), "LT"))) is None
@@ -93,7 +95,7 @@ def test_captured_values_are_recognised() -> None:
 
 def sorted_by(kind: str | None, values: list[float], way: str = "LT", of: Any = F32) -> list[str]:
     x = np.array(values).astype(of.storage)
-    made = sort_of(by_first(of, way=way, kind=kind), tensor(of, len(values)))
+    made = sort_of(compare_first(of, way=way, kind=kind), tensor(of, len(values)))
     result = evaluate(made, [x])[0].astype(np.float64)
     return ["-nan" if np.isnan(v) and np.signbit(v) else str(v) for v in result.tolist()]
 
@@ -116,11 +118,11 @@ def test_integers_from_the_least_to_the_greatest(name: str) -> None:
     of = ELEMENT_TYPES[name]
     values = sorted({of.min_integer, 0, 1, of.max_integer})
     x = np.array(values[::-1], object).astype(of.storage)
-    made = sort_of(by_first(of), tensor(of, len(values)))
+    made = sort_of(compare_first(of), tensor(of, len(values)))
     assert [int(v) for v in evaluate(made, [x])[0]] == values
 
 
 def test_complex_numbers_by_their_parts() -> None:
     x = np.array([1 + 2j, 1 - 1j, 0 + 5j, -1 + 0j], np.complex64)
-    made = sort_of(by_first(C64), tensor(C64, 4))
+    made = sort_of(compare_first(C64), tensor(C64, 4))
     assert evaluate(made, [x])[0].tolist() == [-1, 5j, 1 - 1j, 1 + 2j]

@@ -33,7 +33,7 @@ from suites.meta.support.ops.sorting import (
     F32,
     SI32,
     UI8,
-    by_first,
+    compare_first,
     judge_result,
     sort_of,
 )
@@ -79,7 +79,7 @@ def test_sort_is_a_stable_sort_by_the_comparator(of: Any) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 16, 33, 100])
 @pytest.mark.parametrize("way", ["LT", "GT"])
 def test_merging_equals_sorting_by_keys(size: int, way: str) -> None:
-    body = body_of(by_first(F32, way=way))
+    body = body_of(compare_first(F32, way=way))
     rng = np.random.default_rng(size)
     rows = (rng.integers(-3, 4, (3, 2, size)).astype(np.float32),)
     codes = sorting.keys_of(rows, body)
@@ -107,7 +107,7 @@ def test_merging_gives_a_permutation_with_any_comparator() -> None:
 def test_a_million_elements_are_not_compared_pair_by_pair(name: str, kind: str | None) -> None:
     of, count = ELEMENT_TYPES[name], 1 << 20
     x = (np.random.default_rng(0).normal(size=count) * 1e6).astype(of.storage)
-    made = sort_of(by_first(of, SI32, kind=kind), tensor(of, count), tensor(SI32, count))
+    made = sort_of(compare_first(of, SI32, kind=kind), tensor(of, count), tensor(SI32, count))
     given = [x, np.arange(count, dtype=np.int32)]
     result, order = evaluate(made, given)
     assert calls_of(lambda: evaluate(made, given)) < 200
@@ -168,7 +168,7 @@ def test_elements_of_different_operands_are_compared(of: Any, way: str) -> None:
     x = np.array([2, 0, 1, 2, 0, 3, 1]).astype(of.storage)
     inputs = [x, x, np.arange(7, dtype=np.int32)]
     results = evaluate(made, inputs)
-    plain = evaluate(sort_of(by_first(of, of, SI32, way=way), *types), inputs)
+    plain = evaluate(sort_of(compare_first(of, of, SI32, way=way), *types), inputs)
     for one, other in zip(results, plain, strict=True):
         assert np.array_equal(to_bits(one), to_bits(other))
     assert judge_result(made, inputs, list(results)) == (Verdict.PASS, "")

@@ -53,7 +53,7 @@ def operands_of(case: Case) -> tuple[Operation, tuple[Array, ...], tuple[Array, 
     return subject, tuple(known[value.name] for value in subject.operands), inputs
 
 
-def by_definition(numbers: DotDimensionNumbers, operands: tuple[Array, ...]) -> Array:
+def evaluate_by_definition(numbers: DotDimensionNumbers, operands: tuple[Array, ...]) -> Array:
     """Return sums of products of four numbers each, index by index."""
     lhs, lhs_scale, rhs, rhs_scale = (to_float64(one) for one in operands)
     left, right = range(lhs.ndim), range(rhs.ndim)
@@ -102,7 +102,7 @@ def test_a_scaled_dot_is_its_definition() -> None:
     for program, subject, operands, inputs in exact_cases(120):
         numbers: Any = subject.attribute("dimension_numbers")
         (result,) = evaluate(program, inputs)
-        want = by_definition(numbers, operands)
+        want = evaluate_by_definition(numbers, operands)
         np.testing.assert_allclose(result, want, rtol=2.0**-22, atol=0)
         seen += 1
     assert seen > 20
@@ -155,7 +155,7 @@ def test_a_wrong_scale_is_seen(wrong: str) -> None:
 def test_exact_data_is_judged_bit_for_bit() -> None:
     program = program_of(SOUND, "f32", (2, 2))
     (right,) = evaluate(program, SOUND)
-    np.testing.assert_array_equal(right, by_definition(PLAIN, SOUND))
+    np.testing.assert_array_equal(right, evaluate_by_definition(PLAIN, SOUND))
     near = np.nextafter(right, np.float32(np.inf))
     assert judge(program, SOUND, (right,), (near,), SCALED).verdict.fails
 

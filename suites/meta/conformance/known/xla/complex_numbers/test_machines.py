@@ -21,7 +21,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array
-from suites.meta.support.small_programs import on_constants
+from suites.meta.support.small_programs import embed_inputs
 
 INF, NAN = float("inf"), float("nan")
 
@@ -55,7 +55,7 @@ MEASURED = [
 ]  # fmt: skip
 
 
-def judged(
+def judge_result(
     op: str, part: str, operands: tuple[complex, ...], actual: complex, *, folded: bool = False
 ) -> Judgement:
     """Return the judgement of a result of an op of complex numbers with such parts, constants or
@@ -67,7 +67,7 @@ def judged(
     program = single_op(op, values, (kind,))
     inputs = tuple(np.array([one], of.storage) for one in operands)
     if folded:
-        program, inputs = on_constants(program, inputs), ()
+        program, inputs = embed_inputs(program, inputs), ()
     expected = evaluate(program, inputs)
     return judge_operation(program, inputs, expected, (np.array([actual], of.storage),))
 
@@ -77,11 +77,11 @@ def test_result_of_formula_has_its_class(
     op: str, part: str, operands: tuple[complex, ...], actual: complex, label: str
 ) -> None:
     of_constants = label == "reciprocal"
-    found = judged(op, part, operands, actual, folded=of_constants)
+    found = judge_result(op, part, operands, actual, folded=of_constants)
     assert found.kind == label
     assert found.verdict in (Verdict.DIVERGENT, Verdict.INACCURATE)
     if of_constants:
-        assert judged(op, part, operands, actual).kind == "wrong value"
+        assert judge_result(op, part, operands, actual).kind == "wrong value"
 
 
 @pytest.mark.parametrize(("op", "part", "operands", "actual", "label"), MEASURED)
@@ -91,8 +91,8 @@ def test_another_number_is_a_wrong_value(
     """The same operands do not make anything known."""
     del actual, label
     for wrong in (1.25 + 0.75j, -3.0 - 7.0j):
-        assert judged(op, part, operands, wrong).kind == "wrong value"
-    assert judged(op, part, operands, complex(INF, 3)).kind in ("infinity", "NaN")
+        assert judge_result(op, part, operands, wrong).kind == "wrong value"
+    assert judge_result(op, part, operands, complex(INF, 3)).kind in ("infinity", "NaN")
 
 
 def test_errors_without_cancellation_have_another_class() -> None:
@@ -105,14 +105,16 @@ def test_errors_without_cancellation_have_another_class() -> None:
             kind = TensorType((1,), of)
             inputs = (np.array([z], of.storage),)
             (right,) = evaluate(single_op(op, (Value("x", kind),), (kind,)), inputs)
-            found = judged(op, part, (complex(inputs[0][0]),), complex(right[0]) * (1 + spoilt))
+            found = judge_result(
+                op, part, (complex(inputs[0][0]),), complex(right[0]) * (1 + spoilt)
+            )
             assert found.kind == "accuracy", (op, part)
 
 
 def test_a_power_of_constants_may_be_the_exponential_of_a_product() -> None:
     """XLA's result of (17576 - 1.265625i)^-5, which is 50 ulp off, where both are constants."""
     actual = 5.9620815e-22 + 2.1466089e-25j
-    assert judged("power", "f32", (17576 - 1.265625j, -5 + 0j), actual).kind == "accuracy"
+    assert judge_result("power", "f32", (17576 - 1.265625j, -5 + 0j), actual).kind == "accuracy"
     text = """func.func @main() -> tensor<complex<f32>> {
       %x = stablehlo.constant dense<(17576.0, -1.265625)> : tensor<complex<f32>>
       %y = stablehlo.constant dense<(-5.0, 0.0)> : tensor<complex<f32>>
@@ -131,7 +133,7 @@ def test_cancellation_is_bounded_by_size_of_terms() -> None:
     right = complex(np.sin(np.complex128(z)))
     for units, label in ((4, "digits cancelled"), (1000, "wrong value")):
         actual = complex(right.real, right.imag + units * 2.0**-24)
-        assert judged("sine", "f32", (z,), actual).kind == label
+        assert judge_result("sine", "f32", (z,), actual).kind == label
 
 
 def test_compiled_formulas_explain_nothing_on_the_interpreter() -> None:
@@ -174,7 +176,7 @@ ORDERED = [
 def test_extrema_by_the_real_part_are_named(
     op: str, operands: tuple[complex, ...], actual: complex, label: str
 ) -> None:
-    found = judged(op, "f32", operands, actual)
+    found = judge_result(op, "f32", operands, actual)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, label)
 
 
@@ -217,7 +219,7 @@ def test_comparisons_by_the_real_part_are_named(
     assert found.kind == label
 
 
-def transformed(x: Array, kind: str, lengths: list[int], actual: Array) -> Judgement:
+def judge_transform(x: Array, kind: str, lengths: list[int], actual: Array) -> Judgement:
     """Return the judgement of a Fourier transform."""
     spelled = "x".join(map(str, x.shape)) + "xcomplex<f32>"
     program = parse_module(
@@ -239,18 +241,18 @@ def test_a_transform_of_a_part_is_named(kind: str) -> None:
     begun = by(x[:, :2, :3], axes=(1, 2)).astype(np.complex64)
     actual = np.full(24, complex(NAN, 1e30), np.complex64)
     actual[:12] = begun.reshape(-1)
-    found = transformed(x, kind, [2, 3], actual.reshape(x.shape))
+    found = judge_transform(x, kind, [2, 3], actual.reshape(x.shape))
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "transform of a part")
     actual[0] += 0.1
-    assert transformed(x, kind, [2, 3], actual.reshape(x.shape)).kind != "transform of a part"
+    assert judge_transform(x, kind, [2, 3], actual.reshape(x.shape)).kind != "transform of a part"
 
 
 def test_a_wrong_transform_of_the_whole_is_not_of_a_part() -> None:
     x = np.arange(1, 9).astype(np.complex64)
     right = np.fft.fft(x).astype(np.complex64)
     for wrong in (right[::-1], np.concatenate([np.fft.fft(x[:4]), x[:4]]).astype(np.complex64)):
-        assert transformed(x, "FFT", [8], wrong).kind == "wrong value"
-    assert transformed(x, "FFT", [4], right).verdict is Verdict.PASS
+        assert judge_transform(x, "FFT", [8], wrong).kind == "wrong value"
+    assert judge_transform(x, "FFT", [4], right).verdict is Verdict.PASS
 
 
 def test_every_class_is_one_of_a_compiled_formula() -> None:

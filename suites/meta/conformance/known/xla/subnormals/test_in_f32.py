@@ -15,7 +15,7 @@ from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import ELEMENT_TYPES, Array, from_bits
-from suites.meta.support.small_programs import on_constants, op_program, tensor_of
+from suites.meta.support.small_programs import embed_inputs, op_program, tensor_of
 
 OF = "f8E8M0FNU"
 NAN, ONE, TWO = 255, 127, 128
@@ -58,7 +58,7 @@ def elementwise(
     of, inputs = tensor_of(len(actual), of=OF), [powers(*x) for x in operands]
     program = op_program(op, [of] * len(operands), of)
     if folded:
-        program, inputs = on_constants(program, inputs), []
+        program, inputs = embed_inputs(program, inputs), []
     return judge_result(program, inputs, powers(*actual), **given)
 
 
