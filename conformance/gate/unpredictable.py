@@ -8,14 +8,12 @@ others are as computed.
 
 from __future__ import annotations
 
-from conformance.gate.classes import NOT_DETERMINISTIC, UNEXPLAINED
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import WITHOUT_RESULTS, Expectation
 from conformance.known.programs import PROGRAMS
 from conformance.known.rewritings.exponentials import OF_NAN
 from conformance.known.table import EVERY
 from conformance.known.xla.windows.no_source import LABEL as NO_SOURCE
-from conformance.text import matches_any
-from conformance.verdict import Verdict
 
 UNPREDICTABLE = frozenset(
     {
@@ -26,20 +24,6 @@ UNPREDICTABLE = frozenset(
     }
 )
 """Classes of elements that may have any value, or another one each time."""
-
-
-_WITH_VALUES = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
-"""Verdicts whose classes may predict nothing; the others are about zeros and constraints."""
-
-
-def unpredicted_classes(found: Expectation) -> tuple[str, ...]:
-    """Return the classes by which an entry matches elements that nothing predicts.
-
-    Empty for an `unpredictable` entry, which states it.
-    """
-    if found.unpredictable or not set(found.verdicts) & set(_WITH_VALUES):
-        return ()
-    return tuple(kind for kind in UNEXPLAINED if matches_any(kind, found.kinds))
 
 
 def check(found: Expectation) -> None:

@@ -16,7 +16,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.errors import EvaluationError
 from reference.ir.program import Program
 from reference.ir.types import Array
-from reference.numerics.alike import equal_elements
+from reference.numerics.alike import equal_elements, equal_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,7 @@ class Candidate:
     @property
     def is_exact(self) -> bool:
         """Whether the results equal the prediction bit for bit."""
-        return all(
-            bool(equal_elements(*pair).all())
-            for pair in zip(self.expected, self.actual, strict=True)
-        )
+        return equal_results(self.expected, self.actual)
 
     def near(self, beside: Sequence[Array] | None = None) -> int:
         """Count the elements within `NEAR` ulp of the prediction.

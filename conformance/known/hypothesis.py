@@ -16,12 +16,13 @@ from enum import Enum, auto
 import numpy as np
 
 from conformance.tolerance.rule import Bound, Measure
-from conformance.tolerance.ulp import bound_units_from_prediction
+from conformance.tolerance.ulp import bound_units_from_prediction, ulps_from_prediction
 from conformance.transforms.values import nested_operations
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, Program
-from reference.ir.types import Array
-from reference.numerics.alike import equal_elements
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import equal_elements, equal_results
+from reference.numerics.conversion import convert_to
 
 Results = tuple[Array, ...]
 Operands = tuple[Array, ...]
@@ -132,6 +133,18 @@ def predict_all(expected: Results, is_predicted: bool) -> Results:
     return predict_where(*(np.full(result.shape, is_predicted) for result in expected))
 
 
+def predict_slices(right: Array, expected: Results, dimension: int = -1) -> Results:
+    """Return errors that are 0 in the right slices along a dimension and infinite in others."""
+    mask = np.expand_dims(right, dimension)
+    return predict_where(*(np.broadcast_to(mask, result.shape) for result in expected))
+
+
+def equal_slices(others: Results, actual: Results) -> Array:
+    """Return a mask of the slices along the last dimension that are equal in all results."""
+    pairs = zip(others, map(np.ascontiguousarray, actual), strict=True)
+    return np.logical_and.reduce([equal_elements(one, got).all(axis=-1) for one, got in pairs])
+
+
 def exact_hypothesis(
     label: str,
     otherwise: Otherwise,
@@ -188,19 +201,27 @@ def hypothesis_in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]
 
 
 def rewriting_hypothesis(label: str, rewrite: Rewrite, bound: Bound) -> Hypothesis:
-    """Return the class of elements that are right for another operation, within its `bound`."""
+    """Return the class of elements that are right for another operation, within its `bound`.
 
-    def errors(
-        operation: Operation, operands: Operands, expected: Results, actual: Results
-    ) -> Results:
-        other = rewrite(operation, operands, expected)
-        if other is None:
-            return predict_nothing(expected)
-        results = apply(*other)
-        limits = bound(*other, results)
-        return tuple(map(bound_units_from_prediction, results, actual, limits))
+    Results of the other operation are converted to the types of the stated results.
+    """
 
-    return Hypothesis(label, errors)
+    def measure(distances: Callable[[Array, Array, Array | None], Array]) -> Measure:
+        def errors(
+            operation: Operation, operands: Operands, expected: Results, actual: Results
+        ) -> Results:
+            other = rewrite(operation, operands, expected)
+            if other is None:
+                return predict_nothing(expected)
+            results = apply(*other)
+            pairs = zip(results, expected, strict=True)
+            converted = (convert_to(one, element_type_of(want)) for one, want in pairs)
+            return tuple(map(distances, converted, actual, bound(*other, results)))
+
+        return errors
+
+    in_ulps = measure(lambda other, got, _: ulps_from_prediction(other, got))
+    return Hypothesis(label, measure(bound_units_from_prediction), ulps=in_ulps)
 
 
 def any_outcome_hypothesis(
@@ -214,11 +235,7 @@ def any_outcome_hypothesis(
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
-        found = any(all(map(_are_equal, one, actual)) for one in others(operation, operands))
+        found = any(equal_results(one, actual) for one in others(operation, operands))
         return predict_all(expected, found)
 
     return replace(value_hypothesis(label, errors), constants=constants)
-
-
-def _are_equal(other: Array, got: Array) -> bool:
-    return bool(equal_elements(other, got).all())

@@ -82,7 +82,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
         ),
         _CONSTANT_NAN,
     ),
-    **dict.fromkeys(("dynamic_gather", "gather"), treatments.GATHERED),
+    **dict.fromkeys(("dynamic_gather", "gather"), out_of_bounds.GATHERED),
     "dynamic_slice": (SOME_UNSIGNED,),
     "dynamic_update_slice": (
         SOME_UNSIGNED,

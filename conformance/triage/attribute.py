@@ -33,7 +33,7 @@ from conformance.triage.halving import explain_by_stretch
 from conformance.triage.localise import LocatedOperation, Search, mildest_cause
 from conformance.triage.misshapen import find_misshaping
 from conformance.triage.prediction import is_modelled
-from conformance.triage.regions import is_same, match_in_regions
+from conformance.triage.regions import match_in_regions
 from conformance.triage.rewritings import add_rewriting_class, set_class
 from conformance.triage.unpredictable import follows_from_unpredictable
 from conformance.verdict import Verdict
@@ -41,6 +41,7 @@ from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+from reference.numerics.alike import equal_results
 
 PAIR = 2
 """Smallest number of operations that make a group."""
@@ -138,7 +139,7 @@ class Explainer:
                 expected = evaluate(*taken)
             except EvaluationError:
                 return ()
-            if is_same(expected, [got]):
+            if equal_results(expected, [got]):
                 continue
             given = (program, operation, steps.values, expected, (got,))
             found = add_rewriting_class(*given, failed.judgement)
@@ -300,7 +301,7 @@ class Explainer:
         except BackendError:
             return None
         expected = evaluate(whole, inputs)
-        if describe_malformed(expected, actual) is not None or not is_same(actual, got):
+        if describe_malformed(expected, actual) is not None or not equal_results(actual, got):
             return None
         judgement = judge(whole, inputs, expected, actual, rule, platform=self.search.platform)
         return judgement if judgement.verdict.fails else None
@@ -405,7 +406,9 @@ class Explainer:
         judgement = self._judge_by_rule(wrong.operation, taken, actual)
         if judgement is None or not judgement.verdict.fails:
             return None
-        is_alike = is_same(actual, wrong.results) or _has_all_failures(judgement, wrong.judgement)
+        is_alike = equal_results(actual, wrong.results) or _has_all_failures(
+            judgement, wrong.judgement
+        )
         return judgement if is_alike else None
 
     def match(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:

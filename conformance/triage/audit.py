@@ -43,7 +43,7 @@ from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import equal_elements
+from reference.numerics.alike import equal_elements, equal_results
 from reference.ops.structure import calls_target, is_structure, structure_of
 
 Run = Callable[[Program, Sequence[Sequence[Array]]], Iterator[list[Array]]]
@@ -109,9 +109,7 @@ class OperationAudit:
 
     def has_same_results(self, actual: Sequence[Array]) -> bool:
         """Return whether the judged results equal the results of the run without extra outputs."""
-        return all(
-            bool(equal_elements(one, actual[number]).all()) for number, one in self.ends.items()
-        )
+        return equal_results([*self.ends.values()], [actual[number] for number in self.ends])
 
 
 def audit(
@@ -200,9 +198,7 @@ class _Auditor:
                 self._record(operation, self._judge_value(value, array))
             return
         expected = evaluate(*taken)
-        if describe_malformed(expected, got) is None and all(
-            bool(equal_elements(one, other).all()) for one, other in zip(expected, got, strict=True)
-        ):
+        if equal_results(expected, got):
             return
         before = len(self._wrong)
         judgement = self._judge_results(number, operation, taken, expected, got)
@@ -414,9 +410,7 @@ class _Auditor:
             return noted > before
         if noted > before:
             return _is_consequence(expected, carried, got)
-        return all(
-            bool(equal_elements(one, other).all()) for one, other in zip(carried, got, strict=True)
-        )
+        return equal_results(carried, got)
 
     def _judge_region(
         self,

@@ -24,7 +24,7 @@ from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.op import Structure
 from reference.ir.program import Program
 from reference.ir.types import Array
-from reference.numerics.alike import equal_elements
+from reference.numerics.alike import equal_results
 from reference.ops.structure import structure_of
 
 Explain = Callable[[Program, Sequence[Array], Sequence[Array]], tuple[str, ...] | None]
@@ -67,7 +67,7 @@ def _explain_branch(
     region = taken_branch(wrong.operation, wrong.values)
     program, inputs = outline(wrong.program, region, wrong.values)
     (actual,) = run(program, [inputs])
-    return explain(program, inputs, actual) if is_same(actual, got) else None
+    return explain(program, inputs, actual) if equal_results(actual, got) else None
 
 
 def _explain_single_iteration(
@@ -79,9 +79,8 @@ def _explain_single_iteration(
         return None
     (program, inputs), other = taken, with_single_iteration(taken[0], wrong.operation)
     (actual,) = run(other, [inputs])
-    if not is_same(evaluate(other, inputs), evaluate(program, inputs)) or not is_same(actual, got):
-        return None
-    return explain(other, inputs, actual)
+    is_alike = equal_results(evaluate(other, inputs), evaluate(program, inputs))
+    return explain(other, inputs, actual) if is_alike and equal_results(actual, got) else None
 
 
 def _explain_iterations(
@@ -99,7 +98,7 @@ def _explain_iterations(
         (goes_on,) = run(condition, [inputs])
         found = explain(condition, inputs, goes_on)
         if found is None or not goes_on[0]:
-            return tuple(known) if found is not None and is_same(carried, got) else None
+            return tuple(known) if found is not None and equal_results(carried, got) else None
         inputs = [*carried, *inside]
         (carried,) = run(body, [inputs])
         within = explain(body, inputs, carried)
@@ -110,11 +109,3 @@ def _explain_iterations(
         if faulty > FAULTY_ITERATIONS:
             return None
     return None
-
-
-def is_same(ones: Sequence[Array], others: Sequence[Array]) -> bool:
-    """Return whether results have the same shapes and the same elements."""
-    return len(ones) == len(others) and all(
-        one.shape == other.shape and bool(equal_elements(one, other).all())
-        for one, other in zip(ones, others, strict=True)
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -182,6 +182,10 @@ class Operation:
     def attribute(self, name: str, default: Attribute | None = None) -> Attribute | None:
         """Return the attribute of that name, or `default` if it is missing."""
         return dict(self.attributes).get(name, default)
+
+    def with_attributes(self, **changed: Attribute) -> Operation:
+        """Return the operation with these attributes, added or changed."""
+        return replace(self, attributes=attributes(**dict(self.attributes) | changed))
 
 
 @dataclass(frozen=True, slots=True)

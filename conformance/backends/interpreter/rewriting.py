@@ -63,9 +63,7 @@ def _stably_sorted(operation: Operation) -> Iterator[Operation]:
     Other sorts loop for ever, or read beyond their elements, if the comparator is no order, as with
     NaNs.
     """
-    yield replace(
-        operation, attributes=attributes(**(dict(operation.attributes) | {"is_stable": True}))
-    )
+    yield operation.with_attributes(is_stable=True)
 
 
 def _rewrite_padding(operation: Operation) -> Iterator[Operation]:
@@ -74,8 +72,7 @@ def _rewrite_padding(operation: Operation) -> Iterator[Operation]:
     if isinstance(padding, Dense) and len(most) == len(padding.array):
         array = padding.array.copy()
         array[:, 1] = np.maximum(array[:, 1], -most - array[:, 0])
-        given = dict(operation.attributes) | {"padding": Dense.of(array, padding.type)}
-        operation = replace(operation, attributes=attributes(**given))
+        operation = operation.with_attributes(padding=Dense.of(array, padding.type))
     yield operation
 
 

@@ -5,8 +5,9 @@ XLA also sign-extends constant indices of slices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 from conformance.known.hypothesis import Results, any_outcome_hypothesis, exact_hypothesis
@@ -27,49 +28,6 @@ def has_negative_pattern(index: Array) -> bool:
     return element_type_of(index).is_unsigned and bool((reinterpret_as_signed(index) < 0).any())
 
 
-def _sign_extend_all_indices(
-    operation: Operation, operands: tuple[Array, ...]
-) -> Iterator[Results]:
-    """Yield a slice, or its update, with all indices sign-extended, if that changes any."""
-    arrays, indices = _parts(operands)
-    if any(map(has_negative_pattern, indices)):
-        yield apply(operation, (*arrays, *map(reinterpret_as_signed, indices)))
-
-
-def _sign_extend_some_indices(
-    operation: Operation, operands: tuple[Array, ...]
-) -> Iterator[Results]:
-    """Yield a slice, or its update, with some of its indices sign-extended."""
-    arrays, indices = _parts(operands)
-    taken = [n for n, index in enumerate(indices) if has_negative_pattern(index)]
-    for count in range(1, len(taken) + 1):
-        for numbers in combinations(taken, count):
-            others = (
-                reinterpret_as_signed(x) if n in numbers else x for n, x in enumerate(indices)
-            )
-            yield apply(operation, (*arrays, *others))
-
-
-def _parts(operands: tuple[Array, ...]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    """Return the arrays of a slice or an update, and the indices that follow them."""
-    count = 1 if len(operands) - operands[0].ndim == 1 else 2
-    return operands[:count], operands[count:]
-
-
-def _predict_signed_gather(
-    operation: Operation, operands: tuple[Array, ...], expected: Results
-) -> Results:
-    del expected
-    return apply(operation, (operands[0], reinterpret_as_signed(operands[1]), *operands[2:]))
-
-
-LABEL = "unsigned index taken for signed"
-
-UNSIGNED_START = exact_hypothesis(LABEL, _predict_signed_gather)
-UNSIGNED = any_outcome_hypothesis(LABEL, _sign_extend_all_indices)
-SOME_UNSIGNED = any_outcome_hypothesis(LABEL, _sign_extend_some_indices)
-"""Rewritings that explain constant results, besides misread indices."""
-
 _POSITIONS: dict[str, Callable[[int], range]] = {
     "dynamic_gather": lambda _: range(1, 2),
     "dynamic_slice": lambda count: range(1, count),
@@ -84,6 +42,47 @@ def index_positions(operation: Operation) -> range:
     """Return the positions of the operands that are indices of slices."""
     positions = _POSITIONS.get(operation.name, lambda _: range(0))
     return positions(len(operation.operands))
+
+
+def _changed_indices(operation: Operation, operands: tuple[Array, ...]) -> list[int]:
+    """Return the positions of the indices that sign extension changes."""
+    return [n for n in index_positions(operation) if has_negative_pattern(operands[n])]
+
+
+def _apply_sign_extended(
+    operation: Operation, operands: tuple[Array, ...], numbers: Collection[int]
+) -> Results:
+    """Return the results with the operands at these positions sign-extended."""
+    return apply(
+        operation,
+        tuple(reinterpret_as_signed(x) if n in numbers else x for n, x in enumerate(operands)),
+    )
+
+
+def _sign_extend_all_indices(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    del expected
+    changed = _changed_indices(operation, operands)
+    return _apply_sign_extended(operation, operands, changed) if changed else None
+
+
+def _sign_extend_indices(
+    operation: Operation, operands: tuple[Array, ...], *, all_of_them: bool
+) -> Iterator[Results]:
+    """Yield the results with all or some of the indices sign-extended that this changes."""
+    changed = _changed_indices(operation, operands)
+    for count in range(max(1, len(changed) * all_of_them), len(changed) + 1):
+        for numbers in combinations(changed, count):
+            yield _apply_sign_extended(operation, operands, numbers)
+
+
+LABEL = "unsigned index taken for signed"
+
+UNSIGNED_START = exact_hypothesis(LABEL, _sign_extend_all_indices)
+UNSIGNED = any_outcome_hypothesis(LABEL, partial(_sign_extend_indices, all_of_them=True))
+SOME_UNSIGNED = any_outcome_hypothesis(LABEL, partial(_sign_extend_indices, all_of_them=False))
+"""Rewritings that explain constant results, besides misread indices."""
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:

@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Results, exact_hypothesis
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Results,
+    exact_hypothesis,
+    predict_nothing,
+    predict_slices,
+)
 from conformance.tolerance.bounds.sorting import are_permutations, are_sorted, move_axis_last
 from reference.interpreter.evaluate import EvaluationError, apply, body_of
 from reference.ir.program import Operation, Region
@@ -22,14 +28,9 @@ LABEL = "total order not kept"
 
 def _with_ordinary_comparisons(operation: Operation) -> Operation:
     """Return the operation with ordinary comparisons instead of those in total order."""
-    pairs = tuple(
-        (name, "FLOAT" if value == "TOTALORDER" else value) for name, value in operation.attributes
-    )
-    return replace(
-        operation,
-        attributes=pairs,
-        regions=tuple(map(_replace_comparisons_inside, operation.regions)),
-    )
+    if operation.attribute("compare_type") == "TOTALORDER":
+        operation = operation.with_attributes(compare_type="FLOAT")
+    return replace(operation, regions=tuple(map(_replace_comparisons_inside, operation.regions)))
 
 
 def _replace_comparisons_inside(region: Region) -> Region:
@@ -51,19 +52,16 @@ def _distance_if_sorted(
     NaNs.
     """
     del operands
-    errors = np.full(expected[0].shape, np.inf)
     other = _with_ordinary_comparisons(operation)
-    if other != operation:
-        given: dict[str, Any] = dict(operation.attributes)
-        dimension = given.get("dimension", -1)
-        placed, after = (move_axis_last(arrays, dimension) for arrays in (expected, actual))
-        try:
-            right = are_sorted(after, body_of(other.regions[0])) | _with_nan(after)
-        except EvaluationError:  # the comparator uses outer values, which are not available
-            right = np.zeros(after[0].shape[:-1], np.bool_)
-        right = np.expand_dims(right & are_permutations(placed, after), dimension)
-        errors = np.where(np.broadcast_to(right, errors.shape), 0.0, np.inf)
-    return (errors,) * len(expected)
+    if other == operation:
+        return predict_nothing(expected)
+    dimension = dict[str, Any](operation.attributes).get("dimension", -1)
+    placed, after = (move_axis_last(arrays, dimension) for arrays in (expected, actual))
+    try:
+        right = are_sorted(after, body_of(other.regions[0])) | _with_nan(after)
+    except EvaluationError:  # the comparator uses outer values, which are not available
+        return predict_nothing(expected)
+    return predict_slices(right & are_permutations(placed, after), expected, dimension)
 
 
 def _with_nan(rows: tuple[Array, ...]) -> Array:

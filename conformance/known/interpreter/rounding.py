@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.known.hypothesis import Results, exact_hypothesis
+from conformance.known.rewritings.patterns import Rewriting
+from conformance.known.rewritings.single import pattern_hypothesis
 from reference.ir.program import Operation
 from reference.ir.types import (
     Array,
@@ -101,24 +103,13 @@ TO_FEWER_BITS = exact_hypothesis("bits of another format", _to_fewer_bits)
 # --- After each step ------------------------------------------------------------------------------
 
 
-def _logistic(
-    operation: Operation, operands: tuple[Array, ...], expected: Results
-) -> Results | None:
-    """Return 1 / (1 + exp(-x)), with each step rounded to the type, whose intermediate results may
-    overflow.
-    """
-    del operation, expected
-    (operand,) = operands
-    of = element_type_of(operand)
-    if not of.is_float or not of.float_format.signed:
-        return None
-
-    def round_result(exact: Array) -> Array:
-        return to_float64(round_to(exact, of))
-
-    with np.errstate(all="ignore"):
-        grown = round_result(np.exp(-to_float64(operand)))
-        return (round_to(1 / round_result(1 + grown), of),)
-
-
-LOGISTIC = exact_hypothesis("textbook formula", _logistic)
+LOGISTIC = pattern_hypothesis(
+    (
+        Rewriting(
+            "textbook formula",
+            "(logistic x) -> (divide 1 (add 1 (exponential (negate x))))",
+            flushes=False,
+        ),
+    )
+)
+"""1 / (1 + exp(-x)), with each step rounded to the type: intermediate results may overflow."""

@@ -174,12 +174,6 @@ def _error(node: Term, result: Array, arrays: Sequence[Array], errors: Sequence[
     return np.where(np.isfinite(error), error, 0)
 
 
-def element_of(value: Value) -> ElementType | None:
-    """Return the element type of a tensor that is not quantized; None for other values."""
-    of = value.type.element_type if isinstance(value.type, TensorType) else None
-    return of if isinstance(of, ElementType) else None
-
-
 @quiet
 def _sum(x: Array, y: Array) -> Array:
     """Return x + y, or x where y is zero: compilers omit the addition of zero."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from conformance.known.rewritings.conditions import CONDITIONS
-from conformance.known.rewritings.evaluation import Evaluator, element_of
+from conformance.known.rewritings.evaluation import Evaluator
 from conformance.known.rewritings.terms import (
     Bindings,
     Node,
@@ -26,6 +26,7 @@ from conformance.known.rewritings.terms import (
     substitute,
 )
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction, flush_prediction
+from conformance.transforms.retype import element_of
 from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import Array, Kind, element_type_of
 from reference.numerics.alike import equal_elements

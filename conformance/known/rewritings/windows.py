@@ -14,7 +14,7 @@ from typing import Any
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.constants import matrix
-from reference.ir.program import Dense, Operation, Program, TensorType, attributes
+from reference.ir.program import Dense, Operation, Program, TensorType
 from reference.ir.types import Array
 
 CUT_ELEMENTS_RETURNED = "what a pad cut off under windows"
@@ -64,6 +64,4 @@ def _with_sums(
         return None
     rows = [(a + low[d], b + high[d]) for (a, b), d in zip(pairs, spatial, strict=True)]
     more = tuple(1 + interior[d] for d in spatial)
-    return replace(
-        operation, attributes=attributes(**{**given, "padding": matrix(rows), dilation: more})
-    )
+    return operation.with_attributes(padding=matrix(rows), **{dilation: more})

@@ -9,7 +9,6 @@ which has a name of its own. So is a running fold that is done by tiles (tiles.p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -28,7 +27,7 @@ from conformance.known.xla.windows.tiles import tiled_results
 from conformance.tolerance.bounds.reduction import reduction_bound
 from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import EvaluationError
-from reference.ir.program import Dense, Operation, attributes
+from reference.ir.program import Dense, Operation
 from reference.ir.types import Array
 from reference.numerics import monoids
 from reference.ops.folds import folding
@@ -204,7 +203,7 @@ def _predict_permuted_dimensions(
         padding: Dense = given["padding"]
         given["padding"] = Dense.of(padding.array[list(order)], padding.type)
     moved = tuple(x.transpose(order) if x.ndim else x for x in operands)
-    changed = replace(operation, attributes=attributes(**given))
+    changed = operation.with_attributes(**given)
     back = np.argsort(order)
     for selection, schedule in (
         (folding.tree, folding.init_then_tree),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import with_body
 from conformance.triage.minimise.attempts import Minimisation
 from generators.regions.bodies import number_of
-from reference.ir.program import Dense, Operation
+from reference.ir.program import Dense
 from reference.ir.types import Array, element_type_of
 
 Put = Callable[[Array], bool]
@@ -44,22 +43,12 @@ def _simplify_constant(attempts: Minimisation, number: int) -> bool:
         return value
 
     def put(array: Array) -> bool:
-        program = attempts.program
-        operations = list(program.main.body.operations)
-        operations[number] = _replace_value(operations[number], Dense.of(array, dense().type))
-        body = replace(program.main.body, operations=tuple(operations))
-        return attempts.try_program(
-            with_main(program, replace(program.main, body=body)), attempts.inputs
-        )
+        operations = list(attempts.program.main.body.operations)
+        value = Dense.of(array, dense().type)
+        operations[number] = operations[number].with_attributes(value=value)
+        return attempts.try_program(with_body(attempts.program, operations), attempts.inputs)
 
     return _simplify_array(attempts, lambda: dense().array, put)
-
-
-def _replace_value(operation: Operation, value: Dense) -> Operation:
-    return replace(
-        operation,
-        attributes=tuple((n, value if n == "value" else v) for n, v in operation.attributes),
-    )
 
 
 def _simplify_array(attempts: Minimisation, array: Callable[[], Array], put: Put) -> bool:

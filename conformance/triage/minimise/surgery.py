@@ -8,7 +8,7 @@ from dataclasses import replace
 from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.pipeline.items import Inputs
 from conformance.transforms.dead_code import remove_unused, restrict_to
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import with_body, with_main
 from conformance.transforms.substitute import with_constant, with_parameter, with_value
 from conformance.transforms.values import can_be_result, used_values
 from conformance.triage.minimise.attempts import Minimisation
@@ -168,9 +168,7 @@ def _programs_with_simpler_regions(program: Program) -> Iterator[Program]:
     operations = program.main.body.operations
     for number, operation in enumerate(operations):
         for changed in _simpler_operations(operation):
-            changed_all = (*operations[:number], changed, *operations[number + 1 :])
-            body = replace(program.main.body, operations=changed_all)
-            yield with_main(program, replace(program.main, body=body))
+            yield with_body(program, (*operations[:number], changed, *operations[number + 1 :]))
 
 
 def _simpler_operations(operation: Operation) -> Iterator[Operation]:

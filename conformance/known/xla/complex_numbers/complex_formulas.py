@@ -10,11 +10,12 @@ mlir/lib/Conversion/ComplexCommon/DivisionConverter.cpp.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from conformance.known.xla.numbers_with_error import Number, larger, select, smaller
+from conformance.known.numbers_with_error import Number, larger, select, smaller
 from reference.ir.types import Array
 
 
@@ -31,13 +32,14 @@ Formula = Callable[..., Complex]
 
 def _modulus(z: Complex) -> Number:
     """Return the larger part times the root of 1 + ratio^2."""
-    most, least = _parts_by_size(z)
+    most, least = parts_by_size(z)
     ratio = least / most
     value = most * (ratio * ratio + 1.0).root()
     return select(np.isnan(value.value), least, value)
 
 
-def _parts_by_size(z: Complex) -> tuple[Number, Number]:
+def parts_by_size(z: Complex) -> tuple[Number, Number]:
+    """Return the magnitudes of the larger and of the smaller part."""
     real, imag = abs(z.real), abs(z.imag)
     return larger(real, imag), smaller(real, imag)
 
@@ -208,7 +210,7 @@ def logistic(z: Complex) -> Complex:
 
 def sqrt(z: Complex, side: float = 0) -> Complex:
     """Return the root of the modulus, at half the angle; of infinite operands, the limit."""
-    most, least = _parts_by_size(z)
+    most, least = parts_by_size(z)
     ratio = least / most
     size = most.root() * (ratio * ratio + 1.0).to_power(_constant(0.25, most))
     size = select(np.isnan(size.value), least, size)
@@ -225,7 +227,7 @@ def sqrt(z: Complex, side: float = 0) -> Complex:
 
 def rsqrt(z: Complex) -> Complex:
     """Return the inverse root of the modulus, at minus half the angle."""
-    most, least = _parts_by_size(z)
+    most, least = parts_by_size(z)
     ratio = least / most
     one = _constant(1.0, most)
     size = one / most.root() * (one / (ratio * ratio + 1.0).root().root())
@@ -261,15 +263,37 @@ def power_of_constant(x: Complex, y: Complex) -> Complex:
     return Complex(size * turn.cosine(), size * turn.sine())
 
 
-def atan2(y: Complex, x: Complex, sides: tuple[float, float]) -> Complex:
+Logarithm = Callable[[Complex, float], Complex]
+"""A function log(z, side of the branch cut)."""
+Call = Callable[..., Complex]
+"""A function call(formula, *operands) that returns the formula's result."""
+_Sides = tuple[float, float]
+_SIDES: tuple[_Sides, ...] = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
+"""Sides of the branch cuts of a square root and a logarithm; rounding decides between them."""
+
+
+def _atan2(y: Complex, x: Complex, *, call: Call, log: Logarithm, sides: _Sides) -> Complex:
     """Return -i log((x + i y) / sqrt(x^2 + y^2)), on some side of the branch cuts of both
     functions.
     """
     squares = _sum(multiply(x, x), multiply(y, y))
     one, zero = _constant(1.0, x.real), _constant(0.0, x.real)
     turned = _sum(x, multiply(Complex(zero, one), y))
-    result = log(divide(turned, sqrt(squares, sides[0])), sides[1])
+    root = call(lambda z: sqrt(z, sides[0]), squares)
+    result = call(lambda z: log(z, sides[1]), call(divide, turned, root))
     return multiply(Complex(zero, -one), result)
+
+
+def _apply(function: Formula, *operands: Complex) -> Complex:
+    return function(*operands)
+
+
+def angles(log: Logarithm = log, call: Call = _apply) -> tuple[Formula, ...]:
+    """Return the formulas of `atan2`, on each side of the branch cuts.
+
+    `call` computes a function that is no sum or product.
+    """
+    return tuple(partial(_atan2, call=call, log=log, sides=sides) for sides in _SIDES)
 
 
 def _sum(x: Complex, y: Complex) -> Complex:

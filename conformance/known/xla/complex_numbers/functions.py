@@ -13,9 +13,9 @@ from itertools import product
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results
+from conformance.known.numbers_with_error import Number
 from conformance.known.xla.complex_numbers.complex_formulas import Complex, Formula
 from conformance.known.xla.complex_numbers.machines import Machine, Tiny
-from conformance.known.xla.numbers_with_error import Number
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
 
@@ -38,20 +38,20 @@ def stepwise_hypotheses(*formulas: Formula) -> tuple[Hypothesis, ...]:
     """Return the classes of formulas' results, from cancellation to certain overflow."""
     return (
         of_any_range(*formulas),
-        _hypothesis(RANGE, formulas, _possible_machines),
-        _hypothesis(LOGARITHM, formulas, _with_few_digits),
-        _hypothesis(NEGATIVE, formulas, _with_negative_zeros),
+        formula_class(RANGE, formulas, _possible_machines),
+        formula_class(LOGARITHM, formulas, _with_few_digits),
+        formula_class(NEGATIVE, formulas, _with_negative_zeros),
     )
 
 
 def of_any_range(*formulas: Formula) -> Hypothesis:
     """Return the class of cancellation in formulas, whatever the range of their type."""
-    return _hypothesis(CANCELLATION, formulas, lambda of: (Machine(of, ranged=False),))
+    return formula_class(CANCELLATION, formulas, lambda of: (Machine(of, ranged=False),))
 
 
 def by_reciprocal(formula: Formula) -> Hypothesis:
     """Return the class of products with a rounded, or flushed, reciprocal."""
-    return _hypothesis(
+    return formula_class(
         RECIPROCAL, (formula,), lambda of: (Machine(of, ranged=False), *_possible_machines(of))
     )
 
@@ -75,10 +75,18 @@ def _with_negative_zeros(of: ElementType) -> tuple[Machine, ...]:
     return exact, replace(exact, logarithm=FEW_DIGITS)
 
 
-def _hypothesis(
-    label: str, formulas: Sequence[Formula], machines: Callable[[ElementType], tuple[Machine, ...]]
+def formula_class(
+    label: str,
+    formulas: Sequence[Formula],
+    machines: Callable[[ElementType], tuple[Machine, ...]],
+    *,
+    is_rounded: bool = False,
 ) -> Hypothesis:
-    """Return the class of the results of any of the formulas on any of the machines."""
+    """Return the class of the results of any of the formulas on any of the machines.
+
+    If it `is_rounded`, the result is converted to the operands' type. Then it may be another
+    infinity or NaN than the formula's, and a zero may have either sign.
+    """
 
     def measure(
         operation: Operation, operands: Operands, expected: Results, actual: Results
@@ -88,22 +96,36 @@ def _hypothesis(
         found = np.full(got.shape, np.inf)
         if not of.is_complex or any(one.shape != got.shape for one in operands):
             return (found,)
-        apart = (to_bits(got) != to_bits(expected[0])).any(axis=-1)
-        picked = [one[apart] for one in operands]
+        left = (to_bits(got) != to_bits(expected[0])).any(axis=-1)
         with np.errstate(all="ignore"):
             for machine, formula in product(machines(of.part), formulas):
-                given = (Complex(*(machine.exactly(part(z)) for part in _PARTS)) for z in picked)
-                parts = zip(formula(*given), _PARTS, strict=True)
-                errors = np.maximum(*(_errors(number, part(got[apart])) for number, part in parts))
+                parts = ([part(z[left]) for part in _PARTS] for z in operands)
+                given = (Complex(*map(machine.exactly, pair)) for pair in parts)
+                errors = _errors_of_parts(formula(*given), got[left], of, is_rounded)
                 if machine.tiny is not Tiny.KEPT:  # then no part of a result is subnormal
-                    errors[_has_subnormals(got[apart], of)] = np.inf
-                found[apart] = np.minimum(found[apart], errors)
+                    errors[_has_subnormals(got[left], of)] = np.inf
+                found[left] = np.minimum(found[left], errors)
+                left &= found > 1
+                if not left.any():
+                    break
         return (found,)
 
-    return Hypothesis(label, measure)
+    return Hypothesis(label, measure, signs=is_rounded)
 
 
 _PARTS = (np.real, np.imag)
+
+
+def _errors_of_parts(result: Complex, got: Array, of: ElementType, is_rounded: bool) -> Array:
+    """Return the distances of results from a number, in units of its error, by the worse part."""
+    parts = tuple(part(got) for part in _PARTS)
+    if not is_rounded:
+        return np.maximum(*map(_errors, result, parts))
+    narrow = Machine(of.part, is_exact=True)
+    rounded = [narrow.step(one.value, one.error, one.lost, units=1) for one in result]
+    is_finite = np.logical_and(*(np.isfinite(one.value) for one in rounded))
+    errors = np.maximum(*map(_errors, rounded, parts))
+    return np.where(is_finite | np.isfinite(got), errors, 0.0)
 
 
 def _has_subnormals(numbers: Array, of: ElementType) -> Array:

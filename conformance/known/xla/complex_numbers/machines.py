@@ -12,7 +12,7 @@ from enum import Enum, auto
 
 import numpy as np
 
-from conformance.known.xla.numbers_with_error import FUNCTION, Arithmetic, Number
+from conformance.known.numbers_with_error import FUNCTION, Arithmetic, Number
 from reference.ir.types import Array, ElementType
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.rounding import overflow
@@ -35,7 +35,8 @@ class Machine(Arithmetic):
 
     `logarithm` is the error of a logarithm, in units of the roundoff. A `contracted` machine adds
     the first of two products unrounded, as a fused multiply-add does. Flushing is then predicted
-    exactly, and is no error.
+    exactly, and is no error. If the machine `is_exact`, rounding is that of the backend, and no
+    error.
     """
 
     of: ElementType
@@ -43,6 +44,7 @@ class Machine(Arithmetic):
     tiny: Tiny = Tiny.KEPT
     logarithm: float = FUNCTION
     contracted: bool = False
+    is_exact: bool = False
 
     @property
     def unit(self) -> float:
@@ -97,15 +99,16 @@ class Machine(Arithmetic):
         """Return the number after a step, with an infinite error if it may overflow."""
         size = np.abs(exact)
         value, held = self.round_step(exact), self.has(exact)
+        held = held | (self.is_exact and units is None)
         relative = np.where(held, 0, self.unit) if units is None else units * self.unit
         before = error + (0 if units is None else relative * size)
         total = error + relative * size
-        tiny = (size - total < self.smallest_normal) & ((error > 0) | ~held)
+        tiny = (size - total < self.smallest_normal) & ((error > 0) & (not self.is_exact) | ~held)
         if self.contracted and self.tiny is not Tiny.KEPT:
             total = np.where(size + total < self.smallest_normal, 0, total)
             tiny = tiny & (size + total >= self.smallest_normal)
         total = total + np.where(tiny, self.least, 0)
-        if self.ranged:  # or it is not known whether it overflows
+        if self.ranged and not self.is_exact:  # or it is not known whether it overflows
             total = np.where((before > 0) & (size + before >= overflow(self.of)), np.inf, total)
         sure = ~np.isinf(error) & (~np.isfinite(exact) | (size - before >= overflow(self.of)))
         total = np.where(np.isnan(total), np.inf, total)

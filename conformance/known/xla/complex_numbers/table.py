@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.xla.complex_numbers import complex_formulas, orders
@@ -14,11 +13,8 @@ from conformance.known.xla.complex_numbers.functions import (
     stepwise_hypotheses,
 )
 
-_SIDES = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
-"""Sides of the branch cuts of a square root and a logarithm; rounding decides between them."""
-
 _FORMULAS: dict[str, tuple[Formula, ...]] = {
-    "atan2": tuple(partial(complex_formulas.atan2, sides=sides) for sides in _SIDES),
+    "atan2": complex_formulas.angles(),
     "cosine": (complex_formulas.cosine,),
     "exponential": (complex_formulas.exponential,),
     "exponential_minus_one": (complex_formulas.exponential_minus_one,),

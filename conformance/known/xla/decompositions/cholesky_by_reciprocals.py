@@ -22,6 +22,7 @@ from itertools import product
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results
+from conformance.known.numbers_with_error import Number
 from conformance.known.xla.decompositions.solve_by_inverses import (
     BLOCK,
     BlockArithmetic,
@@ -31,7 +32,6 @@ from conformance.known.xla.decompositions.solve_by_inverses import (
     nearest,
     reciprocal_types,
 )
-from conformance.known.xla.numbers_with_error import Number
 from conformance.tolerance.bounds.linear_algebra import RECIPROCAL_ROOT_ROUNDINGS, cholesky_errors
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
-from conformance.known.xla.numbers_with_error import Arithmetic, Number
+from conformance.known.numbers_with_error import Arithmetic, Number
 from conformance.tolerance.bounds.underflow import underflow
 from conformance.tolerance.ulp import bound_units_from_prediction, ulps_from_prediction
 from reference.ir.program import Operation
@@ -49,10 +49,6 @@ _WIDE = 32
 
 _SINGLE = ELEMENT_TYPES["f32"].float_format
 
-_PRODUCT, _QUOTIENT = 2, 5
-"""Errors in u of complex products and quotients, beyond those of real numbers (Higham, lemma
-3.5)."""
-
 
 @dataclass(frozen=True, slots=True)
 class BlockArithmetic(Arithmetic):
@@ -67,16 +63,6 @@ class BlockArithmetic(Arithmetic):
         """Return given numbers, without errors."""
         return Number(numbers, np.zeros(numbers.shape), self)
 
-    @property
-    def product_units(self) -> float | None:
-        """The error of a product, larger for complex numbers."""
-        return np.sqrt(2) * _PRODUCT if self.of.is_complex else None
-
-    @property
-    def quotient_units(self) -> float | None:
-        """The error of a quotient, larger for complex numbers."""
-        return np.sqrt(2) * _QUOTIENT if self.of.is_complex else None
-
     def product_error(self, x: Array, y: Array) -> float:
         """Return the error of products that underflow."""
         del x, y
@@ -84,11 +70,8 @@ class BlockArithmetic(Arithmetic):
 
     def accumulated_error(self, count: int) -> tuple[float, float]:
         """Return the error of a sum of `count` products, in any order."""
-        if self.of.is_complex:
-            count += _PRODUCT
         unit = count * unit_roundoff(self.of)
-        relative = (np.sqrt(2) if self.of.is_complex else 1.0) * unit / (1 - unit)
-        return relative, count * underflow(self.of, flushes=True)
+        return unit / (1 - unit), count * underflow(self.of, flushes=True)
 
     def step(
         self, exact: Array, error: Array, lost: Array, *, units: float | None = None

@@ -9,12 +9,12 @@ Source: jaxlib 0.10.2 and 0.12, measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from conformance.known.xla.memory import CONTENTS, Content, constant, memory_value
-from conformance.transforms.extract import with_body
+from conformance.transforms.replacing import replace_operations
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
 
 LABEL = "start clamped to the bound"
@@ -32,22 +32,16 @@ def concerns(operation: Operation) -> bool:
 def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
     """Yield the program with late starts, for each content of the padding."""
     operations = program.main.body.operations
-    if any(map(concerns, operations)):
-        makers = {value.name: one for one in operations for value in one.results}
-        yield tuple(
-            with_body(program, _mistaken_operations(operations, makers, content))
-            for content in CONTENTS
+    slices = [one for one in operations if concerns(one)]
+    if not slices:
+        return
+    makers = {value.name: one for one in operations for value in one.results}
+    yield tuple(
+        replace_operations(
+            program, [(one, tuple(_slice_late(one, content, makers))) for one in slices]
         )
-
-
-def _mistaken_operations(
-    operations: Sequence[Operation], makers: Mapping[str, Operation], content: Content
-) -> Iterator[Operation]:
-    for number, one in enumerate(operations):
-        if concerns(one):
-            yield from _slice_late(one, content, f"late{number}.", makers)
-        else:
-            yield one
+        for content in CONTENTS
+    )
 
 
 def _room(value: Value, dimension: int, makers: Mapping[str, Operation]) -> int:
@@ -84,9 +78,10 @@ def _bounded_dimension(operation: Operation) -> int | None:
 
 
 def _slice_late(
-    operation: Operation, content: Content, prefix: str, makers: Mapping[str, Operation]
+    operation: Operation, content: Content, makers: Mapping[str, Operation]
 ) -> Iterator[Operation]:
     """Yield the slice of the padded operand, with a start that fits the bound."""
+    prefix = f"{operation.results[0].name}."
     operand, free = operation.operands[0], _bounded_dimension(operation)
     of, sizes = operand.type, operation.attribute("slice_sizes")
     assert isinstance(of, TensorType)

@@ -9,14 +9,14 @@ Source: jaxlib 0.10.2 and 0.12, measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from math import prod
 from typing import Any
 
 from conformance.known.xla.memory import CONTENTS, Content, memory_value
-from conformance.transforms.extract import with_body
+from conformance.transforms.replacing import replace_operations
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
 from reference.ops.folds.windows import pairs_of
 
@@ -38,13 +38,15 @@ def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
     """Yield the program with miscounted rows, for each count and each content of the memory behind
     them.
     """
-    operations = program.main.body.operations
-    miscounted = _miscounted_windows(operations)
+    miscounted = _miscounted_windows(program.main.body.operations)
     for counts in product(*(list(_kept_sizes(one)) for one in miscounted)):
-        chosen = {id(one): kept for one, kept in zip(miscounted, counts, strict=True)}
+        chosen = list(zip(miscounted, counts, strict=True))
         if chosen:
             yield tuple(
-                with_body(program, _cut_rows(operations, chosen, content)) for content in CONTENTS
+                replace_operations(
+                    program, [(one, tuple(_cut_rows(one, kept, content))) for one, kept in chosen]
+                )
+                for content in CONTENTS
             )
 
 
@@ -72,20 +74,12 @@ def _miscounted_windows(operations: Sequence[Operation]) -> list[Operation]:
     return found
 
 
-def _cut_rows(
-    operations: Sequence[Operation], counts: Mapping[int, tuple[int, ...]], content: Content
-) -> Iterator[Operation]:
-    """Yield the operations, with results of some windows cut to their remaining rows, followed by
-    memory.
-    """
-    for one in operations:
-        if id(one) not in counts:
-            yield one
-            continue
-        whole = tuple(replace(value, name=f"{value.name}.whole") for value in one.results)
-        yield replace(one, results=whole)
-        for value, result in zip(whole, one.results, strict=True):
-            yield from _pack_result(value, result, counts[id(one)], content)
+def _cut_rows(one: Operation, kept: tuple[int, ...], content: Content) -> Iterator[Operation]:
+    """Yield windows whose results are cut to the remaining rows, followed by memory."""
+    whole = tuple(replace(value, name=f"{value.name}.whole") for value in one.results)
+    yield replace(one, results=whole)
+    for value, result in zip(whole, one.results, strict=True):
+        yield from _pack_result(value, result, kept, content)
 
 
 def _pack_result(

@@ -18,8 +18,13 @@ import numpy as np
 
 from conformance.known.hypothesis import exact_hypothesis
 from conformance.known.interpreter.indices import LABEL as SIGNED
-from conformance.known.interpreter.indices import has_negative_pattern, reinterpret_as_signed
+from conformance.known.interpreter.indices import (
+    UNSIGNED_START,
+    has_negative_pattern,
+    reinterpret_as_signed,
+)
 from generators.values.shaped_values import cast
+from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type, element_type_of
 from reference.ops.indexed.scatter import start_indices_of
@@ -142,25 +147,31 @@ def _mask_within_bounds(
 # --- Slices that are gathered ---------------------------------------------------------------------
 
 
-def other_starts(operation: Operation, operands: Sequence[Array]) -> Iterator[tuple[str, Array]]:
-    """Yield misreadings of a gather's start indices.
-
-    Each is a name, and the indices as signed or unsigned numbers of the same width.
-    """
+def _predict_cut_starts(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array, ...] | None:
+    """Return the slices at starts clamped to bounds that the signed type of the indices cuts."""
+    del expected
     indices, of = operands[1], element_type_of(operands[1])
     if of.is_unsigned:
-        if (reinterpret_as_signed(indices) < 0).any():
-            yield SIGNED, reinterpret_as_signed(indices)
-        return
+        return None
     given: dict[str, Any] = dict(operation.attributes)
     sizes = given["slice_sizes"] if "slice_sizes" in given else operands[2].tolist()
     ends = [operands[0].shape[d] - sizes[d] for d in given["start_index_map"]]
     limits = cast(np.asarray(ends, np.int64), of).astype(np.int64)
-    if (limits < 0).any():
-        axis = given["index_vector_dim"]
-        limits = limits.reshape([len(ends) if d == axis else 1 for d in range(indices.ndim)])
-        moved = np.minimum(np.maximum(indices.astype(np.int64), 0), limits)
-        yield BOUND, cast(moved, element_type(f"ui{of.bits}"))
+    if not (limits < 0).any():
+        return None
+    axis = given["index_vector_dim"]
+    limits = limits.reshape([len(ends) if d == axis else 1 for d in range(indices.ndim)])
+    moved = np.minimum(np.maximum(indices.astype(np.int64), 0), limits)
+    return apply(operation, (operands[0], cast(moved, element_type(f"ui{of.bits}")), *operands[2:]))
+
+
+GATHERED = tuple(
+    replace(one, refutes=True)
+    for one in (UNSIGNED_START, exact_hypothesis(BOUND, _predict_cut_starts))
+)
+"""The classes of gathered slices."""
 
 
 # --- Dropped windows -----------------------------------------------------------------------------

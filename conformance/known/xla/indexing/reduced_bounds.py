@@ -9,11 +9,12 @@ Source: jaxlib 0.12 for GPUs, measured.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from conformance.known.xla.memory import constant
-from conformance.transforms.extract import with_body
+from conformance.transforms.replacing import replace_operations
 from reference.ir.program import Operation, Program, TensorType, Value
 
 LABEL = "cut element reduced"
@@ -37,8 +38,9 @@ def concerns(operation: Operation) -> bool:
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program whose dimensions of at most one element have one, if it reduces any."""
     operations = program.main.body.operations
-    if any(map(concerns, operations)) and any(map(_cuts_one, operations)):
-        yield (with_body(program, _undo_cuts(operations)),)
+    cuts = [one for one in operations if _cuts_one(one)]
+    if cuts and any(map(concerns, operations)):
+        yield (replace_operations(program, [(one, _undo_cut(one)) for one in cuts]),)
 
 
 def _cuts_one(operation: Operation) -> bool:
@@ -49,13 +51,9 @@ def _cuts_one(operation: Operation) -> bool:
     return isinstance(of, TensorType) and isinstance(dimension, int) and of.shape[dimension] == 1
 
 
-def _undo_cuts(operations: tuple[Operation, ...]) -> Iterator[Operation]:
-    for number, one in enumerate(operations):
-        if not _cuts_one(one):
-            yield one
-            continue
-        operand, size = one.operands
-        assert isinstance(size.type, TensorType)
-        kept = Value(f"kept{number}", size.type)
-        yield constant(kept, np.ones(size.type.static_shape, size.type.storage))
-        yield Operation(_CUTS, (operand, kept), one.results, one.attributes)
+def _undo_cut(one: Operation) -> tuple[Operation, Operation]:
+    operand, size = one.operands
+    assert isinstance(size.type, TensorType)
+    kept = Value(f"{one.results[0].name}.kept", size.type)
+    ones = np.ones(size.type.static_shape, size.type.storage)
+    return constant(kept, ones), replace(one, operands=(operand, kept))

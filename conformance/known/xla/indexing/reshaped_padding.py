@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from itertools import count
 
-from conformance.transforms.extract import with_body
+from conformance.transforms.replacing import replace_operations
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
 from reference.ops.dynamism import SIZE
 
@@ -26,12 +25,10 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with misread reshapes, if it has any dynamic reshape."""
     operations = program.main.body.operations
     makers = {value.name: one for one in operations for value in one.results}
-    names = (f"padding{number}." for number in count())
-    reshaped = tuple(
-        new for one in operations for new in _reshape_padding(one, makers, next(names))
-    )
-    if len(reshaped) > len(operations):
-        yield (with_body(program, reshaped),)
+    wholes = [(one, whole) for one in operations if (whole := _whole(one, makers)) is not None]
+    if wholes:
+        reshaped = [(one, tuple(_reshape_padding(one, whole))) for one, whole in wholes]
+        yield (replace_operations(program, reshaped),)
 
 
 def concerns(operation: Operation) -> bool:
@@ -39,19 +36,10 @@ def concerns(operation: Operation) -> bool:
     return operation.name == _RESHAPES
 
 
-def _reshape_padding(
-    operation: Operation, makers: Mapping[str, Operation], prefix: str
-) -> Iterator[Operation]:
-    """Yield the operations computed instead of an operation.
-
-    A reshape of a cut value becomes a reshape of the whole, cut to the new sizes.
-    """
-    whole = _whole(operation, makers)
-    if whole is None:
-        yield operation
-        return
+def _reshape_padding(operation: Operation, whole: Value) -> Iterator[Operation]:
+    """Yield a reshape of the uncut value, cut to the new sizes."""
     (result,) = operation.results
-    of = result.type
+    of, prefix = result.type, f"{result.name}."
     assert isinstance(of, TensorType)
     full = _largest_sizes(of)
     assert full is not None

@@ -1,8 +1,6 @@
-"""Gathers and scatters that treat indices differently, recognised by their results."""
+"""Scatters that treat indices differently, recognised by their results."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -14,12 +12,11 @@ from conformance.known.xla.indexing.out_of_bounds import (
     SIGNED,
     TREATMENTS,
     WINDOW,
-    other_starts,
 )
 from conformance.tolerance.bounds.reduction import count_rounding_operations
 from conformance.tolerance.bounds.scatter import sum_or_product_bound
 from conformance.tolerance.ulp import bound_distances
-from reference.interpreter.evaluate import apply, body_of
+from reference.interpreter.evaluate import body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements
@@ -27,35 +24,20 @@ from reference.numerics.rounding import to_float64
 from reference.ops.indexed.update_orders import Scattering, decompose_scatter
 from reference.unspecified.table import unspecified_mask
 
-Explained = Callable[[Operation, Operands, Results, Results], Array]
-"""A function explained(operation, operands, expected, actual): a mask of the elements that a
-treatment explains.
-"""
 
-
-def _class_of_treatment(label: str, explained: Explained) -> Hypothesis:
+def _scatter_hypothesis(label: str) -> Hypothesis:
     """Return the class of elements that show a treatment, even if others are unspecified."""
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
-        mask = explained(operation, operands, expected, actual)
-        return predict_where(*(mask for _ in expected))
-
-    return Hypothesis(label, errors, signs=True, refutes=True)
-
-
-def _scatter_hypothesis(label: str) -> Hypothesis:
-    def explained_elements(
-        operation: Operation, operands: Operands, expected: Results, actual: Results
-    ) -> Array:
         body, found = body_of(operation.regions[0]), np.zeros(expected[0].shape, np.bool_)
         for places in TREATMENTS[label](operation, operands):
             parts = decompose_scatter(operation, operands, body, places)
             found |= _explained_mask(label, parts, operation, operands, expected, actual)
-        return found
+        return predict_where(*(found for _ in expected))
 
-    return _class_of_treatment(label, explained_elements)
+    return Hypothesis(label, errors, signs=True, refutes=True)
 
 
 def _explained_mask(
@@ -102,23 +84,8 @@ def _overflowing_elements(
     return unspecified_mask(operation, moved, result).reshape(-1) & infinite.reshape(-1)
 
 
-def _gather_hypothesis(label: str) -> Hypothesis:
-    def explained_elements(
-        operation: Operation, operands: Operands, expected: Results, actual: Results
-    ) -> Array:
-        found = np.zeros(expected[0].shape, np.bool_)
-        for name, indices in other_starts(operation, operands):
-            if name == label:
-                (other,) = apply(operation, (operands[0], indices, *operands[2:]))
-                found |= equal_elements(other, actual[0]) & ~equal_elements(other, expected[0])
-        return found
-
-    return _class_of_treatment(label, explained_elements)
-
-
 OF_XLA = frozenset({WINDOW, BOUND, NO_INDICES})
 """Treatments that the interpreter has right: it drops only updates out of bounds, and has a window
 for each index vector."""
 
 SCATTERED = tuple(map(_scatter_hypothesis, TREATMENTS))
-GATHERED = tuple(map(_gather_hypothesis, (SIGNED, BOUND)))

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
-from conformance.known.xla.memory import constant
 from conformance.known.xla.other_types import bitcast_by_bytes
+from conformance.known.xla.pairs.written_pairs import PairWriter
 from conformance.transforms.extract import with_body, with_results
 from conformance.transforms.retype import element_of
-from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.program import Operation, Program, Value
 from reference.ir.types import element_type
 
 _WIDTH = 32
@@ -41,24 +39,10 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 def _word_of_pair(given: Value) -> tuple[Value, list[Operation]]:
     """Return an integer whose high half is the bits of the larger number, and its operations."""
-    of = given.type
-    assert isinstance(of, TensorType)
-    made: list[Operation] = []
-
-    def add(name: str, kind: str, *operands: Value) -> Value:
-        value = Value(f"{given.name}.pair{len(made)}", TensorType(of.shape, element_type(kind)))
-        made.append(Operation(name, operands, (value,)))
-        return value
-
-    def constant_of(number: int, kind: str) -> Value:
-        value = Value(f"{given.name}.pair{len(made)}", TensorType(of.shape, element_type(kind)))
-        made.append(constant(value, np.full(of.static_shape, number, element_type(kind).storage)))
-        return value
-
-    high = add("convert", "f32", given)
-    rest = add("subtract", "f64", given, add("convert", "f64", high))
-    finite = add("is_finite", "i1", high)
-    low = add("select", "f32", finite, add("convert", "f32", rest), constant_of(0, "f32"))
-    words = [add("convert", "ui64", add("bitcast_convert", "ui32", part)) for part in (high, low)]
-    shifted = add("shift_left", "ui64", words[0], constant_of(_WIDTH, "ui64"))
-    return add("or", "ui64", shifted, words[1]), made
+    writer = PairWriter(given)
+    words = [
+        writer.add("convert", "ui64", writer.add("bitcast_convert", "ui32", part))
+        for part in writer.split()
+    ]
+    shifted = writer.add("shift_left", "ui64", words[0], writer.fill(_WIDTH, "ui64"))
+    return writer.add("or", "ui64", shifted, words[1]), writer.operations

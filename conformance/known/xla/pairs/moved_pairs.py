@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from conformance.known.xla.pairs.representation import round_to_pairs
+from conformance.known.xla.pairs.written_pairs import PairWriter
 from conformance.transforms.extract import with_main
 from conformance.transforms.replacing import with_operations
-from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value, attributes
-from reference.ir.types import ElementType, element_type
+from conformance.transforms.retype import element_of
+from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value
+from reference.ir.types import element_type
 
-_WIDE, _HALF = element_type("f64"), element_type("f32")
+_WIDE = element_type("f64")
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
@@ -36,18 +38,15 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 
 def _is_wide(value: Value) -> bool:
-    of = value.type
-    if not isinstance(of, TensorType) or not isinstance(of.element_type, ElementType):
-        return False
-    return _WIDE in (of.element_type, of.element_type.part)
+    of = element_of(value)
+    return of is not None and _WIDE in (of, of.part)
 
 
 def _rounded_constant(operation: Operation) -> tuple[Operation]:
     value = operation.attribute("value")
     if not isinstance(value, Dense) or not _is_wide(operation.results[0]):
         return (operation,)
-    rounded = Dense.of(round_to_pairs(value.array), value.type)
-    return (replace(operation, attributes=attributes(value=rounded)),)
+    return (operation.with_attributes(value=Dense.of(round_to_pairs(value.array), value.type)),)
 
 
 def _round_to_pairs(given: Value, result: Value) -> Iterator[Operation]:
@@ -68,24 +67,11 @@ def _round_to_pairs(given: Value, result: Value) -> Iterator[Operation]:
 
 
 def _rounded_real(given: Value, result: Value) -> Iterator[Operation]:
-    """Yield operations that add the nearest f32 number and the f32 number nearest to the rest."""
-    of = given.type
-    assert isinstance(of, TensorType)
-    half, truth = TensorType(of.shape, _HALF), TensorType(of.shape, element_type("i1"))
-
-    def value(name: str, kind: TensorType) -> Value:
-        return Value(f"{given.name}.{name}", kind)
-
-    high, wide_high, rest = value("high", half), value("wide_high", of), value("rest", of)
-    low, wide_low, total = value("low", half), value("wide_low", of), value("sum", of)
-    is_finite, has_rest, is_pair = value("finite", truth), value("has", truth), value("pair", truth)
-    yield Operation("convert", (given,), (high,))
-    yield Operation("convert", (high,), (wide_high,))
-    yield Operation("subtract", (given, wide_high), (rest,))
-    yield Operation("convert", (rest,), (low,))
-    yield Operation("convert", (low,), (wide_low,))
-    yield Operation("add", (wide_high, wide_low), (total,))
-    yield Operation("is_finite", (high,), (is_finite,))
-    yield Operation("convert", (wide_low,), (has_rest,))
-    yield Operation("and", (is_finite, has_rest), (is_pair,))
+    """Yield operations that add the numbers of a pair, of which the second may be 0."""
+    writer = PairWriter(given)
+    high, low = writer.split()
+    wide_high, wide_low = (writer.add("convert", "f64", part) for part in (high, low))
+    total = writer.add("add", "f64", wide_high, wide_low)
+    is_pair = writer.add("convert", "i1", low)  # -0 + 0 is +0
+    yield from writer.operations
     yield Operation("select", (is_pair, total, wide_high), (result,))

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from conformance.known.numbers_with_error import Arithmetic, Number
 from conformance.known.xla.normalization import GRAD, INFERENCE, TRAINING
-from conformance.known.xla.numbers_with_error import Arithmetic, Number
 from conformance.known.xla.pairs.representation import (
     LARGE,
     NORMAL,

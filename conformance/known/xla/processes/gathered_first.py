@@ -11,12 +11,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 from conformance.known.xla.processes import misread_groups, process_order
 from conformance.transforms.collective import collective_of
 from conformance.transforms.replacing import with_operation
-from reference.ir.program import Operation, Program, TensorType, Value, attributes
+from reference.ir.program import Operation, Program, TensorType, Value
 
 LABEL = "gathered along the first dimension"
 
@@ -38,8 +37,7 @@ def _blocks(operation: Operation) -> Iterator[Operation]:
         Value(f"{result.name}.blocks", _along_the_first(operand.type, result.type))
         for operand, result in zip(operation.operands, operation.results, strict=True)
     )
-    given: dict[str, Any] = {**dict(operation.attributes), "all_gather_dim": 0}
-    yield replace(operation, results=blocks, attributes=attributes(**given))
+    yield replace(operation.with_attributes(all_gather_dim=0), results=blocks)
     for block, result in zip(blocks, operation.results, strict=True):
         yield Operation("reshape", (block,), (result,))
 

@@ -7,14 +7,12 @@ drops them and takes the number of a coordinate for its id. process_order.py has
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
 
 from conformance.known.xla.processes import process_order
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import replace_operations
 from reference.ir.mesh import MeshGroups, mesh_groups
-from reference.ir.program import Operation, Program, attributes
+from reference.ir.program import Operation, Program
 
 DEVICE_IDS = "device_ids of a mesh ignored"
 
@@ -43,6 +41,4 @@ def _with_listed_groups(one: Operation) -> Operation | None:
     plain = mesh_groups(groups.mesh, groups.axes)
     if plain.data == groups.data:  # their order is the natural one
         return None
-    given: dict[str, Any] = dict(one.attributes)
-    given["replica_groups"] = plain
-    return replace(one, attributes=attributes(**given))
+    return one.with_attributes(replica_groups=plain)

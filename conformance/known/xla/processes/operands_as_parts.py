@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from conformance.known.xla.processes.misread_groups import without_device_ids
 from conformance.transforms.collective import collective_of
@@ -45,9 +44,8 @@ def _join_operands(operation: Operation) -> Iterator[Operation]:
         yield Operation("reshape", (operand,), (row,))
     whole, split = value("whole", count, size), value("split", count, size)
     yield Operation("concatenate", rows, (whole,), attributes(dimension=0))
-    given: dict[str, Any] = {**dict(operation.attributes)}
-    given |= {"split_dimension": 0, "concat_dimension": 0}
-    yield replace(operation, operands=(whole,), results=(split,), attributes=attributes(**given))
+    other = operation.with_attributes(split_dimension=0, concat_dimension=0)
+    yield replace(other, operands=(whole,), results=(split,))
     for number, result in enumerate(operation.results):
         part = value(f"part{number}", 1, size)
         limits = {"start_indices": (number, 0), "limit_indices": (number + 1, size)}

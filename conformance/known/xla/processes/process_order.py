@@ -7,14 +7,12 @@ the replicas of the group. XLA goes through the replicas, and in each through th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
 
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import replace_operations
 from generators.families.collectives.replica_groups import pad_groups
 from reference.ir.processes import ProcessGrid
-from reference.ir.program import Dense, Operation, Program, attributes
+from reference.ir.program import Dense, Operation, Program
 from reference.ops.distribution.groups import listed_ids
 from reference.ops.table import OPS
 
@@ -50,9 +48,7 @@ def _reorder_processes(one: Operation, grid: ProcessGrid) -> Operation | None:
         [replica * partitions + p for replica in group for p in range(partitions)]
         for group in listed_ids(groups)
     ]
-    given: dict[str, Any] = dict(one.attributes)
-    given |= {"replica_groups": pad_groups(flattened), "use_global_device_ids": True}
-    return replace(one, attributes=attributes(**given))
+    return one.with_attributes(replica_groups=pad_groups(flattened), use_global_device_ids=True)
 
 
 def _mixes(operation: Operation) -> bool:

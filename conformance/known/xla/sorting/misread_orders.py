@@ -18,9 +18,10 @@ import numpy as np
 from conformance.known.hypothesis import (
     Operands,
     Results,
+    equal_slices,
     exact_hypothesis,
     predict_nothing,
-    predict_where,
+    predict_slices,
     value_hypothesis,
 )
 from conformance.tolerance.bounds.sorting import are_permutations, are_sorted, move_axis_last
@@ -29,7 +30,7 @@ from conformance.transforms.values import nested_operations
 from reference.interpreter.evaluate import apply, body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of, to_bits
-from reference.numerics.alike import equal_elements, has_subnormals
+from reference.numerics.alike import has_subnormals
 from reference.numerics.rounding import to_float64
 from reference.ops.sorts.sorting import permutation
 
@@ -92,14 +93,12 @@ def _sorts(seen: Seen) -> Measure:
         before, after = move_axis_last(operands, dimension), move_axis_last(actual, dimension)
         if given.get("is_stable", False):
             order = permutation(tuple(_compared_value(one, seen) for one in before), comparator)
-            pairs = zip(before, after, strict=True)
-            rows = [equal_elements(np.take_along_axis(one, order, -1), got) for one, got in pairs]
-            found = np.logical_and.reduce(rows).all(axis=-1)
+            rows = tuple(np.take_along_axis(one, order, -1) for one in before)
+            found = equal_slices(rows, after)
         else:
             compared = tuple(_compared_value(one, seen) for one in after)
             found = are_permutations(before, after) & are_sorted(compared, comparator)
-        found = np.expand_dims(found, dimension)
-        return predict_where(*(np.broadcast_to(found, one.shape) for one in expected))
+        return predict_slices(found, expected, dimension)
 
     return measure
 
@@ -115,11 +114,7 @@ def _selects(seen: Seen) -> Measure:
             return predict_nothing(expected)
         indices = apply(operation, (compared,))[1]
         values = np.take_along_axis(operands[0], np.asarray(indices, np.int64), axis=-1)
-        pairs = zip((values, indices), actual, strict=True)
-        found = np.logical_and.reduce([equal_elements(one, got).all(axis=-1) for one, got in pairs])
-        return predict_where(
-            *(np.broadcast_to(found[..., np.newaxis], one.shape) for one in expected)
-        )
+        return predict_slices(equal_slices((values, indices), actual), expected)
 
     return measure
 

@@ -17,14 +17,14 @@ import numpy as np
 from conformance.known.hypothesis import (
     Operands,
     Results,
+    equal_slices,
     predict_nothing,
-    predict_where,
+    predict_slices,
     value_hypothesis,
 )
 from conformance.tolerance.bounds.sorting import move_axis_last
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import equal_elements
 from reference.numerics.rounding import to_float64
 
 LABEL = "NaN sorted as the largest number"
@@ -41,13 +41,10 @@ def _errors(
         return predict_nothing(expected)
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     given, got = (move_axis_last(arrays, dimension) for arrays in (operands, actual))
-    concerned = np.isnan(to_float64(given[key[0]])).any(axis=-1, keepdims=True)
     order = _order(given[key[0]], is_ascending=key[1])
-    for one, other in zip(given, got, strict=True):
-        moved = np.ascontiguousarray(np.take_along_axis(one, order, axis=-1))
-        concerned &= equal_elements(moved, np.ascontiguousarray(other)).all(axis=-1, keepdims=True)
-    mask = np.moveaxis(np.broadcast_to(concerned, given[0].shape), -1, dimension)
-    return predict_where(*(mask for _ in expected))
+    found = equal_slices(tuple(np.take_along_axis(one, order, axis=-1) for one in given), got)
+    found &= np.isnan(to_float64(given[key[0]])).any(axis=-1)
+    return predict_slices(found, expected, dimension)
 
 
 def _order(keys: Array, *, is_ascending: bool) -> Array:

@@ -15,14 +15,14 @@ from conformance.known.hypothesis import (
     Hypothesis,
     Operands,
     Results,
+    equal_slices,
     predict_nothing,
-    predict_where,
+    predict_slices,
 )
 from conformance.known.xla.pairs.float_pairs import LABEL
 from conformance.known.xla.pairs.representation import round_to_pairs, split_into_pairs
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from reference.numerics.alike import equal_elements
 from reference.numerics.comparison import total_order_key
 
 _WORD = 32
@@ -47,9 +47,7 @@ def _errors(
     count = expected[0].shape[-1]
     indices = order[..., :count].astype(expected[1].dtype)
     values = np.take_along_axis(operand, order[..., :count], axis=-1)
-    pairs = zip((round_to_pairs(values), indices), actual, strict=True)
-    found = np.logical_and.reduce([equal_elements(one, got).all(axis=-1) for one, got in pairs])
-    return predict_where(*(np.broadcast_to(found[..., np.newaxis], one.shape) for one in expected))
+    return predict_slices(equal_slices((round_to_pairs(values), indices), actual), expected)
 
 
 SELECTED = Hypothesis(LABEL, _errors, signs=True, ulps=_errors, represents=True)

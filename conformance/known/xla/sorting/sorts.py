@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_all
 from reference.ir.program import Operation
-from reference.numerics.alike import equal_elements
+from reference.numerics.alike import equal_results
 
 LABEL = "dimension counted from the last"
 
@@ -24,8 +24,7 @@ def _predict_unsorted(
     infinity.
     """
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
-    returned = all(equal_elements(x, y).all() for x, y in zip(operands, actual, strict=True))
-    return predict_all(expected, dimension < -1 and returned)
+    return predict_all(expected, dimension < -1 and equal_results(operands, actual))
 
 
 UNSORTED = Hypothesis(LABEL, _predict_unsorted, signs=True, unsteady=True)

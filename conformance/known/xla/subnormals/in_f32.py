@@ -118,16 +118,14 @@ class _WideningWriter:
     def written(self, operation: Operation) -> Operation:
         """Return an operation in f32."""
         constant = operation.attribute("value")
-        given = operation.attributes
         if isinstance(constant, Dense) and _taken_element(constant.type) is not None:
             there = flush_subnormals(to_f32(constant.array))
             made = Dense.of(there, replace(constant.type, element_type=_F32))
-            given = tuple((name, made if name == "value" else one) for name, one in given)
+            operation = operation.with_attributes(value=made)
         return replace(
             operation,
             operands=tuple(map(_retype_to_f32, operation.operands)),
             results=tuple(map(_retype_to_f32, operation.results)),
-            attributes=given,
             regions=tuple(map(self._region, operation.regions)),
         )
 

@@ -8,22 +8,23 @@ from functools import cache
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
-from conformance.known.xla.sums_of_products.product_types import (
-    in_operand_type,
-    result_type_hypothesis,
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    predict_nothing,
+    rewriting_hypothesis,
 )
+from conformance.known.xla.sums_of_products import product_types
 from conformance.known.xla.sums_of_products.rounded_products import (
     OF_OPERANDS,
     OF_SINGLE_PLACES,
 )
 from conformance.known.xla.sums_of_products.three_products import THREE_PRODUCTS
-from conformance.known.xla.windows.added_groups import added_groups_hypothesis
-from conformance.known.xla.windows.dilated_kernels import dilated_kernels_hypothesis
+from conformance.known.xla.windows import added_groups, dilated_kernels, unreversed
 from conformance.known.xla.windows.float_sums import ADDED_UP
 from conformance.known.xla.windows.image_overrun import IMAGE_OVERRUN
 from conformance.known.xla.windows.masked_groups import products_with_zero
-from conformance.known.xla.windows.unreversed import unreversed_hypothesis
 from conformance.tolerance.bounds import contraction, convolution
 from conformance.tolerance.bounds.products import (
     DefaultPrecision,
@@ -152,6 +153,14 @@ def _ignore_algorithm(operation: Operation) -> tuple[Operation, Operation]:
     )
 
 
+def _of_other_types(bound: Bound) -> tuple[Hypothesis, ...]:
+    """Return the classes of products in other types, given their largest permitted errors."""
+    return (
+        rewriting_hypothesis(product_types.OPERANDS, product_types.round_operands, bound),
+        rewriting_hypothesis(product_types.RESULT, product_types.round_result, bound),
+    )
+
+
 def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of sums of products on a `Hardware`."""
     default = default_precision(platform)
@@ -161,8 +170,7 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
         *(() if is_cpu else (OF_OPERANDS,)),  # first: it predicts most exactly
         flushed_products_class(*of),
         _without_algorithm(default),
-        result_type_hypothesis(make_bound(*of)),
-        in_operand_type(make_bound(*of)),
+        *_of_other_types(make_bound(*of)),
         *((Hypothesis(IN_BF16, _predict_bf16_sums),) if is_cpu else ()),
         *((THREE_PRODUCTS,) if platform == Hardware.TPU else ()),
     )
@@ -170,10 +178,6 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
 
 _PRECISE_BY_CHOICE = (Hardware.GPU, Hardware.TPU)
 """Hardware that rounds operands by default, for which no sums kept in bf16 are known."""
-
-
-def _of_gpus(bound: Bound) -> tuple[Hypothesis, ...]:
-    return added_groups_hypothesis(bound), dilated_kernels_hypothesis(bound)
 
 
 @cache
@@ -189,6 +193,7 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     """
     default = default_precision(platform)
     of = convolution.convolution_sums, convolution.depth_of, default
+    bound = make_bound(*of)
     inexact = convolution.convolution_sums, convolution.depth_of, replace(default, exact=False)
     is_gpu = platform == Hardware.GPU
     return (
@@ -196,12 +201,13 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
             (OF_SINGLE_PLACES,) if platform in _PRECISE_BY_CHOICE else ()
         ),  # first: it predicts most exactly
         flushed_products_class(*of),
-        result_type_hypothesis(make_bound(*of)),
-        in_operand_type(make_bound(*of)),
+        *_of_other_types(bound),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),
         IMAGE_OVERRUN,
         *products_with_zero(default),
         ADDED_UP,
-        unreversed_hypothesis(make_bound(*of)),
-        *(_of_gpus(make_bound(*of)) if is_gpu else ()),
+        *(
+            rewriting_hypothesis(one.LABEL, one.rewrite, bound)
+            for one in (unreversed, *((added_groups, dilated_kernels) if is_gpu else ()))
+        ),
     )

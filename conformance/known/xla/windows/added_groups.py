@@ -9,24 +9,16 @@ Source: jaxlib 0.11.2 on an NVIDIA H200, measured.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, rewriting_hypothesis
+from conformance.known.hypothesis import Operands, Results
 from conformance.tolerance.bounds.convolution import geometry_of
-from conformance.tolerance.rule import Bound
-from reference.ir.program import Operation, attributes
+from reference.ir.program import Operation
 
 LABEL = "batch groups added up"
 
 
-def added_groups_hypothesis(bound: Bound) -> Hypothesis:
-    """Return the hypothesis, given the largest permitted errors of a convolution."""
-    return rewriting_hypothesis(LABEL, _groups_as_features, bound)
-
-
-def _groups_as_features(
+def rewrite(
     operation: Operation, operands: Operands, expected: Results
 ) -> tuple[Operation, Operands] | None:
     """Return the convolution whose batch groups are input features; None if it has none."""
@@ -38,5 +30,4 @@ def _groups_as_features(
     groups = np.split(lhs, of.batch_groups, axis=of.input_batch)
     image = np.concatenate(groups, axis=of.input_feature)
     kernel = np.concatenate([rhs] * of.batch_groups, axis=of.kernel_input_feature)
-    given = dict(operation.attributes) | {"batch_group_count": 1}
-    return replace(operation, attributes=attributes(**given)), (image, kernel, *rest)
+    return operation.with_attributes(batch_group_count=1), (image, kernel, *rest)

@@ -12,15 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, rewriting_hypothesis
-from conformance.tolerance.rule import Bound
-from reference.ir.program import Operation, TensorType, attributes
+from conformance.known.hypothesis import Operands, Results
+from reference.ir.program import Operation, TensorType
 from reference.ir.types import Array
 
 LABEL = "kernel dilated with zeros"
 
 
-def _fill_holes(
+def rewrite(
     operation: Operation, operands: Operands, expected: Results
 ) -> tuple[Operation, Operands] | None:
     """Return the convolution by a kernel with zeros in its holes; None if it has no holes."""
@@ -33,13 +32,12 @@ def _fill_holes(
         return None
     lhs, kernel, *rest = operands
     wide = _with_holes(kernel, {int(d): int(step) for d, step in zip(spatial, steps, strict=True)})
-    given = dict(operation.attributes) | {"rhs_dilation": (1,) * len(steps)}
     value, of = operation.operands[1], operation.operands[1].type
     assert isinstance(of, TensorType)
     factor = replace(value, type=TensorType(wide.shape, of.element_type))
     values = (operation.operands[0], factor, *operation.operands[2:])
-    other = replace(operation, operands=values, attributes=attributes(**given))
-    return other, (lhs, wide, *rest)
+    other = operation.with_attributes(rhs_dilation=(1,) * len(steps))
+    return replace(other, operands=values), (lhs, wide, *rest)
 
 
 def _with_holes(kernel: Array, steps: dict[int, int]) -> Array:
@@ -50,8 +48,3 @@ def _with_holes(kernel: Array, steps: dict[int, int]) -> Array:
     wide = np.zeros(shape, np.uint8).astype(kernel.dtype)
     wide[tuple(slice(None, None, steps.get(d, 1)) for d in range(kernel.ndim))] = kernel
     return wide
-
-
-def dilated_kernels_hypothesis(bound: Bound) -> Hypothesis:
-    """Return the class of such convolutions; `bound` gives the largest permitted errors."""
-    return rewriting_hypothesis(LABEL, _fill_holes, bound)

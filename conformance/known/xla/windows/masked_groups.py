@@ -12,7 +12,6 @@ Source: jaxlib 0.10.2 and 0.12.0, measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -21,7 +20,7 @@ from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_
 from conformance.tolerance.bounds.convolution import convolution_sums, depth_of, geometry_of
 from conformance.tolerance.bounds.products import DefaultPrecision, make_measure
 from conformance.tolerance.ulp import ulps_from_prediction
-from reference.ir.program import Operation, attributes
+from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.arithmetic import quiet
@@ -174,9 +173,7 @@ def _merge_groups(
     lhs, rhs, *rest = operands
     if of.batch_groups > 1:
         return operation, (lhs, _mask_kernel(rhs, of), *rest)
-    given = dict(operation.attributes) | {"feature_group_count": 1}
-    other = replace(operation, attributes=attributes(**given))
-    return other, (lhs, _expand_kernel(rhs, of), *rest)
+    return operation.with_attributes(feature_group_count=1), (lhs, _expand_kernel(rhs, of), *rest)
 
 
 def _mask_kernel(kernel: Array, of: Geometry) -> Array:

@@ -9,7 +9,6 @@ Source: https://github.com/openxla/xla/issues/48714; jaxlib 0.10.2 and 0.12.0, m
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_
 from conformance.tolerance.bounds.reduction import reduction_bound
 from conformance.tolerance.ulp import bound_units_from_prediction
 from reference.interpreter.evaluate import apply, reshape_operation
-from reference.ir.program import Dense, Operation, attributes
+from reference.ir.program import Dense, Operation
 from reference.ir.types import Array
 from reference.numerics.contributions import count_windows
 
@@ -56,8 +55,7 @@ def _remove_dilation(operation: Operation, sizes: tuple[int, ...]) -> Operation 
         given.get("window_dilations", ones), map(tuple, pairs), strict=True,
     )  # fmt: skip
     shape = tuple(count_windows(*row) for row in rows)
-    changed = replace(operation, attributes=attributes(**{**given, "base_dilations": kept}))
-    return reshape_operation(changed, shape)
+    return reshape_operation(operation.with_attributes(base_dilations=kept), shape)
 
 
 def _error(result: Array, limit: Array | None, got: Array) -> Array:

@@ -8,26 +8,19 @@ Source: jaxlib 0.10.2 and 0.12.0, measured; found by `hlo-conformance fuzz --see
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from conformance.known.hypothesis import Hypothesis, Operands, Results, rewriting_hypothesis
+from conformance.known.hypothesis import Operands, Results
 from conformance.tolerance.bounds.convolution import geometry_of
-from conformance.tolerance.rule import Bound
-from reference.ir.program import Operation, attributes
+from reference.ir.program import Operation
 from reference.ir.types import Array
 from reference.ops.convolution import Geometry
 
 LABEL = "reversal left out"
 
 
-def unreversed_hypothesis(bound: Bound) -> Hypothesis:
-    """Return the hypothesis, given the largest permitted errors of a convolution."""
-    return rewriting_hypothesis(LABEL, _unreversed_convolution, bound)
-
-
-def _unreversed_convolution(
+def rewrite(
     operation: Operation, operands: Operands, expected: Results
 ) -> tuple[Operation, Operands] | None:
+    """Return the convolution without its reversal; None if nothing is reversed or omitted."""
     if not any(geometry_of(operation, operands).reversal):
         return None
     rewritten = without_reversal(operation, operands, expected)
@@ -41,8 +34,7 @@ def without_reversal(
     of = geometry_of(operation, operands)
     if not _is_one_place(of, operands[1], expected[0]):
         return None
-    given = dict(operation.attributes) | {"window_reversal": (False,) * len(of.reversal)}
-    return replace(operation, attributes=attributes(**given))
+    return operation.with_attributes(window_reversal=(False,) * len(of.reversal))
 
 
 def _is_one_place(of: Geometry, kernel: Array, result: Array) -> bool:

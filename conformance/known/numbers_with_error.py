@@ -34,6 +34,8 @@ formulas.
 """
 POWER = 16
 """Error of a real power: OpenCL's figure."""
+_PRODUCT, _QUOTIENT = 2, 5
+"""Errors of complex products and quotients, beyond those of real numbers (Higham, lemma 3.5)."""
 
 
 class Arithmetic(ABC):
@@ -62,16 +64,6 @@ class Arithmetic(ABC):
             lost: the elements that may be NaN or infinite because operands may.
             units: the error of the step itself; None for one rounding.
         """
-
-    @property
-    def product_units(self) -> float | None:
-        """The error of a product; None for one rounding."""
-        return None
-
-    @property
-    def quotient_units(self) -> float | None:
-        """The error of a quotient; None for one rounding."""
-        return None
 
     def product_error(self, x: Array, y: Array) -> Array | float:
         """Return the errors of products besides their rounding."""
@@ -147,8 +139,8 @@ class Number:
     def __mul__(self, other: Number | float) -> Number:
         """Return the product, rounded unless it is fused into a sum."""
         y = self._to_number(other)
-        exact, units = self.value * y.value, self.arithmetic.product_units
-        return self._step(exact, self._product_error(y), y, units=units)
+        exact = self.value * y.value
+        return self._step(exact, self._product_error(y), y, units=_complex_units(exact, _PRODUCT))
 
     def _product_error(self, y: Number) -> Array:
         """Return the error of a product besides its rounding."""
@@ -165,13 +157,15 @@ class Number:
 
     def __matmul__(self, other: Number) -> Number:
         """Return matrix products, added in any order."""
-        relative, absolute = self.arithmetic.accumulated_error(self.value.shape[-1])
+        exact, count = self.value @ other.value, self.value.shape[-1]
+        units = _complex_units(exact, 1)
+        relative, absolute = self.arithmetic.accumulated_error(count + _PRODUCT * bool(units))
+        relative *= units or 1
         left, right = (np.abs(one.value).astype(np.float64) for one in (self, other))
         error = (self.error + relative * left) @ right + (left + self.error) @ other.error
         lost = np.logical_or(
             self.lost.any(axis=-1, keepdims=True), other.lost.any(axis=-2, keepdims=True)
         )
-        exact = self.value @ other.value
         return self.arithmetic.step(exact, error + absolute, lost, units=0.0)
 
     def sum(self, axes: tuple[int, ...]) -> Number:
@@ -194,7 +188,7 @@ class Number:
         error = np.where((least <= 0) & (y.error > 0), np.inf, error)
         endless = np.isinf(y.value) & np.isfinite(y.error + self.error)
         error = np.where(endless, 0, error)  # 0, however inexact the other is
-        return self._step(value, error, y, units=self.arithmetic.quotient_units)
+        return self._step(value, error, y, units=_complex_units(value, _QUOTIENT))
 
     def __neg__(self) -> Number:
         """Return the negated number, which is exact."""
@@ -316,6 +310,11 @@ def _times(size: Array, error: Array) -> Array:
     """
     nothing = (size == 0) | (error == 0) | np.isinf(size) & np.isfinite(error)
     return np.where(nothing, 0, size * error)
+
+
+def _complex_units(exact: Array, units: float) -> float | None:
+    """Return the error of a step on complex numbers; None for real numbers."""
+    return np.sqrt(2) * units if np.iscomplexobj(exact) else None
 
 
 def _logarithm_error(relative: Array) -> Array:

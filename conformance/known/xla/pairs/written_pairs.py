@@ -1,0 +1,46 @@
+"""Pairs of f32 written as operations of a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from conformance.known.xla.memory import constant
+from reference.ir.program import Operation, TensorType, Value
+from reference.ir.types import element_type
+
+
+@dataclass(frozen=True, slots=True)
+class PairWriter:
+    """Writer of operations on the pair of a value of f64."""
+
+    given: Value
+    operations: list[Operation] = field(default_factory=list[Operation])
+
+    def add(self, name: str, kind: str, *operands: Value) -> Value:
+        """Return the result of an operation, of an element type and the shape of the value."""
+        value = self._value(kind)
+        self.operations.append(Operation(name, operands, (value,)))
+        return value
+
+    def fill(self, number: int, kind: str) -> Value:
+        """Return a constant whose elements are a number."""
+        value = self._value(kind)
+        assert isinstance(value.type, TensorType)
+        array = np.full(value.type.static_shape, number, value.type.storage)
+        self.operations.append(constant(value, array))
+        return value
+
+    def split(self) -> tuple[Value, Value]:
+        """Return the numbers of f32, the larger first; the second is 0 beside an infinite one."""
+        high = self.add("convert", "f32", self.given)
+        rest = self.add("subtract", "f64", self.given, self.add("convert", "f64", high))
+        low, zero = self.add("convert", "f32", rest), self.fill(0, "f32")
+        return high, self.add("select", "f32", self.add("is_finite", "i1", high), low, zero)
+
+    def _value(self, kind: str) -> Value:
+        of = self.given.type
+        assert isinstance(of, TensorType)
+        name = f"{self.given.name}.pair{len(self.operations)}"
+        return Value(name, TensorType(of.shape, element_type(kind)))
