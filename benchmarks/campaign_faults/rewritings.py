@@ -80,7 +80,7 @@ def _is_integer(value: Value) -> bool:
     return isinstance(value.type, TensorType) and value.type.stored.is_integer
 
 
-def _is(one: Operation, value: Value) -> Iterable[Operation] | None:
+def _alias(one: Operation, value: Value) -> Iterable[Operation] | None:
     """Return an operation whose result is that value, if the types are equal."""
     if value.type != one.results[0].type:
         return None
@@ -105,7 +105,7 @@ def _cancel_inverse_pair(outer: str, inner: str) -> Rewrite:
 
     def rewrite(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
         made = seen.maker(one.operands[0], inner) if one.name == outer else None
-        return None if made is None else _is(one, made.operands[0])
+        return None if made is None else _alias(one, made.operands[0])
 
     return rewrite
 
@@ -166,13 +166,13 @@ def _difference_of_sum(seen: _Definitions, one: Operation) -> Iterable[Operation
     made = seen.maker(one.operands[0], "add") if one.name == "subtract" else None
     if made is None or not _is_float(one.results[0]) or made.operands[1] != one.operands[1]:
         return None
-    return _is(one, made.operands[0])
+    return _alias(one, made.operands[0])
 
 
 def _square_root_of_square(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "multiply") if one.name == "sqrt" else None
     same = made is not None and made.operands[0] == made.operands[1]
-    return _is(one, made.operands[0]) if made is not None and same else None
+    return _alias(one, made.operands[0]) if made is not None and same else None
 
 
 def _double_transpose(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
@@ -191,7 +191,7 @@ def _double_transpose(seen: _Definitions, one: Operation) -> Iterable[Operation]
 
 def _double_reverse(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "reverse") if one.name == "reverse" else None
-    return None if made is None else _is(one, made.operands[0])
+    return None if made is None else _alias(one, made.operands[0])
 
 
 def _slice_of_slice(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
@@ -324,7 +324,7 @@ def _sum_of_broadcast(seen: _Definitions, one: Operation) -> Iterable[Operation]
     made = seen.maker(one.operands[0], "broadcast_in_dim") if one.name == "reduce" else None
     if made is None or len(one.results) != 1 or one.results[0].type != made.operands[0].type:
         return None
-    return _is(one, made.operands[0])
+    return _alias(one, made.operands[0])
 
 
 def _double_conversion(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
@@ -333,7 +333,7 @@ def _double_conversion(seen: _Definitions, one: Operation) -> Iterable[Operation
     if made is None:
         return None
     source = made.operands[0]
-    return _is(one, source) or [replace(one, operands=(source,))]
+    return _alias(one, source) or [replace(one, operands=(source,))]
 
 
 def _product_of_exponentials(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:

@@ -52,7 +52,7 @@ class Compilation:
 
 
 def purpose() -> str:
-    """Return what asks for the compilation that is under way."""
+    """Return the purpose of the current compilation."""
     frame, splits = sys._getframe(), 0
     while frame is not None:
         if frame.f_code in PURPOSES:

@@ -233,7 +233,7 @@ def verdict_on(cases: Cases, part: Part, mutant: Mutant) -> MeasuredMutant:
 
 
 def _fate(cases: Cases, mutant: Mutant, outcomes: Sequence[TrialOutcome]) -> Fate:
-    """Return the fate of a mutant by its results on the first profile, the next, and the pool."""
+    """Return the fate of a mutant, given the outcomes of its trials."""
     if outcomes[0].at_once:
         return Fate.BROKEN
     if any(outcome.failed for outcome in outcomes):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from benchmarks.walk import ROOT, walk_command
 
 MOST = 36
@@ -21,3 +23,10 @@ def test_a_case_passes_through_few_functions_and_those_that_a_page_names(tmp_pat
     assert named[-1] == stops[-1]
     assert {*named} <= {*stops}
     assert len(named) == block.count("\n")
+
+
+@pytest.mark.parametrize(("command", "most"), [("check", 42), ("fuzz", 66), ("replay", 37)])
+def test_other_commands_take_the_same_way(command: str, most: int, tmp_path: Path) -> None:
+    stops = walk_command(command, tmp_path).stops
+    assert 20 < len(stops) <= most, stops
+    assert any(room.startswith("conformance/backends/session") for room, _ in stops)

@@ -18,7 +18,9 @@ from reference.ops.table import OPS
 SPECIFICATION = json.loads((Path(__file__).parent / "data" / "specification.json").read_text())
 
 ONLY_IN_THE_DIALECT = {"dynamic_gather": {"operand_batching_dims", "start_indices_batching_dims"}}
-"""Inputs that the dialect's op has, as `gather` does, and its section of the specification not."""
+"""Inputs of ops in the dialect that the op's section of the specification lacks; those of
+`dynamic_gather` are inputs of `gather`.
+"""
 
 HERE = sorted(SPECIFICATION)
 
