@@ -11,6 +11,7 @@ from conformance.known.hypothesis import (
     Operands,
     Results,
     any_outcome_hypothesis,
+    hypothesis_in_regions,
     predict_nothing,
 )
 from conformance.known.rewritings.patterns import Rewriting
@@ -58,6 +59,22 @@ ZERO_LEFT_OUT = pattern_hypothesis(
     )
 )
 """x for 0 + x and x - 0, and -x for 0 - x; only -0 instead of 0 is a change."""
+
+
+def _leave_zero_out(_: Operation, operands: Operands, results: Results) -> Results | None:
+    """Return the sums of real numbers, and -0 for the sum of -0 and 0."""
+    (x, y), (right,) = operands, results
+    if not element_type_of(x).is_float:
+        return None
+    x, y = np.broadcast_arrays(x, y)
+    is_kept = (x == 0) & (y == 0) & (np.signbit(x) | np.signbit(y))
+    return (np.where(is_kept, np.where(np.signbit(x), x, y), right).astype(right.dtype),)
+
+
+ZERO_LEFT_OUT_OF_BODY = hypothesis_in_regions(
+    _ZERO, {"add": (Hypothesis(_ZERO, otherwise=_leave_zero_out),)}
+)
+"""The same in the body of an op, on whose operands the zero is a constant."""
 
 ROUNDED_PRODUCT = Hypothesis("rounded product", _rounded_product, constants=("lhs",))
 """exp(x log(c)) for c to the power x."""

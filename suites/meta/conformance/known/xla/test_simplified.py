@@ -6,9 +6,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.catalog import CATALOG
+from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement
+from conformance.stablehlo.parse import parse_module
 from conformance.transforms.substitute import with_constant
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
@@ -71,6 +72,30 @@ def test_a_power_by_a_rounded_product_is_named() -> None:
     wrong = actual * np.float16(1.02)
     found = judge_result("power", "f16", base, exponent, wrong, constant_lhs=True)
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "accuracy")
+
+
+SCAN = """
+func.func @main(%x: tensor<2x1xf32>, %z: tensor<1xf32>) -> (tensor<2x1xf32>, tensor<1xf32>) {
+  %0:2 = mhlo.scan(%x) inits (%z) dimension=0 {
+  ^bb0(%a: tensor<1xf32>, %b: tensor<1xf32>):
+    %1 = stablehlo.add %b, %a : tensor<1xf32>
+    stablehlo.return %1, %1 : tensor<1xf32>, tensor<1xf32>
+  } : (tensor<2x1xf32>, tensor<1xf32>) -> (tensor<2x1xf32>, tensor<1xf32>)
+  return %0#0, %0#1 : tensor<2x1xf32>, tensor<1xf32>
+}"""
+
+
+@pytest.mark.parametrize(("got", "known"), [([-0.0, -0.0], True), ([-0.0, 1.0], False)])
+def test_zero_left_out_of_the_body_of_a_scan_has_the_class(got: list[float], known: bool) -> None:
+    program = parse_module(SCAN)
+    inputs = (np.zeros((2, 1), np.float32), np.full(1, -0.0, np.float32))
+    expected = evaluate(program, inputs)
+    actual = (np.array(got, np.float32).reshape(2, 1), np.array(got[-1:], np.float32))
+    rule = rule_of(program.subject)
+    assert rule is not None
+    found = judge(program, inputs, expected, actual, rule)
+    assert found.verdict is Verdict.DIVERGENT
+    assert (found.kind == "zero left out") == known
 
 
 def test_rounded_product_does_not_apply_without_mantissa() -> None:
