@@ -285,8 +285,8 @@ def _normalize_in_one_pass(given: NormalizationOperands) -> Iterator[Results]:
 def _reorder(given: NormalizationOperands) -> Iterator[Results]:
     """Yield gradients with 1 / sqrt(variance + epsilon) factored out of the sums.
 
-    Products of constants are also taken first: (x - mean) / (variance + epsilon) of a constant x,
-    and 1 / sqrt(variance + epsilon) / count.
+    In the operands' own type, products of constants are also taken first: (x - mean) /
+    (variance + epsilon) of a constant x, and 1 / sqrt(variance + epsilon) / count.
     """
     machine, (x, scale, mean, variance, grad_output) = given.machine, given.operands
     centered, inverse = machine.round_step(x - mean), given.inverse
@@ -307,16 +307,24 @@ def _reorder(given: NormalizationOperands) -> Iterator[Results]:
                     along, machine.round_step(np.ones_like(spread) / spread), whole
                 ),
                 machine.round_step(whole + machine.round_step(along / spread)),
-                machine.round_step(
-                    whole - machine.round_step(covariance * machine.round_step(centered / spread))
+                *(
+                    [
+                        machine.round_step(
+                            whole
+                            - machine.round_step(covariance * machine.round_step(centered / spread))
+                        )
+                    ]
+                    if machine.of == machine.narrow
+                    else []
                 ),
             )
         ]
         for root in given.roots(variance):
-            factors = _distinct_arrays(
-                machine.round_step(machine.round_step(scale * root) * inverse),
-                machine.round_step(scale * machine.round_step(root * inverse)),
-            )
+            factor = machine.round_step(machine.round_step(scale * root) * inverse)
+            other = factor
+            if machine.of == machine.narrow:
+                other = machine.round_step(scale * machine.round_step(root * inverse))
+            factors = _distinct_arrays(factor, other)
             for factor in factors:
                 for one in inner:
                     yield (
