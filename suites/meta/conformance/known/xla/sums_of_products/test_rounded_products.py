@@ -13,6 +13,7 @@ from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
 from reference.ir.program import Attribute, Value, single_op
+from reference.ops.xla.contraction import DotDimensionNumbers
 from suites.meta.support.ops.contractions import ONE_SPATIAL
 from suites.meta.support.small_programs import tensor_of
 
@@ -61,6 +62,33 @@ def test_elements_that_flushing_explains_by_chance_are_of_the_class() -> None:
     got = [products.sum(axis=0).astype(to)]
     found = judge_operation(program, inputs, expected, got, Hardware.TPU)
     assert {one.kind for one in found.failing} == {LABEL}
+
+
+@pytest.mark.parametrize(
+    ("scale", "actual", "platform", "kind"),
+    [
+        ("f16", np.inf, Hardware.GPU, LABEL),
+        ("f16", 2.0**-30, Hardware.GPU, "wrong value"),
+        ("bf16", np.inf, Hardware.GPU, "infinity"),
+    ],
+)
+def test_scaled_operands_of_f16_that_overflow_are_of_the_class(
+    scale: str, actual: float, platform: str, kind: str
+) -> None:
+    """4 * 2^15 overflows in f16. The sum of two products of it and 2^-8 is 2^10."""
+    types = ("f16", "f16", "f16", scale)
+    values = tuple(Value(f"x{number}", tensor_of(2, of=of)) for number, of in enumerate(types))
+    given = {
+        "dimension_numbers": DotDimensionNumbers((0,), (0,)), "preferred_element_type": "f32",
+    }  # fmt: skip
+    program = single_op("ScaledDot", values, (tensor_of(of="f32"),), given)
+    inputs = [
+        np.full(2, one).astype(value.type.storage)
+        for one, value in zip((2.0**-4, 2.0**-4, 4.0, 2.0**15), values, strict=True)
+    ]
+    got = [np.array(actual, np.float32)]
+    found = judge_operation(program, inputs, evaluate(program, inputs), got, platform)
+    assert found.kind == kind
 
 
 def kind_of_convolution(actual: float, places: int, platform: str) -> str:
