@@ -55,5 +55,5 @@ def shift_exponents(a: Array, exponent: Array) -> Array:
     if a.dtype.kind != "c":
         return np.ldexp(a, exponent)
     found = np.empty_like(a)
-    found.real, found.imag = np.ldexp(a.real, exponent), np.ldexp(a.imag, exponent)
+    found.real, found.imag = (np.ldexp(part(a), exponent) for part in (np.real, np.imag))
     return found

@@ -180,9 +180,9 @@ def _product(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm]
     for one, other in ((x, y), (y, x)):
         if model.is_equal(other, 1):
             yield from model.unrounded(one)
-    factors = model.given(x), model.given(y)
-    if factors[0] is not None and factors[1] is not None:
-        yield _exact_product(*factors)
+    lhs, rhs = model.given(x), model.given(y)
+    if lhs is not None and rhs is not None:
+        yield _exact_product(lhs, rhs)
 
 
 @quiet

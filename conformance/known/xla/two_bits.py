@@ -109,8 +109,8 @@ _ORDERED = (("LT", "LE"), ("GT", "GE"))
 
 
 def _maximum(operation: Operation, operands: Operands, *, place: int) -> Iterator[Results]:
-    """Yield the results of a maximum with -1: with that constant as it is, and with 0 in its place,
-    as vectorised code computes it.
+    """Yield the results of a maximum with -1: with that constant, and with 0 instead of it, as
+    vectorised code computes it.
     """
     del operation
     if negative(operands[place]) == -1:

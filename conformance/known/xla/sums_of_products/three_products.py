@@ -43,7 +43,7 @@ def _measure(
         size = sum(_sums(np.abs(one), np.abs(other)).reshape(shape) for one, other in products)
         real, imaginary, got = first - second, first + third, actual[0]
         room = 2 * lhs.shape[-1] * _UNIT * size
-        alike = [_is_alike(real, got.real, room), _is_alike(imaginary, got.imag, room)]
+        alike = [_is_alike(real, np.real(got), room), _is_alike(imaginary, np.imag(got), room)]
         overflowing = ~(np.isfinite(real) & np.isfinite(imaginary))
     return predict_where(overflowing & np.logical_and(*alike))
 
