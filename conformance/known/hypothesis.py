@@ -173,6 +173,35 @@ def exact_hypothesis(
     return replace(value_hypothesis(label, errors, flushes=flushes), otherwise=otherwise)
 
 
+def refuting(hypothesis: Hypothesis) -> Hypothesis:
+    """Return a hypothesis whose elements are wrong even where the specification leaves the result
+    unspecified.
+
+    Its `otherwise` computes the results. An element that it computes as specified, such as one NaN
+    in place of another, shows nothing and is not of the class.
+    """
+    compute = hypothesis.otherwise
+    assert compute is not None
+
+    def errors(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        try:
+            others = compute(operation, operands, expected)
+        except EvaluationError:
+            others = None
+        if others is None:
+            return predict_nothing(expected)
+        return predict_where(
+            *(
+                equal_elements(other, got) & ~equal_elements(other, want)
+                for other, got, want in zip(others, actual, expected, strict=True)
+            )
+        )
+
+    return replace(hypothesis, errors=errors, ulps=errors, refutes=True)
+
+
 def hypothesis_in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]]) -> Hypothesis:
     """Return the class of an op with regions that contain operations of that class.
 

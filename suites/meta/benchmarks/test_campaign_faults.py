@@ -33,13 +33,13 @@ def test_a_wrong_rewriting_changes_what_a_program_computes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["selected_the_other_way", "product_added_twice"])
 def test_a_wrong_rewriting_is_found(name: str) -> None:
-    assert hunt_fault(with_rewriting(REWRITINGS[name]), frozenset(), 0, 30.0).verdict
+    assert hunt_fault(with_rewriting(REWRITINGS[name]), frozenset(), 0, 30.0).failure
 
 
 def test_campaign_without_faults_finds_nothing() -> None:
     nothing = Rewriting("nothing is rewritten", lambda *_: None)
     found = hunt_fault(with_rewriting(nothing), frozenset(), 0, 0.0)
-    assert (found.programs, found.verdict) == (16, "")
+    assert (found.programs, found.failure) == (16, "")
 
 
 def test_code_of_an_op_is_found_by_its_family_and_the_reference_is_unchanged() -> None:
@@ -53,7 +53,7 @@ def test_code_of_an_op_is_found_by_its_family_and_the_reference_is_unchanged() -
         found = hunt_fault(backend, family_of("reverse"), 0, 30.0)
     finally:
         end()
-    assert found.verdict
+    assert found.failure
     assert data_movement.reverse.__code__ is before
 
 

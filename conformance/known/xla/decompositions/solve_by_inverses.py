@@ -69,7 +69,9 @@ class BlockArithmetic(Arithmetic):
         return underflow(self.of, flushes=True)
 
     def accumulated_error(self, count: int) -> tuple[float, float]:
-        """Return the error of a sum of `count` products, in any order."""
+        """Return the error of a sum of `count` products, in any order; none if steps are exact."""
+        if self.is_exact:
+            return 0.0, 0.0
         unit = count * unit_roundoff(self.of)
         return unit / (1 - unit), count * underflow(self.of, flushes=True)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import exact_hypothesis
+from conformance.known.hypothesis import exact_hypothesis, refuting
 from conformance.known.interpreter.indices import LABEL as SIGNED
 from conformance.known.interpreter.indices import (
     UNSIGNED_START,
@@ -167,10 +167,7 @@ def _predict_cut_starts(
     return apply(operation, (operands[0], cast(moved, element_type(f"ui{of.bits}")), *operands[2:]))
 
 
-GATHERED = tuple(
-    replace(one, refutes=True)
-    for one in (UNSIGNED_START, exact_hypothesis(BOUND, _predict_cut_starts))
-)
+GATHERED = tuple(map(refuting, (UNSIGNED_START, exact_hypothesis(BOUND, _predict_cut_starts))))
 """The classes of gathered slices."""
 
 

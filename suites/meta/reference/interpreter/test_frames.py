@@ -88,7 +88,7 @@ def test_bodies_of_ops_are_not_observed() -> None:
 
 
 def test_wrong_numbers_of_values_are_errors() -> None:
-    with pytest.raises(EvaluationError, match="a block of 1 arguments given 2"):
+    with pytest.raises(EvaluationError, match="a block takes 1 arguments, not 2"):
         block().run(PLAIN, [None] * 3, 4, 5)
     with pytest.raises(EvaluationError, match=r"gives 2 results \(.*double"):
         store(DOUBLE, (1, 2), (1,), [None] * 3)

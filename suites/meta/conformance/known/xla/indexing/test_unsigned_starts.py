@@ -24,6 +24,15 @@ func.func @main(%x: tensor<3xf32>, %u: tensor<1xf32>, %i: tensor<ui8>) -> tensor
   return %0 : tensor<3xf32>
 }
 """
+GATHER = """
+func.func @main(%x: tensor<3xf32>, %i: tensor<1xui8>) -> tensor<1xf32> {
+  %0 = "stablehlo.gather"(%x, %i) {
+    dimension_numbers = #stablehlo.gather<offset_dims = [0], start_index_map = [0]>,
+    slice_sizes = array<i64: 1>
+  } : (tensor<3xf32>, tensor<1xui8>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+"""
 SIGNED = "unsigned index taken for signed"
 
 
@@ -55,6 +64,22 @@ def test_an_unsigned_index_of_an_update_read_as_signed_has_a_class(
 ) -> None:
     inputs = np.arange(3, dtype=np.float32), np.array([9], np.float32), np.uint8(255)
     assert _kind(UPDATE, inputs, np.array(actual, np.float32)) == kind
+
+
+@pytest.mark.parametrize(
+    ("operand", "actual", "kind"),
+    [
+        ([0, 1, 2], 2, ""),
+        ([0, 1, 2], 0, SIGNED),
+        ([0, 1, 2], 1, "wrong value"),
+        ([np.nan, 1, np.nan], -np.nan, ""),  # a NaN wherever the slice starts
+    ],
+)
+def test_a_start_index_of_a_gather_read_as_signed_has_a_class(
+    operand: list[float], actual: float, kind: str
+) -> None:
+    inputs = np.array(operand, np.float32), np.array([200], np.uint8)
+    assert _kind(GATHER, inputs, np.array([actual], np.float32)) == kind
 
 
 def _kind(text: str, inputs: tuple[np.ndarray | np.generic, ...], actual: np.ndarray) -> str:
