@@ -53,7 +53,7 @@ UsageError is raised if the file holds no program that can be tried.
 """
 
 CRASH_OF_FILE = Deferred("conformance.fuzzing.user_programs", "crash_of_file")
-"""Return the outcome of the program of a file that crashed its worker, with what is known of it."""
+"""Return the outcome of a program that crashed its worker, with expectations that match it."""
 
 FAILING_PROGRAM = Deferred("conformance.fuzzing.user_programs", "failing_program")
 """Return the program of a file on inputs that it fails on, or None.

@@ -47,8 +47,8 @@ from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.values import foldable_values
 from conformance.verdict import Errors, Failing, Verdict, gravity
 from reference.ir.program import Operation, Program
-from reference.ir.types import Array, element_type_of, to_bits
-from reference.numerics.alike import equal_elements
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import different_bits, equal_elements
 from reference.ops.xla.lowering import lower_program
 
 MAX_ELEMENTS = 8
@@ -314,10 +314,7 @@ def _judge_result(
     expected, actual = joint.expected[number], joint.actual[number]
     of = element_type_of(expected)
     budget = rule.budget(of, platform)
-    different = to_bits(actual) != to_bits(expected)
-    if of.is_complex:
-        different = different.any(axis=-1)
-    where = np.flatnonzero(different)
+    where = np.flatnonzero(different_bits(actual, expected))
     if not where.size:
         return _identical_judgement(expected, rule, budget, joint.operands)
     operation, values, place = _defining_operation(program, number, joint)

@@ -15,8 +15,8 @@ from conformance.tolerance.ulp import part_distances
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, apply, reshape_operation
 from reference.ir.op import Rounding
-from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, to_bits
-from reference.numerics.alike import flush_subnormals
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
+from reference.numerics.alike import different_bits, flush_subnormals
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.table import OPS
@@ -65,8 +65,7 @@ def _find_flushed_operands_or_results(d: DifferingElements) -> Answer:
             )
             affected = np.zeros(len(d.where), bool)
             for i in chosen:
-                changed = to_bits(flushed[i]) != to_bits(d.operand_elements[i])
-                affected |= changed.any(axis=-1) if changed.ndim > 1 else changed
+                affected |= different_bits(flushed[i], d.operand_elements[i])
             explained = d.is_near(other) & _has_same_zero_sign(d, other) | _is_flushed(d, other)
             if d.type.is_complex:  # log(0) and the like are unspecified
                 explained |= _is_unspecified_for(d, chosen, flushed, other)

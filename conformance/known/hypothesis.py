@@ -150,11 +150,14 @@ def exact_hypothesis(
     otherwise: Otherwise,
     *,
     flushes: bool = False,
+    refutes: bool = False,
     equal: Callable[[Array, Array], Array] = equal_elements,
 ) -> Hypothesis:
     """Return the class of elements equal to the results of `otherwise`.
 
-    `equal` returns a mask of the elements in which a result and the backend's are equal.
+    `equal` returns a mask of the elements in which a result and the backend's are equal. If the
+    class `refutes`, an element that `otherwise` computes as specified, such as one NaN for another,
+    does not belong to it.
     """
 
     def errors(
@@ -164,42 +167,16 @@ def exact_hypothesis(
             others = otherwise(operation, operands, expected)
         except EvaluationError:  # of an operation in a region that uses values around it
             others = None
-        return (
-            predict_nothing(expected)
-            if others is None
-            else predict_where(*map(equal, others, actual))
-        )
-
-    return replace(value_hypothesis(label, errors, flushes=flushes), otherwise=otherwise)
-
-
-def refuting(hypothesis: Hypothesis) -> Hypothesis:
-    """Return a hypothesis whose elements are wrong even where the specification leaves the result
-    unspecified.
-
-    Its `otherwise` computes the results. An element that it computes as specified, such as one NaN
-    in place of another, shows nothing and is not of the class.
-    """
-    compute = hypothesis.otherwise
-    assert compute is not None
-
-    def errors(
-        operation: Operation, operands: Operands, expected: Results, actual: Results
-    ) -> Results:
-        try:
-            others = compute(operation, operands, expected)
-        except EvaluationError:
-            others = None
         if others is None:
             return predict_nothing(expected)
-        return predict_where(
-            *(
-                equal_elements(other, got) & ~equal_elements(other, want)
-                for other, got, want in zip(others, actual, expected, strict=True)
-            )
-        )
+        masks = map(equal, others, actual)
+        if refutes:
+            same = map(equal, others, expected)
+            masks = (found & ~known for found, known in zip(masks, same, strict=True))
+        return predict_where(*masks)
 
-    return replace(hypothesis, errors=errors, ulps=errors, refutes=True)
+    found = value_hypothesis(label, errors, flushes=flushes)
+    return replace(found, otherwise=otherwise, refutes=refutes)
 
 
 def hypothesis_in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]]) -> Hypothesis:

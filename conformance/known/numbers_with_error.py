@@ -35,7 +35,7 @@ formulas.
 POWER = 16
 """Error of a real power: OpenCL's figure."""
 _PRODUCT, _QUOTIENT = 2, 5
-"""Errors of complex products and quotients, beyond those of real numbers (Higham, lemma 3.5)."""
+"""Indices n in the bounds sqrt(2) gamma_n of complex products and quotients (Higham, lemma 3.5)."""
 
 
 class Arithmetic(ABC):

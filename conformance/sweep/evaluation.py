@@ -31,6 +31,7 @@ from reference.ir.types import (
     from_bits,
     to_bits,
 )
+from reference.numerics.alike import different_bits
 from reference.numerics.elementary.functions import Real, evaluate_real, wide_values
 from reference.numerics.rounding import HAS_EXTENDED, to_float64
 
@@ -85,19 +86,13 @@ def differences_of(
     if _has_table(function):
         where = _uncertain_positions(function, operands, actual)
         expected = function.evaluate(tuple(operand[where] for operand in operands))
-        differs = differing_elements(expected, actual[where])
+        differs = different_bits(expected, actual[where])
         where, expected = where[differs], expected[differs]
     else:
         expected = function.evaluate(operands)
-        where = np.flatnonzero(differing_elements(expected, actual))
+        where = np.flatnonzero(different_bits(expected, actual))
         expected = expected[where]
     return Differences(where, expected, _exact_values(function, operands, where))
-
-
-def differing_elements(expected: Array, actual: Array) -> Array:
-    """Return a mask of the elements whose bits differ."""
-    mask = to_bits(actual) != to_bits(expected)
-    return np.asarray(mask.any(axis=-1) if mask.ndim > 1 else mask)
 
 
 def _exact_values(function: Function, operands: tuple[Array, ...], where: Array) -> Exact | None:

@@ -24,6 +24,7 @@ from reference.ir.program import (
     Value,
     ValueType,
     attributes,
+    tensor_of,
 )
 from reference.ir.types import BOOLEAN, ElementType
 from reference.numerics.rounding import round_to
@@ -102,17 +103,17 @@ class _Writer:
         return self._op("broadcast_in_dim", value, to=value_type, broadcast_dimensions=())
 
     def _number(self, number: float, like: Value) -> Value:
-        of = _tensor(like)
+        of = tensor_of(like)
         array = np.broadcast_to(round_to(np.asarray(number), of.element), of.static_shape)
         return self._op("constant", to=of, value=Dense.of(array, of))
 
     def _compare(self, lhs: Value, rhs: Value, direction: str) -> Value:
-        to = replace(_tensor(lhs), element_type=BOOLEAN[0])
+        to = replace(tensor_of(lhs), element_type=BOOLEAN[0])
         return self._op("compare", lhs, rhs, to=to, comparison_direction=direction)
 
     def _key(self, value: Value) -> Value:
         """Return the key by which a value is compared: 0 where it is subnormal."""
-        of = _tensor(value)
+        of = tensor_of(value)
         if of.element.is_complex:
             part = replace(of, element_type=of.element.part)
             parts = [self._key(self._op(name, value, to=part)) for name in ("real", "imag")]
@@ -124,7 +125,7 @@ class _Writer:
 
     def _signed_key(self, value: Value) -> Value:
         """Return the key by which total order compares a value: -0 or 0 where it is subnormal."""
-        of = _tensor(value)
+        of = tensor_of(value)
         zero = self._op("multiply", value, self._number(0.0, value), to=of)
         is_tiny = self._compare(self._key(value), self._number(0.0, value), "EQ")
         return self._op("select", is_tiny, zero, value, to=of)
@@ -144,11 +145,6 @@ class _Writer:
         coarse = self._op("and", either, both, to=either.type)
         right = self._op(name, lhs, rhs, to=of)
         self.operations.append(Operation("select", (coarse, chosen, right), (result,)))
-
-
-def _tensor(value: Value) -> TensorType:
-    assert isinstance(value.type, TensorType)
-    return value.type
 
 
 def _may_be_subnormal(value_type: ValueType) -> bool:

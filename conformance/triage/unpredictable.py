@@ -22,7 +22,8 @@ from conformance.triage.audit import OperationAudit
 from conformance.triage.fault import FailedProgram
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
-from reference.ir.types import Array, to_bits
+from reference.ir.types import Array
+from reference.numerics.alike import different_bits
 
 FILLINGS = 3
 """Evaluations with arbitrary values in unpredictable elements, the first with NaN."""
@@ -103,6 +104,5 @@ def _differs_in_any(one: Array, others: Sequence[Array]) -> Array:
     """Return a mask of the elements that have other bits in any other array."""
     found = np.zeros(one.shape, np.bool_)
     for other in others:
-        different = to_bits(one) != to_bits(other)
-        found |= different.any(axis=-1) if different.ndim > one.ndim else different
+        found |= different_bits(one, other)
     return found

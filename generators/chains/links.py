@@ -30,6 +30,7 @@ from reference.ir.program import (
     TupleType,
     Value,
     ValueType,
+    tensor_of,
 )
 from reference.ir.types import ElementType
 from reference.ops.structure import redirect_calls
@@ -181,7 +182,7 @@ def _replacements(chain: Chain, value: Value, case: Case, record: Op) -> dict[st
     }
     free = [one for one, profiles in parameters.items() if not _hold_given_numbers(profiles)]
     first = _replaced_value(value, free, case, record)
-    taken = {} if first is None else {first.name: fit_shape(chain, value, _tensor(first))}
+    taken = {} if first is None else {first.name: fit_shape(chain, value, tensor_of(first))}
     if first in parameters and first.type == value.type and not chain.exact and chain.pick(2):
         chain.fill(value, *dict.fromkeys(parameters[first]))
     for parameter, profiles in parameters.items():
@@ -191,7 +192,7 @@ def _replacements(chain: Chain, value: Value, case: Case, record: Op) -> dict[st
         if there and _is_any(profiles) and chain.pick(2):
             taken[parameter.name] = there[chain.pick(len(there))]
         else:
-            taken[parameter.name] = chain.parameter(_tensor(parameter), *dict.fromkeys(profiles))
+            taken[parameter.name] = chain.parameter(tensor_of(parameter), *dict.fromkeys(profiles))
     return taken
 
 
@@ -203,7 +204,7 @@ def _replaced_value(
     This is a parameter of its type, of its element type, or the first operand, a constant.
     """
     of = element(value)
-    fitting = [one for one in parameters if _tensor(one).element == of]
+    fitting = [one for one in parameters if tensor_of(one).element == of]
     alike = [one for one in fitting if one.type == value.type]
     if alike or fitting:
         return (alike or fitting)[0]
@@ -212,7 +213,7 @@ def _replaced_value(
     operands = case.program.subject.operands
     taken = case.program.main.arguments
     constants = (one for one in operands[:1] if one not in taken)
-    return next((one for one in constants if _tensor(one).element == of), None)
+    return next((one for one in constants if tensor_of(one).element == of), None)
 
 
 def _hold_given_numbers(profiles: Collection[str]) -> bool:
@@ -223,11 +224,6 @@ def _hold_given_numbers(profiles: Collection[str]) -> bool:
 def _is_any(profiles: Collection[str]) -> bool:
     """Return whether an operand may hold any number: indices and divisors have special profiles."""
     return all(name in PROFILES and PROFILES[name].general for name in profiles)
-
-
-def _tensor(value: Value) -> TensorType:
-    assert isinstance(value.type, TensorType)
-    return value.type
 
 
 class _Renaming:

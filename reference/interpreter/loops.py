@@ -26,7 +26,7 @@ from reference.interpreter.frames import Block, Frame, Run, SlottedOperation, St
 from reference.interpreter.verify import given_attributes, stated_results
 from reference.ir.notation import is_quantized
 from reference.ir.op import Structure
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import Array, element_type_of
 from reference.ops.table import OPS, Op
 
@@ -48,7 +48,7 @@ class _Part:
     each: tuple[tuple[SlottedOperation, Lanes], ...]
 
     def run(self, run: Run, frame: Frame, varying: dict[int, Array]) -> Callable[[int], Array]:
-        """Return a function from slots to values in lanes, given those of the arguments."""
+        """Return a function from slots to values in lanes, given the arguments in lanes."""
         for step in self.shared:
             step(run, frame)
         values = dict(varying)
@@ -77,8 +77,9 @@ class LoopInLanes:
         cond, body: the regions of the loop.
         counting: the numbers of the counting values.
         steps: the steps of the body that compute their next values.
-        condition, counts, each: the operations of the condition, those of `steps`, and those of the
-            body, in lanes.
+        condition: the operations of `cond`, in lanes.
+        counts: the operations of `steps`, in lanes.
+        each: the operations of the body except the writes, in lanes.
         writes: the written values.
         most: the most iterations that are evaluated at once.
     """
@@ -202,11 +203,12 @@ def _part(
     """Return the operations of a block for evaluation in lanes; None if any operation has no such
     evaluation.
     """
+    chosen = {one.result_slots for one in operations}
     varying = {block.arguments[at] for at in counting}
     shared: list[Step] = []
     each: list[tuple[SlottedOperation, Lanes]] = []
     for one, step in zip(block.wired, block.steps, strict=True):
-        if one not in operations:
+        if one.result_slots not in chosen:
             continue
         if not varying & {*one.operand_slots}:
             shared.append(step)
@@ -272,8 +274,7 @@ def _needed(body: Block, slots: Iterable[int]) -> list[SlottedOperation]:
 
 def _size(value: Value) -> int:
     """Return the number of elements of a tensor."""
-    assert isinstance(value.type, TensorType)
-    return math.prod(value.type.static_shape)
+    return math.prod(tensor_of(value).static_shape)
 
 
 def _function_in_lanes(wired: SlottedOperation) -> Lanes | None:
@@ -303,8 +304,7 @@ def _elementwise(semantics: Op, wired: SlottedOperation) -> Lanes:
     """Return the function of an op that works element by element: it takes all lanes at once."""
     operation = wired.operation
     evaluate = partial(semantics.evaluate, **given_attributes(operation))
-    of = operation.results[0].type
-    assert isinstance(of, TensorType)
+    of = tensor_of(operation.results[0])
 
     def apply(*operands: Array) -> Array:
         shape = (max(map(len, operands)), *of.static_shape)

@@ -132,6 +132,12 @@ class Value:
     type: ValueType
 
 
+def tensor_of(value: Value) -> TensorType:
+    """Return the type of a value that is a tensor."""
+    assert isinstance(value.type, TensorType)
+    return value.type
+
+
 @dataclass(frozen=True, slots=True)
 class Dense:
     """A constant tensor: a static type and the bits of its elements, little-endian, row-major.

@@ -26,6 +26,12 @@ def equal_elements(array: Array, other: Array) -> Array:
     return np.asarray(same)
 
 
+def different_bits(array: Array, other: Array) -> Array:
+    """Return a mask of the elements of two arrays of one type whose bits differ, of their shape."""
+    different = to_bits(array) != to_bits(other)
+    return np.asarray(different.any(axis=-1) if element_type_of(array).is_complex else different)
+
+
 def equal_results(results: Sequence[Array], others: Sequence[Array]) -> bool:
     """Return whether two lists of arrays are of the same types and shapes, with equal elements.
 

@@ -17,7 +17,7 @@ from reference.ir.program import (
     Region,
     TensorType,
     TupleType,
-    Value,
+    tensor_of,
 )
 from reference.ops.structure import structure_of
 from reference.ops.table import OPS
@@ -117,17 +117,17 @@ def _unsigned_storage(operation: Operation) -> str | None:
 
 def _refuse_compare(operation: Operation) -> str | None:
     ordered = operation.attribute("comparison_direction") not in ("EQ", "NE")
-    is_complex = _tensor(operation.operands[0]).stored.is_complex
+    is_complex = tensor_of(operation.operands[0]).stored.is_complex
     return "complex numbers have no order" if ordered and is_complex else None
 
 
 def _remainder(operation: Operation) -> str | None:
-    is_complex = _tensor(operation.results[0]).stored.is_complex
+    is_complex = tensor_of(operation.results[0]).stored.is_complex
     return "not implemented for complex numbers" if is_complex else None
 
 
 def _refuse_fft(operation: Operation) -> str | None:
-    operand, result = _tensor(operation.operands[0]), _tensor(operation.results[0])
+    operand, result = tensor_of(operation.operands[0]), tensor_of(operation.results[0])
     if operand.stored.part.bits < DOUBLE:
         return "a sum of f32 starts with an f64 zero, which crashes the process"
     given: dict[str, Any] = dict(operation.attributes)
@@ -147,7 +147,7 @@ def _refuse_gather(operation: Operation) -> str | None:
 
 
 def _refuse_triangular_solve(operation: Operation) -> str | None:
-    a, b = map(_tensor, operation.operands)
+    a, b = map(tensor_of, operation.operands)
     if operation.attribute("transpose_a") == "ADJOINT" and not a.stored.is_complex:
         return "the adjoint of a real matrix crashes the process"
     if a.rank > MATRIX and not operation.attribute("unit_diagonal") and 0 not in b.shape:
@@ -158,7 +158,7 @@ def _refuse_triangular_solve(operation: Operation) -> str | None:
 def _refuse_contraction(operation: Operation) -> str | None:
     """Refuse contractions that are too large; `dot` becomes a `dot_general`."""
     given: dict[str, Any] = dict(operation.attributes)
-    lhs, result = _tensor(operation.operands[0]), _tensor(operation.results[0])
+    lhs, result = tensor_of(operation.operands[0]), tensor_of(operation.results[0])
     dimensions = given.get("lhs_contracting_dimensions", (lhs.rank - 1,))
     depth, elements = prod(lhs.static_shape[d] for d in dimensions), prod(result.static_shape)
     return _too_many(elements * depth) if depth or not elements else _NOTHING_TO_ADD
@@ -166,21 +166,21 @@ def _refuse_contraction(operation: Operation) -> str | None:
 
 def _refuse_ragged_dot(operation: Operation) -> str | None:
     """Refuse ragged products that are too large: each group becomes a product over all rows."""
-    groups = _tensor(operation.operands[2]).static_shape[-1]
-    lhs, given = _tensor(operation.operands[0]), dict[str, Any](operation.attributes)
+    groups = tensor_of(operation.operands[2]).static_shape[-1]
+    lhs, given = tensor_of(operation.operands[0]), dict[str, Any](operation.attributes)
     if not groups:
         return "the pass cannot decompose it without groups, or crashes"
     if lhs.stored.is_complex or lhs.stored.is_boolean:
         return "the pass that decomposes it crashes on complex numbers and i1"
-    if not given.get("rhs_group_dimensions") and _tensor(operation.operands[1]).rank > lhs.rank:
+    if not given.get("rhs_group_dimensions") and tensor_of(operation.operands[1]).rank > lhs.rank:
         return "the pass that decomposes it crashes if rhs has a higher rank than lhs"
     depth = prod(lhs.static_shape[d] for d in given.get("lhs_contracting_dimensions", ()))
-    elements = prod(_tensor(operation.results[0]).static_shape)
+    elements = prod(tensor_of(operation.results[0]).static_shape)
     return _too_many(elements * depth * groups) if depth or not elements else _NOTHING_TO_ADD
 
 
 def _refuse_sort(operation: Operation) -> str | None:
-    of, dimension = _tensor(operation.operands[0]), operation.attribute("dimension", -1)
+    of, dimension = tensor_of(operation.operands[0]), operation.attribute("dimension", -1)
     assert isinstance(dimension, int)
     length = of.static_shape[dimension] if -of.rank <= dimension < of.rank else 0
     comparisons = prod(of.static_shape) * length.bit_length()
@@ -196,7 +196,7 @@ def _refuse_fold(operation: Operation) -> str | None:
     differ.
     """
     types = [
-        (_tensor(taken).element_type, _tensor(given).element_type)
+        (tensor_of(taken).element_type, tensor_of(given).element_type)
         for taken, given in zip(operation.operands, operation.results, strict=False)
     ]
     if any(taken != given for taken, given in types):
@@ -213,15 +213,15 @@ def _holds_more(body: Region) -> bool:
 
 def _refuse_convolution(operation: Operation) -> str | None:
     given: dict[str, Any] = dict(operation.attributes)
-    result = _tensor(operation.results[0])
+    result = tensor_of(operation.results[0])
     batch, feature = given["output_batch_dimension"], given["output_feature_dimension"]
     groups = given["feature_group_count"] * given["batch_group_count"]
     sizes = result.static_shape
     if feature < batch and 0 not in sizes and sizes[batch] * groups != sizes[feature]:
         return "results with the feature dimension before the batch dimension crash the process"
-    if 0 not in sizes and 0 in _tensor(operation.operands[1]).shape:
+    if 0 not in sizes and 0 in tensor_of(operation.operands[1]).shape:
         return _NOTHING_TO_ADD
-    kernel = _tensor(operation.operands[1]).static_shape
+    kernel = tensor_of(operation.operands[1]).static_shape
     depth = prod(kernel) // max(1, kernel[given["kernel_output_feature_dimension"]])
     return _too_many(prod(sizes) * depth)
 
@@ -231,11 +231,6 @@ def _too_many(products: int) -> str | None:
     if products <= MOST_PRODUCTS:
         return None
     return f"{products} products take too long (limit: {MOST_PRODUCTS})"
-
-
-def _tensor(value: Value) -> TensorType:
-    assert isinstance(value.type, TensorType)
-    return value.type
 
 
 MATRIX = 2

@@ -66,7 +66,7 @@ class PjrtExecutable:
 
         Raises:
             BackendError: XLA's answer, when it is an error.
-            ValueError: when the arguments are not those of main.
+            ValueError: when the arguments do not have the types of the parameters of main.
         """
         if len(inputs) != len(self._places):
             raise ValueError(f"{len(self._places)} processes, arguments for {len(inputs)}")

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from reference.ir.program import Operation
-from reference.ir.types import Array, element_type_of, to_bits
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import different_bits
 from reference.numerics.rounding import round_to, to_float64
 
 
@@ -53,13 +54,8 @@ def apply_overrides(
     return results
 
 
-def _is_different(left: Array, right: Array) -> Array:
-    different = to_bits(left) != to_bits(right)
-    return different.any(axis=-1) if different.ndim > left.ndim else different
-
-
 def _shift(result: Array, expected: Array, actual: Array) -> Array:
-    differs = _is_different(expected, actual)
+    differs = different_bits(expected, actual)
     if not differs.any() or result.shape != expected.shape:
         return result
     of = element_type_of(result)
@@ -77,6 +73,6 @@ def _shift(result: Array, expected: Array, actual: Array) -> Array:
             moved = to_float64(result) + (to_float64(actual) - to_float64(expected))
         there = np.where(np.isfinite(moved), round_to(np.asarray(moved), of), actual)
     there = np.where(
-        _is_different(result, expected), there, actual
+        different_bits(result, expected), there, actual
     )  # exactly so on the same operands
     return np.asarray(np.where(differs, there, result)).astype(result.dtype)

@@ -59,9 +59,10 @@ def _apply_sign_extended(
     )
 
 
-def _sign_extend_all_indices(
+def sign_extend_all_indices(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
+    """Return the results with all indices sign-extended; None if that changes no index."""
     del expected
     changed = _changed_indices(operation, operands)
     return _apply_sign_extended(operation, operands, changed) if changed else None
@@ -79,7 +80,7 @@ def _sign_extend_indices(
 
 LABEL = "unsigned index taken for signed"
 
-UNSIGNED_START = exact_hypothesis(LABEL, _sign_extend_all_indices)
+UNSIGNED_START = exact_hypothesis(LABEL, sign_extend_all_indices)
 UNSIGNED = any_outcome_hypothesis(LABEL, partial(_sign_extend_indices, all_of_them=True))
 SOME_UNSIGNED = any_outcome_hypothesis(LABEL, partial(_sign_extend_indices, all_of_them=False))
 """Rewritings that explain constant results, besides misread indices."""

@@ -29,12 +29,11 @@ from conformance.tolerance.bounds.products import (
 )
 from conformance.tolerance.bounds.zeros import make_either_zero
 from conformance.tolerance.rule import Rule
-from reference.ir.program import Operation, TensorType, Value
+from reference.ir.program import Operation, TensorType, Value, tensor_of
 from reference.ir.types import Array, element_type
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.zeros import is_zero
-from reference.ops.xla.building import tensor_of
 from reference.ops.xla.contraction import batching
 from reference.ops.xla.scaled import BF16, scale_operand
 

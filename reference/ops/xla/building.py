@@ -41,12 +41,6 @@ Stated result types are passed as `result`, or as the tuple `results` for an op 
 """
 
 
-def tensor_of(value: Value) -> TensorType:
-    """Return the type of a value that is a tensor."""
-    assert isinstance(value.type, TensorType)
-    return value.type
-
-
 @dataclass(slots=True)
 class Building:
     """A sequence of operations under construction; each may use the values before it.

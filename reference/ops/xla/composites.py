@@ -22,10 +22,11 @@ from reference.ir.program import (
     Value,
     ValueType,
     attributes,
+    tensor_of,
 )
 from reference.ops.structure import named_functions
 from reference.ops.table import OPS
-from reference.ops.xla.building import Building, lower_operands, tensor_of
+from reference.ops.xla.building import Building, lower_operands
 
 _MNEMONIC = "composite"
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from reference.ir.constants import matrix
 from reference.ir.constraints import require
 from reference.ir.op import Op
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ALL, element_type
 from reference.ops.contraction import Dimensions
 from reference.ops.convolution import geometry, num_windows
 from reference.ops.ragged import check_ragged, ragged_numbers, result_sizes
-from reference.ops.xla.building import Building, lowered_op, renamed_op, tensor_of
+from reference.ops.xla.building import Building, lowered_op, renamed_op
 from reference.ops.xla.windows import STRIDED_SAME, padding_along
 
 Sizes = tuple[int, ...]

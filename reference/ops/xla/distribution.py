@@ -13,7 +13,16 @@ from reference.ir.constants import matrix
 from reference.ir.constraints import require
 from reference.ir.notation import join_with_commas
 from reference.ir.op import Op
-from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value, ValueType
+from reference.ir.program import (
+    Dense,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    ValueType,
+    tensor_of,
+)
 from reference.ops.distribution.groups import (
     Strategy,
     cross_replica,
@@ -24,7 +33,7 @@ from reference.ops.distribution.groups import (
 )
 from reference.ops.distribution.ragged import check_shapes
 from reference.ops.distribution.types import grid_of
-from reference.ops.xla.building import Building, lowered_op, renamed_op, tensor_of
+from reference.ops.xla.building import Building, lowered_op, renamed_op
 
 Values = tuple[Value, ...]
 Types = tuple[TensorType, ...]

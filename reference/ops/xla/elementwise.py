@@ -12,9 +12,9 @@ from typing import Any
 
 from reference.ir.constraints import require
 from reference.ir.op import Op
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ALL, COMPLEX
-from reference.ops.xla.building import Building, lowered_op, renamed_op, tensor_of
+from reference.ops.xla.building import Building, lowered_op, renamed_op
 
 Dimensions = tuple[int, ...]
 

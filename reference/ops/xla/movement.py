@@ -12,9 +12,9 @@ from typing import Any
 
 from reference.ir.constraints import require
 from reference.ir.op import Op
-from reference.ir.program import Dense, TensorType, Value
+from reference.ir.program import Dense, TensorType, Value, tensor_of
 from reference.ir.types import element_type
-from reference.ops.xla.building import Building, lowered_op, renamed_op, tensor_of
+from reference.ops.xla.building import Building, lowered_op, renamed_op
 from reference.ops.xla.shapes import Shape, type_of
 
 Sizes = tuple[int, ...]

@@ -29,13 +29,13 @@ from reference.ir.op import (
     Rounding,
     Structure,
 )
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES, FLOATS, Array, ElementType, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import matmul
 from reference.numerics.rounding import to_float64
 from reference.ops.contraction import arrange_matrices
-from reference.ops.xla.building import LOWER, Building, tensor_of
+from reference.ops.xla.building import LOWER, Building
 from reference.ops.xla.contraction import (
     DotDimensionNumbers,
     batching,

@@ -17,7 +17,8 @@ from conformance.known.numbers_with_error import Number
 from conformance.known.xla.complex_numbers.complex_formulas import Complex, Formula
 from conformance.known.xla.complex_numbers.machines import Machine, Tiny
 from reference.ir.program import Operation
-from reference.ir.types import Array, ElementType, element_type_of, to_bits
+from reference.ir.types import Array, ElementType, element_type_of
+from reference.numerics.alike import different_bits
 
 CANCELLATION = "digits cancelled"
 LOGARITHM = "logarithm of few digits"
@@ -96,7 +97,7 @@ def formula_class(
         found = np.full(got.shape, np.inf)
         if not of.is_complex or any(one.shape != got.shape for one in operands):
             return (found,)
-        left = (to_bits(got) != to_bits(expected[0])).any(axis=-1)
+        left = different_bits(got, expected[0])
         with np.errstate(all="ignore"):
             for machine, formula in product(machines(of.part), formulas):
                 parts = ([part(z[left]) for part in _PARTS] for z in operands)

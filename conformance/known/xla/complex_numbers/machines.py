@@ -70,7 +70,7 @@ class Machine(Arithmetic):
         return Number(value, np.zeros(value.shape, np.longdouble), self)
 
     def product_error(self, x: Array, y: Array) -> Array | float:
-        """Return the errors of products of which long doubles do not hold all digits."""
+        """Return the errors of products that have more digits than long doubles."""
         if self.of.bits != _DOUBLE:
             return 0.0
         size = np.abs(x * y)

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import exact_hypothesis, refuting
+from conformance.known.hypothesis import exact_hypothesis
 from conformance.known.interpreter.indices import LABEL as SIGNED
 from conformance.known.interpreter.indices import (
-    UNSIGNED_START,
     has_negative_pattern,
     reinterpret_as_signed,
+    sign_extend_all_indices,
 )
 from generators.values.shaped_values import cast
 from reference.interpreter.evaluate import apply
@@ -167,7 +167,10 @@ def _predict_cut_starts(
     return apply(operation, (operands[0], cast(moved, element_type(f"ui{of.bits}")), *operands[2:]))
 
 
-GATHERED = tuple(map(refuting, (UNSIGNED_START, exact_hypothesis(BOUND, _predict_cut_starts))))
+GATHERED = (
+    exact_hypothesis(SIGNED, sign_extend_all_indices, refutes=True),
+    exact_hypothesis(BOUND, _predict_cut_starts, refutes=True),
+)
 """The classes of gathered slices."""
 
 

@@ -67,7 +67,7 @@ def _round_to_pairs(given: Value, result: Value) -> Iterator[Operation]:
 
 
 def _rounded_real(given: Value, result: Value) -> Iterator[Operation]:
-    """Yield operations that add the numbers of a pair, of which the second may be 0."""
+    """Yield operations that add the numbers of a pair; the second may be 0."""
     writer = PairWriter(given)
     high, low = writer.split()
     wide_high, wide_low = (writer.add("convert", "f64", part) for part in (high, low))

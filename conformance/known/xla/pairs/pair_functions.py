@@ -134,7 +134,7 @@ def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
 
 
 def _has_large_square(operand: Array) -> Array:
-    """Return where |z|^2, of which a logarithm or a root is taken, overflows."""
+    """Return where |z|^2 overflows before its logarithm or root is taken."""
     parts = (np.real(operand), np.imag(operand))
     return np.logical_or(*(_mask_above(2.0**63, part) for part in parts))
 
@@ -148,7 +148,7 @@ def _complex_power_errors(lhs: Array, rhs: Array) -> Array:
 
 
 def _small_sinh_errors(operand: Array) -> Array:
-    """Return the errors of sinh or tanh of an imaginary part: those of f32 if it is small."""
+    """Return the errors of sinh or tanh of an imaginary part: errors in f32 if it is small."""
     return _tanh_errors(np.imag(operand))
 
 

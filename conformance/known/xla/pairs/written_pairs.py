@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from conformance.known.xla.memory import constant
-from reference.ir.program import Operation, TensorType, Value
+from reference.ir.program import Operation, TensorType, Value, tensor_of
 from reference.ir.types import element_type
 
 
@@ -27,8 +27,8 @@ class PairWriter:
     def fill(self, number: int, kind: str) -> Value:
         """Return a constant whose elements are a number."""
         value = self._value(kind)
-        assert isinstance(value.type, TensorType)
-        array = np.full(value.type.static_shape, number, value.type.storage)
+        of = tensor_of(value)
+        array = np.full(of.static_shape, number, of.storage)
         self.operations.append(constant(value, array))
         return value
 
@@ -40,7 +40,5 @@ class PairWriter:
         return high, self.add("select", "f32", self.add("is_finite", "i1", high), low, zero)
 
     def _value(self, kind: str) -> Value:
-        of = self.given.type
-        assert isinstance(of, TensorType)
         name = f"{self.given.name}.pair{len(self.operations)}"
-        return Value(name, TensorType(of.shape, element_type(kind)))
+        return Value(name, TensorType(tensor_of(self.given).shape, element_type(kind)))

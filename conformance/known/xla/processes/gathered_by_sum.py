@@ -20,7 +20,7 @@ from conformance.known.xla.memory import constant
 from conformance.known.xla.processes import gathered_first, misread_groups, process_order
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import replace_operations
-from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.program import Operation, Program, TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.table import OPS
 
@@ -46,9 +46,9 @@ def _with_zeros(gather: Operation) -> Iterator[Operation]:
     for operand, one in zip(gather.operands, gather.results, strict=True):
         if one not in sums:
             continue
-        if _of(one).element.part.float_format.has_zero:
+        if tensor_of(one).element.part.float_format.has_zero:
             zero = Value(f"{one.name}.zero", one.type)
-            yield constant(zero, np.zeros(_of(one).static_shape, _of(one).storage))
+            yield constant(zero, np.zeros(tensor_of(one).static_shape, tensor_of(one).storage))
             yield Operation("add", (parts[one.name], zero), (one,))
         else:
             yield from _with_smallest(gather, operand, parts[one.name], one)
@@ -62,8 +62,8 @@ def _with_smallest(
     The part of the process at position k comes after a sum of k such numbers.
     """
     axis: Any = gather.attribute("all_gather_dim")
-    of = _of(result)
-    size = max(_of(operand).static_shape[axis], 1)
+    of = tensor_of(result)
+    size = max(tensor_of(operand).static_shape[axis], 1)
     position = np.arange(of.static_shape[axis]) // size
     count = int(position.max(initial=0)) + 1
     smallest = np.zeros((), np.uint8).view(of.storage)
@@ -91,11 +91,6 @@ def _with_smallest(
         total = chosen
     if count == 1:
         yield Operation("optimization_barrier", (part,), (result,))
-
-
-def _of(value: Value) -> TensorType:
-    assert isinstance(value.type, TensorType)
-    return value.type
 
 
 def _has_signed_zeros(value: Value) -> bool:

@@ -32,7 +32,7 @@ _UNIT = 2.0**-24
 def _measure(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for numbers a part of which three products make infinite or NaN."""
+    """Return 0 for numbers with a part that three products make infinite or NaN."""
     if expected[0].dtype != np.complex64 or len(operands) != 2:
         return predict_nothing(expected)
     lhs, rhs, shape = matrices_of(operation, operands)

@@ -18,7 +18,6 @@ from conformance.backends.plugin import PluginBackend
 from conformance.backends.registry import parse
 from conformance.backends.session import Session
 from conformance.backends.versions import file_version
-from conformance.cli import app, exit_code_of
 from conformance.errors import NotAvailable, UsageError
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import load
@@ -33,16 +32,6 @@ func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {
   %0 = stablehlo.add %a, %a : tensor<3xf32>
   return %0 : tensor<3xf32>
 }"""
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]):
-    def run_command(*arguments: object) -> tuple[int, str, str]:
-        given = [str(argument) for argument in arguments]
-        code = exit_code_of(lambda: app(given, standalone_mode=False))
-        return code, *capsys.readouterr()
-
-    return run_command
 
 
 def refusal(library: Path) -> str:

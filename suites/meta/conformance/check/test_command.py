@@ -19,7 +19,6 @@ from conformance.backends.pjrt.backend import PjrtBackend
 from conformance.check import files as checking
 from conformance.check.file import check_file
 from conformance.check.settings import CheckedFile, Settings
-from conformance.cli import app, exit_code_of
 from conformance.frontends.modules import NOTHING_RETURNED, Unit, read_units
 from conformance.outputs import checked as outputs
 from conformance.stablehlo.emit import emit
@@ -302,16 +301,6 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 
 
 # --- The command ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]):
-    def run_command(*arguments: object) -> tuple[int, str, str]:
-        given = [str(argument) for argument in arguments]
-        code = exit_code_of(lambda: app(given, standalone_mode=False))
-        return code, *capsys.readouterr()
-
-    return run_command
 
 
 @pytest.fixture

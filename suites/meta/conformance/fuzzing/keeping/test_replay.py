@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.keeping import replay
@@ -18,15 +17,6 @@ from conformance.verdict import Verdict
 from suites.meta.support.small_programs import array, op_program, tensor_of
 
 FAULTY = "reference:floor_division"
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]):
-    def run_command(*arguments: str) -> tuple[int, str, str]:
-        code = exit_code_of(lambda: app(list(arguments), standalone_mode=False))
-        return code, *capsys.readouterr()
-
-    return run_command
 
 
 @pytest.fixture
