@@ -17,6 +17,7 @@ from reference.ir.program import (
     Value,
     ValueType,
     attributes,
+    tensor_of,
 )
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
@@ -85,7 +86,7 @@ class Building:
         """Return an array filled with a number, in the shape of another value whose sizes may be
         dynamic.
         """
-        of = tensor_type_of(like)
+        of = tensor_of(like)
         result = TensorType(of.shape, element or of.element_type, of.bounds)
         if of.is_static:
             return self.full(number, result)
@@ -106,14 +107,14 @@ class Building:
 
     def reshape(self, operand: Value, sizes: Sizes) -> Value:
         """Return the operand in another shape."""
-        of = tensor_type_of(operand)
+        of = tensor_of(operand)
         if of.shape == sizes:
             return operand
         return self.one("reshape", (operand,), TensorType(sizes, of.element_type))
 
     def transpose(self, operand: Value, permutation: Sizes) -> Value:
         """Return the operand with its dimensions in another order."""
-        of = tensor_type_of(operand)
+        of = tensor_of(operand)
         if permutation == tuple(range(len(permutation))):
             return operand
         sizes = tuple(of.shape[d] for d in permutation)
@@ -122,20 +123,20 @@ class Building:
 
     def convert(self, operand: Value, element: ElementType) -> Value:
         """Return the operand's elements as another type."""
-        of = tensor_type_of(operand)
+        of = tensor_of(operand)
         if of.element_type == element:
             return operand
         return self.one("convert", (operand,), TensorType(of.shape, element, of.bounds))
 
     def bitcast(self, operand: Value, element: ElementType) -> Value:
         """Return the operand's bits as elements of another type of the same width."""
-        of = tensor_type_of(operand)
+        of = tensor_of(operand)
         result = TensorType(of.shape, element, of.bounds)
         return self.one("bitcast_convert", (operand,), result)
 
     def broadcast(self, operand: Value, sizes: Sizes, dimensions: Sizes = ()) -> Value:
         """Return the operand repeated along the dimensions that it does not have."""
-        result = TensorType(sizes, tensor_type_of(operand).element_type)
+        result = TensorType(sizes, tensor_of(operand).element_type)
         return self.one(
             "broadcast_in_dim", (operand,), result, broadcast_dimensions=dimensions
         )  # fmt: skip
@@ -150,7 +151,7 @@ class Building:
 
     def compare(self, direction: str, lhs: Value, rhs: Value, kind: str | None = None) -> Value:
         """Add a comparison."""
-        of = tensor_type_of(lhs)
+        of = tensor_of(lhs)
         result = TensorType(of.shape, ELEMENT_TYPES["i1"], of.bounds)
         return self.one(
             "compare", (lhs, rhs), result, comparison_direction=direction, compare_type=kind
@@ -158,7 +159,7 @@ class Building:
 
     def slice(self, operand: Value, starts: Sizes, limits: Sizes) -> Value:
         """Return a part of the operand."""
-        of = tensor_type_of(operand)
+        of = tensor_of(operand)
         sizes = tuple(limit - start for start, limit in zip(starts, limits, strict=True))
         if sizes == of.shape:
             return operand
@@ -169,7 +170,7 @@ class Building:
 
     def take_elements(self, operand: Value, order: Sequence[int], sizes: Sizes) -> Value:
         """Return the elements of a flat operand in this order, in a shape; -1 gives zero."""
-        of = tensor_type_of(operand)
+        of = tensor_of(operand)
         index = np.asarray(order, np.int64)
         if (index < 0).any():
             zero = self.full(0, TensorType((1,), of.element_type))
@@ -184,14 +185,3 @@ class Building:
             slice_sizes=(1,), operand_batching_dims=(), start_indices_batching_dims=(),
         )  # fmt: skip
         return self.reshape(flat, sizes)
-
-
-def tensor_type_of(value: Value) -> TensorType:
-    """Return the type of a value that is a tensor.
-
-    Raises:
-        TypeError: when it is a token or a tuple.
-    """
-    if not isinstance(value.type, TensorType):
-        raise TypeError(f"%{value.name} is not a tensor")
-    return value.type

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.hlo.building import tensor_type_of
 from conformance.hlo.protos import DeviceList, IotaGroups, Mesh, MeshGroups
 from conformance.hlo.shapes import Tree, leaf_types
 from conformance.hlo.site import Handler, Site
 from reference.ir.mesh import AxisRef, MeshAxis, mesh_groups
-from reference.ir.program import Dense, Region, TensorType, Value
+from reference.ir.program import Dense, Region, TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.distribution.groups import (
     Strategy,
@@ -87,9 +86,9 @@ def _combiner(site: Site) -> Region:
     A compiler that works in a wider type leaves the computation unchanged: only its operation
     counts.
     """
-    body, wanted = site.body(), tensor_type_of(site.values[0]).element
+    body, wanted = site.body(), tensor_of(site.values[0]).element
     *operations, returned = body.operations
-    if len(operations) != 1 or tensor_type_of(body.arguments[0]).element == wanted:
+    if len(operations) != 1 or tensor_of(body.arguments[0]).element == wanted:
         return body
     scalar = TensorType((), wanted)
     inner = site.building.inner()
@@ -105,7 +104,7 @@ def _combiner(site: Site) -> Region:
 def _all_reduce(site: Site) -> Tree:
     values = site.values
     return _tree(site, site.building.add(
-        "all_reduce", values, [tensor_type_of(value) for value in values], (_combiner(site),),
+        "all_reduce", values, [tensor_of(value) for value in values], (_combiner(site),),
         replica_groups=_matrix(groups_of(site, _global_strategy(site))), channel_id=_channel(site),
         use_global_device_ids=site.instruction.use_global_device_ids,
     ))  # fmt: skip
@@ -141,7 +140,7 @@ def _all_to_all(site: Site) -> Tree:
     if not site.instruction.shape.tuple_shapes:
         return _exchange_parts(site, site.value(0), site.instruction.dimensions[0], groups)
     building, values = site.building, site.values
-    of = tensor_type_of(values[0])
+    of = tensor_of(values[0])
     rows = [building.reshape(value, (1, *of.static_shape)) for value in values]
     together = TensorType((len(rows), *of.static_shape), of.element_type)
     joined = building.one("concatenate", rows, together, dimension=0)
@@ -158,7 +157,7 @@ def _all_to_all(site: Site) -> Tree:
 def _exchange_parts(site: Site, value: Value, dimension: int, groups: list[list[int]]) -> Value:
     """Add an exchange along one dimension, of as many parts as a group has processes."""
     return site.building.add(
-        "all_to_all", (value,), (tensor_type_of(value),), split_dimension=dimension,
+        "all_to_all", (value,), (tensor_of(value),), split_dimension=dimension,
         concat_dimension=dimension, split_count=len(groups[0]),
         replica_groups=_matrix(groups), channel_id=_channel(site),
     )[0]  # fmt: skip
@@ -169,7 +168,7 @@ def _permute_values(site: Site) -> tuple[Value, ...]:
     listed = _matrix(pairs) if pairs else Dense(TensorType((0, 2), ELEMENT_TYPES["si64"]), b"")
     return tuple(
         site.building.one(
-            "collective_permute", (value,), tensor_type_of(value), source_target_pairs=listed,
+            "collective_permute", (value,), tensor_of(value), source_target_pairs=listed,
             channel_id=_channel(site),
         )
         for value in site.values

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from conformance.hlo.building import Building, Sizes, tensor_type_of
+from conformance.hlo.building import Building, Sizes
 from conformance.hlo.protos import ConvolutionDimensions, WindowDimension
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 
 
 class Part(Enum):
@@ -128,7 +128,7 @@ def product(
     order = [place for place, part in zip(outputs, parts, strict=True) if part is Part.BATCHING]
     sizes = [of.static_shape[place] for place in order]
     for side, operand in zip((lhs, rhs), operands, strict=True):
-        shape = tensor_type_of(operand).static_shape
+        shape = tensor_of(operand).static_shape
         for dimension, place in side.free_dimensions(shape, outputs):
             order.append(of.rank + len(order) if place is None else place)
             sizes.append(shape[dimension])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.hlo.building import Building, tensor_type_of
+from conformance.hlo.building import Building
 from conformance.hlo.shapes import Tree
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _SAME = """abs add and atan2 cbrt ceil clamp complex convert divide exponential floor imag log
@@ -42,9 +42,7 @@ def _elementwise(name: str) -> Handler:
 def _add_mixed_operation(site: Site, name: str, operands: list[Value]) -> Value:
     """Add an operation on floats: in the widest type of its operands, then rounded to its own."""
     building, of = site.building, site.type
-    widest = max(
-        (tensor_type_of(operand).element for operand in operands), key=lambda one: one.bits
-    )
+    widest = max((tensor_of(operand).element for operand in operands), key=lambda one: one.bits)
     same = [building.convert(operand, widest) for operand in operands]
     result = TensorType(of.shape, widest, of.bounds)
     return building.convert(building.one(name, same, result), of.element)
@@ -54,7 +52,7 @@ def _compare(site: Site) -> Tree:
     """Add a comparison. Older modules state its type, newer modules whether its order is total."""
     one, lhs = site.instruction, site.value(0)
     kind = one.comparison_type or None
-    if one.comparison_order == "TOTAL" and tensor_type_of(lhs).element.is_float:
+    if one.comparison_order == "TOTAL" and tensor_of(lhs).element.is_float:
         kind = "TOTALORDER"
     return site.building.one(
         "compare", (lhs, site.value(1)), site.type, compare_type=kind,
@@ -84,13 +82,13 @@ def _high_of_wider(building: Building, lhs: Value, rhs: Value, of: ElementType) 
     wide = ELEMENT_TYPES[f"{'si' if of.is_signed else 'ui'}{2 * of.bits}"]
     factors = [building.convert(operand, wide) for operand in (lhs, rhs)]
     product = building.binary("multiply", *factors)
-    bits = building.full(of.bits, TensorType(tensor_type_of(product).shape, wide))
+    bits = building.full(of.bits, TensorType(tensor_of(product).shape, wide))
     return building.convert(building.binary("shift_right_logical", product, bits), of)
 
 
 def high_of_products(building: Building, lhs: Value, rhs: Value) -> Value:
     """Return the high 64 bits of products of ui64, from products of halves."""
-    of = tensor_type_of(lhs)
+    of = tensor_of(lhs)
     half, low = building.full(32, of), building.full((1 << 32) - 1, of)
 
     def parts(value: Value) -> tuple[Value, Value]:
@@ -107,7 +105,7 @@ def high_of_products(building: Building, lhs: Value, rhs: Value) -> Value:
 
 def _high_signed(building: Building, lhs: Value, rhs: Value) -> Value:
     """Return the high 64 bits of products of si64, derived from the products of ui64."""
-    of = tensor_type_of(lhs)
+    of = tensor_of(lhs)
     unsigned = ELEMENT_TYPES["ui64"]
     a, b = building.bitcast(lhs, unsigned), building.bitcast(rhs, unsigned)
     high = high_of_products(building, a, b)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.hlo.building import tensor_type_of
 from conformance.hlo.protos import WindowDimension
 from conformance.hlo.shapes import Tree
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import Dense, TensorType
+from reference.ir.program import Dense, TensorType, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 
 
@@ -19,7 +18,7 @@ def _reduce(site: Site) -> Tree:
     """
     count, building = len(site.types), site.building
     inputs, inits = site.values[:count], site.values[count:]
-    elements = [tensor_type_of(init).element for init in inits]
+    elements = [tensor_of(init).element for init in inits]
     given = [building.convert(*pair) for pair in zip(inputs, elements, strict=True)]
     types = [
         TensorType(of.shape, element, of.bounds)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from conformance.hlo.protos import Literal, Shape
-from conformance.hlo.shapes import TUPLE, element_of, major_to_minor, tensor_of
+from conformance.hlo.shapes import TUPLE, array_type_of, element_of, major_to_minor
 from conformance.hlo.unreadable import Unreadable
 from reference.ir.program import Dense
 from reference.ir.types import Array, ElementType, bits_dtype, from_bits
@@ -59,7 +59,7 @@ def dense_of(literal: Literal) -> Dense:
     """Return a constant as programs hold it."""
     array = array_of(literal)
     shape = literal.shape or Shape()
-    return Dense.of(array, tensor_of(shape))
+    return Dense.of(array, array_type_of(shape))
 
 
 def _bits(literal: Literal, element: ElementType, count: int) -> Array:

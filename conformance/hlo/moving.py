@@ -7,13 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.hlo.building import Building, tensor_type_of
+from conformance.hlo.building import Building
 from conformance.hlo.literals import dense_of
 from conformance.hlo.protos import Shape
-from conformance.hlo.shapes import Tree, element_of, is_tiled, major_to_minor, order_of, tensor_of
+from conformance.hlo.shapes import (
+    Tree,
+    array_type_of,
+    element_of,
+    is_tiled,
+    major_to_minor,
+    order_of,
+)
 from conformance.hlo.site import Handler, Site
 from conformance.hlo.unreadable import Unreadable
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 
@@ -72,9 +79,9 @@ def _slice(site: Site) -> Tree:
 def _starts(site: Site, first: int) -> tuple[Value, ...]:
     """Return start indices as scalars; older modules have them in a single operand."""
     given = tuple(site.value(number) for number in range(first, len(site.operands)))
-    if len(given) != 1 or not tensor_type_of(given[0]).rank:
+    if len(given) != 1 or not tensor_of(given[0]).rank:
         return given
-    count = tensor_type_of(given[0]).static_shape[0]
+    count = tensor_of(given[0]).static_shape[0]
     building = site.building
     single = (building.slice(given[0], (at,), (at + 1,)) for at in range(count))
     return tuple(building.reshape(one, ()) for one in single)
@@ -148,7 +155,7 @@ def _dynamic_reshape(site: Site) -> Tree:
 
 def _bitcast_convert(site: Site) -> Tree:
     """Add a bitcast; a sub-byte type counts as a byte wide here."""
-    if site.type.shape == tensor_type_of(site.value(0)).shape:
+    if site.type.shape == tensor_of(site.value(0)).shape:
         return reinterpret(site.building, site.value(0), site.type.element)
     return site.building.one("bitcast_convert", (site.value(0),), site.type)
 
@@ -161,7 +168,7 @@ def _bitcast(site: Site) -> Tree:
             return value
         raise site.unreadable("sizes that change")
     building = site.building
-    own, wanted = tensor_of(source).element, tensor_of(target).element
+    own, wanted = array_type_of(source).element, array_type_of(target).element
     held, given = storage_bits(source), storage_bits(target)
     if own.is_complex != wanted.is_complex:
         return _reinterpret_width(building, value, source, target)
@@ -180,7 +187,7 @@ def storage_bits(shape: Shape) -> int:
 
 def reinterpret(building: Building, value: Value, element: ElementType) -> Value:
     """Return the same bits as elements of another type of the same width in memory."""
-    own = tensor_type_of(value).element
+    own = tensor_of(value).element
     if own == element:
         return value
     if own.bits == element.bits:
@@ -188,7 +195,7 @@ def reinterpret(building: Building, value: Value, element: ElementType) -> Value
     if own.is_boolean:  # a byte, 0 or 1
         return reinterpret(building, building.convert(value, ELEMENT_TYPES["ui8"]), element)
     if element.is_boolean:
-        zero = building.full(0, TensorType(tensor_type_of(value).shape, ELEMENT_TYPES["ui8"]))
+        zero = building.full(0, TensorType(tensor_of(value).shape, ELEMENT_TYPES["ui8"]))
         return building.compare("NE", building.bitcast(value, ELEMENT_TYPES["ui8"]), zero)
     byte = ELEMENT_TYPES["ui8"]
     if own.name in _SIX_BITS:
@@ -212,12 +219,12 @@ its significand.
 
 def _code_of_six_bits(building: Building, value: Value) -> Value:
     """Return the bits of 6-bit numbers as bytes, through f16: no integer type has six bits."""
-    of = tensor_type_of(value)
+    of = tensor_of(value)
     power, digits = _SIX_BITS[of.element.name]
     wide = building.convert(value, ELEMENT_TYPES["f16"])
-    scale = building.full(2.0**-power, tensor_type_of(wide))
+    scale = building.full(2.0**-power, tensor_of(wide))
     bits = building.bitcast(building.binary("multiply", wide, scale), ELEMENT_TYPES["ui16"])
-    kind = tensor_type_of(bits)
+    kind = tensor_of(bits)
     shifted = building.binary("shift_right_logical", bits, building.full(10 - digits, kind))
     size = building.binary("and", shifted, building.full(0x1F, kind))
     top = building.binary("shift_right_logical", bits, building.full(15, kind))
@@ -229,13 +236,13 @@ def _from_six_bits(building: Building, code: Value, element: ElementType) -> Val
     """Return the 6-bit numbers whose bits are in bytes."""
     power, digits = _SIX_BITS[element.name]
     bits = building.convert(code, ELEMENT_TYPES["ui16"])
-    kind = tensor_type_of(bits)
+    kind = tensor_of(bits)
     size = building.binary("and", bits, building.full(0x1F, kind))
     low = building.binary("shift_left", size, building.full(10 - digits, kind))
     top = building.binary("and", bits, building.full(0x20, kind))
     sign = building.binary("shift_left", top, building.full(10, kind))
     wide = building.bitcast(building.binary("or", low, sign), ELEMENT_TYPES["f16"])
-    scale = building.full(2.0**power, tensor_type_of(wide))
+    scale = building.full(2.0**power, tensor_of(wide))
     return building.convert(building.binary("multiply", wide, scale), element)
 
 
@@ -258,8 +265,8 @@ def _split_into_units(building: Building, flat: Value, held: int, unit: ElementT
     """Return a flat array's bits as a flat array of units, with one or several units per
     element.
     """
-    (count,) = tensor_type_of(flat).static_shape
-    if tensor_type_of(flat).element.is_complex:
+    (count,) = tensor_of(flat).static_shape
+    if tensor_of(flat).element.is_complex:
         parts, half = _parts_of_complex(building, flat), held // 2
         if half >= unit.bits:
             return _split_into_units(building, parts, half, unit)
@@ -275,8 +282,8 @@ def _split_into_units(building: Building, flat: Value, held: int, unit: ElementT
 
 def _parts_of_complex(building: Building, flat: Value) -> Value:
     """Return the parts of complex numbers as memory has them: real, imaginary, real, ..."""
-    (count,) = tensor_type_of(flat).static_shape
-    part = tensor_type_of(flat).element.part
+    (count,) = tensor_of(flat).static_shape
+    part = tensor_of(flat).element.part
     columns = [
         building.reshape(building.one(name, (flat,), TensorType((count,), part)), (count, 1))
         for name in ("real", "imag")
@@ -287,7 +294,7 @@ def _parts_of_complex(building: Building, flat: Value) -> Value:
 
 def _complex_of_parts(building: Building, parts: Value, element: ElementType) -> Value:
     """Return complex numbers of parts as memory has them."""
-    count = tensor_type_of(parts).static_shape[0] // 2
+    count = tensor_of(parts).static_shape[0] // 2
     rows = building.reshape(parts, (count, 2))
     columns = [
         building.reshape(building.slice(rows, (0, at), (count, at + 1)), (count,)) for at in (0, 1)
@@ -298,7 +305,7 @@ def _complex_of_parts(building: Building, parts: Value, element: ElementType) ->
 def _join_units(building: Building, units: Value, width: int, element: ElementType) -> Value:
     """Return units joined to elements of `width` units."""
     if element.is_complex:
-        own, part = tensor_type_of(units).element, element.part
+        own, part = tensor_of(units).element, element.part
         if part.bits < own.bits:
             words = _split_into_units(building, units, own.bits, ELEMENT_TYPES[f"ui{part.bits}"])
             parts = reinterpret(building, words, part)
@@ -307,7 +314,7 @@ def _join_units(building: Building, units: Value, width: int, element: ElementTy
         return _complex_of_parts(building, parts, element)
     if width == 1:
         return reinterpret(building, units, element)
-    count = tensor_type_of(units).static_shape[0] // width
+    count = tensor_of(units).static_shape[0] // width
     pairs = building.reshape(units, (count, width))
     return building.one("bitcast_convert", (pairs,), TensorType((count,), element))
 

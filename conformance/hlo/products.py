@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.hlo.building import tensor_type_of
 from conformance.hlo.convolved_products import product, product_parts
 from conformance.hlo.folding import padding_of, window_of
 from conformance.hlo.protos import DotDimensions
 from conformance.hlo.shapes import Tree
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import Dense, TensorType, Value
+from reference.ir.program import Dense, TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.xla.contraction import DotDimensionNumbers
 
@@ -36,7 +35,7 @@ def batching_of(numbers: DotDimensions) -> dict[str, Any]:
 def _factors(site: Site) -> tuple[Value, Value]:
     """Return the operands of a product; i1 operands become 0 and 1 of the other operand's type."""
     lhs, rhs = site.value(0), site.value(1)
-    types = [tensor_type_of(one).element for one in (lhs, rhs)]
+    types = [tensor_of(one).element for one in (lhs, rhs)]
     if _TRUTH not in types:
         return lhs, rhs
     other = next((one for one in types if one != _TRUTH), site.type.element)
@@ -105,7 +104,7 @@ def _convolution(site: Site) -> Tree:
     one, operands = site.instruction, _factors(site)
     numbers = one.convolution_dimension_numbers
     if numbers is not None and (one.feature_group_count or 1) == (one.batch_group_count or 1) == 1:
-        lhs, rhs = map(tensor_type_of, operands)
+        lhs, rhs = map(tensor_of, operands)
         parts = product_parts(lhs, rhs, site.type, numbers, window_of(site))
         if parts is not None:
             return product(site.building, operands, site.type, numbers, parts)
@@ -160,7 +159,7 @@ def _rng(site: Site) -> Tree:
 def _rng_bit_generator(site: Site) -> Tree:
     algorithm = _ALGORITHMS[site.instruction.rng_algorithm]
     state, given = site.value(0), site.types
-    types = given if len(given) > 1 else (tensor_type_of(state), *given)  # or the numbers alone
+    types = given if len(given) > 1 else (tensor_of(state), *given)  # or the numbers alone
     results = site.building.add("rng_bit_generator", (state,), types, rng_algorithm=algorithm)
     return site.tree(results[-len(given) :])
 

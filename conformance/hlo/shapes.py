@@ -43,8 +43,8 @@ def element_of(shape: Shape) -> ElementType:
     return ELEMENT_TYPES[name]
 
 
-def tensor_of(shape: Shape) -> TensorType:
-    """Return the type of an array; dynamic sizes are unknown, with their bounds."""
+def array_type_of(shape: Shape) -> TensorType:
+    """Return the type of an array; dynamic sizes are None and have bounds."""
     element = element_of(shape)
     if not any(shape.is_dynamic_dimension):
         return TensorType(tuple(shape.dimensions), element)
@@ -55,7 +55,7 @@ def tensor_of(shape: Shape) -> TensorType:
 
 def type_of(shape: Shape) -> ValueType:
     """Return the type of a shape that is not a tuple."""
-    return TokenType() if shape.element_type == TOKEN else tensor_of(shape)
+    return TokenType() if shape.element_type == TOKEN else array_type_of(shape)
 
 
 def leaf_types(shape: Shape) -> Iterator[ValueType]:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from conformance.hlo.building import Building
 from conformance.hlo.protos import Instruction, Shape
-from conformance.hlo.shapes import Tree, leaf_types, leaves, tensor_of, tree_of
+from conformance.hlo.shapes import Tree, array_type_of, leaf_types, leaves, tree_of
 from conformance.hlo.unreadable import Unreadable
 from reference.ir.program import Region, TensorType, Value
 
@@ -67,7 +67,7 @@ class Site:
     @property
     def type(self) -> TensorType:
         """The type of the result, which is an array."""
-        return tensor_of(self.instruction.shape)
+        return array_type_of(self.instruction.shape)
 
     @property
     def types(self) -> tuple[TensorType, ...]:

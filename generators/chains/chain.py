@@ -29,6 +29,7 @@ from reference.ir.program import (
     Value,
     ValueType,
     attributes,
+    tensor_of,
 )
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 from reference.ops.structure import is_constant
@@ -56,20 +57,14 @@ def size_of(tensor_type: TensorType) -> int:
     return math.prod(tensor_type.static_shape)
 
 
-def tensor(value: Value) -> TensorType:
-    """Return the type of a value of a chain: all are static tensors."""
-    assert isinstance(value.type, TensorType)
-    return value.type
-
-
 def element(value: Value) -> ElementType:
     """Return the element type of a value of a chain."""
-    return tensor(value).element
+    return tensor_of(value).element
 
 
 def shape_of(value: Value) -> tuple[int, ...]:
     """Return the shape of a value of a chain."""
-    return tensor(value).static_shape
+    return tensor_of(value).static_shape
 
 
 @dataclass(slots=True)

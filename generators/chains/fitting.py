@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from generators.case.choices import choose
-from generators.chains.chain import Chain, element, shape_of, size_of, tensor
-from reference.ir.program import TensorType, Value
+from generators.chains.chain import Chain, element, shape_of, size_of
+from reference.ir.program import TensorType, Value, tensor_of
 
 
 def fit_shape(chain: Chain, value: Value, wanted: TensorType) -> Value:
@@ -14,13 +14,13 @@ def fit_shape(chain: Chain, value: Value, wanted: TensorType) -> Value:
     """
     if value.type == wanted:
         return value
-    have, want = size_of(tensor(value)), size_of(wanted)
+    have, want = size_of(tensor_of(value)), size_of(wanted)
     if have == want:
         return chain.reshape(value, wanted.static_shape)
     if have == 1:
-        scalar = value if tensor(value).rank == 0 else chain.reshape(value, ())
+        scalar = value if tensor_of(value).rank == 0 else chain.reshape(value, ())
         return chain.broadcast(scalar, wanted.static_shape)
-    flat = value if tensor(value).rank == 1 else chain.reshape(value, (have,))
+    flat = value if tensor_of(value).rank == 1 else chain.reshape(value, (have,))
     line = _cut_to_size(chain, flat, want) if have > want else _pad_to(chain, flat, want)
     return line if line.type == wanted else chain.reshape(line, wanted.static_shape)
 

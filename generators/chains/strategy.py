@@ -7,14 +7,14 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose
 from generators.case.shapes import shape
 from generators.case.stream import key_of, stream
-from generators.chains.chain import LARGEST, Chain, element, size_of, tensor
+from generators.chains.chain import LARGEST, Chain, element, size_of
 from generators.chains.fitting import fit_shape
 from generators.chains.guide import Guide
 from generators.chains.links import link, linked_ops
 from generators.chains.patterns import algebra, control, folds, gradients, movement, windows
 from generators.chains.patterns.pattern import Pattern, is_number
 from generators.chains.quantized import quantized_link
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ALL, ELEMENT_TYPES, ElementType
 
 PATTERNS: tuple[Pattern, ...] = (
@@ -73,7 +73,7 @@ def _element_type(pick: Pick, ops: Ops, guide: Guide) -> ElementType:
 
 def _begin(chain: Chain, of: ElementType) -> None:
     """Add an initial value: most are parameters, some constants, some of these iotas."""
-    shapes = [tensor(value).static_shape for value in chain.data]
+    shapes = [tensor_of(value).static_shape for value in chain.data]
     same = shapes and chain.pick(2) == 0
     size = shapes[0] if same else shape(chain.pick)
     kind = TensorType(size, of)
@@ -100,7 +100,7 @@ def step(chain: Chain, ops: Ops) -> None:
         return
     if chain.pick(10) < chain.guide.links and link(chain, value):
         return
-    of, guide = tensor(value), chain.guide
+    of, guide = tensor_of(value), chain.guide
     patterns = [one for one in PATTERNS if one.takes(of) for _ in range(one.weight)]
     chosen = patterns[guide.pattern(chain.pick, [one.name for one in patterns], of.element)]
     chain.data.append(chosen.write(chain, value))
@@ -117,12 +117,12 @@ def _add_typed_value(chain: Chain, value: Value, ops: Ops) -> None:
     if taken and is_number(TensorType((), of)) and not element(value).is_complex:
         chain.data.append(chain.convert(value, of))
     else:
-        shaped = chain.reshape(value, tensor(value).static_shape)  # a step, so that steps end
-        chain.data += [shaped, chain.parameter(TensorType(tensor(value).static_shape, of))]
+        shaped = chain.reshape(value, tensor_of(value).static_shape)  # a step, so that steps end
+        chain.data += [shaped, chain.parameter(TensorType(tensor_of(value).static_shape, of))]
 
 
 def _small_enough(chain: Chain, value: Value) -> Value:
-    of = tensor(value)
+    of = tensor_of(value)
     if size_of(of) <= LARGEST:
         return value
     return fit_shape(chain, value, TensorType((17,), of.element))

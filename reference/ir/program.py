@@ -133,8 +133,13 @@ class Value:
 
 
 def tensor_of(value: Value) -> TensorType:
-    """Return the type of a value that is a tensor."""
-    assert isinstance(value.type, TensorType)
+    """Return the type of a value that is a tensor.
+
+    Raises:
+        TypeError: when it is a token, a tuple or a future.
+    """
+    if not isinstance(value.type, TensorType):
+        raise TypeError(f"%{value.name} is not a tensor")
     return value.type
 
 

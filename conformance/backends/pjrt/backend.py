@@ -21,8 +21,8 @@ from conformance.backends.pjrt.clients import (
 from conformance.backends.pjrt.executables import (
     PjrtExecutable,
     SharedExecutable,
-    static_tensor_of,
-    tensor_of,
+    as_static_tensor_type,
+    as_tensor_type,
 )
 from conformance.backends.pjrt.options import compile_options
 from conformance.backends.verification import verify
@@ -124,9 +124,9 @@ class PjrtBackend:
             return Unsupported("quantized types can't be translated to XLA HLO")
         try:
             for of in (a.type for a in program.main.arguments):
-                self._check_transfer(static_tensor_of(of))
+                self._check_transfer(as_static_tensor_type(of))
             for of in program.main.result_types:
-                self._check_transfer(tensor_of(of))
+                self._check_transfer(as_tensor_type(of))
         except Unsupported as error:
             return error
         return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from conformance.hlo.building import Building, tensor_type_of
-from reference.ir.program import TensorType, Value
+from conformance.hlo.building import Building
+from reference.ir.program import TensorType, Value, tensor_of
 
 Activation = Callable[[Building, Value, float], Value]
 """A function activation(building, value, alpha) that applies an activation to a value."""
@@ -14,7 +14,7 @@ Activation = Callable[[Building, Value, float], Value]
 
 def constant_like(building: Building, number: complex, like: Value) -> Value:
     """Return a constant of the type of another value."""
-    of = tensor_type_of(like)
+    of = tensor_of(like)
     return building.full(number, TensorType(of.shape, of.element_type))
 
 

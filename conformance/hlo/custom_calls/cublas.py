@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.hlo.building import Building, tensor_type_of
+from conformance.hlo.building import Building
 from conformance.hlo.custom_calls.activations import (
     Activation,
     constant_like,
@@ -19,9 +19,9 @@ from conformance.hlo.custom_calls.activations import (
 )
 from conformance.hlo.custom_calls.configuration import configuration, numbers
 from conformance.hlo.protos import Shape
-from conformance.hlo.shapes import Tree, element_of, tensor_of
+from conformance.hlo.shapes import Tree, array_type_of, element_of
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _ACTIVATIONS: dict[str, Activation] = {
@@ -56,7 +56,7 @@ def _results(site: Site) -> tuple[Shape, ...]:
 
 def scratch(building: Building, shape: Shape) -> Value:
     """Return a library's scratch memory, whose contents mean nothing, as zeros."""
-    return building.full(0, tensor_of(shape))
+    return building.full(0, array_type_of(shape))
 
 
 def _operands(site: Site, config: dict[str, Any], scaled: bool) -> _Operands:
@@ -66,9 +66,7 @@ def _operands(site: Site, config: dict[str, Any], scaled: bool) -> _Operands:
     scales = (rest.pop(0), rest.pop(0)) if scaled else ()
     has_vector = str(config.get("epilogue", "DEFAULT")).startswith("BIAS")
     narrow = scaled and element_of(_results(site)[0]).bits == 8
-    result_scale = next(
-        (one for one in reversed(rest) if narrow and not tensor_type_of(one).rank), None
-    )
+    result_scale = next((one for one in reversed(rest) if narrow and not tensor_of(one).rank), None)
     rest = [one for one in rest if one is not result_scale]
     vector = rest.pop(0) if has_vector else None
     if rest:
@@ -79,7 +77,7 @@ def _operands(site: Site, config: dict[str, Any], scaled: bool) -> _Operands:
 def _product(site: Site, config: dict[str, Any], to: ElementType) -> Value:
     """Return the product of both matrices in the accumulation type."""
     stated: dict[str, Any] = config.get("dot_dimension_numbers", {})
-    sizes = tensor_of(_results(site)[0]).shape
+    sizes = array_type_of(_results(site)[0]).shape
     pair = (site.value(0), site.value(1))
     return site.building.one(
         "dot_general", pair, TensorType(sizes, to),
@@ -98,16 +96,16 @@ def _multiply_by(building: Building, value: Value, factor: complex) -> Value:
 
 def _times(building: Building, value: Value, scale: Value) -> Value:
     """Return a value times a scalar."""
-    of = tensor_type_of(value)
+    of = tensor_of(value)
     scalar = building.reshape(building.convert(scale, of.element), ())
     return building.binary("multiply", value, building.broadcast(scalar, of.static_shape))
 
 
 def _add_matrix(building: Building, value: Value, other: Value) -> Value:
     """Return the sum with a matrix, or with a vector along the last dimension."""
-    of = tensor_type_of(value)
+    of = tensor_of(value)
     other = building.convert(other, of.element)
-    if tensor_type_of(other).shape != of.shape:
+    if tensor_of(other).shape != of.shape:
         other = building.broadcast(other, of.static_shape, (of.rank - 1,))
     return building.binary("add", value, other)
 
@@ -127,7 +125,7 @@ def matmul(site: Site, *, scaled: bool) -> Tree:
     if epilogue not in _ACTIVATIONS:
         raise site.unreadable(f"epilogue {epilogue}")
     shapes = _results(site)
-    result = tensor_of(shapes[0])
+    result = array_type_of(shapes[0])
     to = accumulation_type(result.element)
     given = _operands(site, config, scaled)
     alpha = complex(float(config.get("alpha_real", 1)), float(config.get("alpha_imag", 0)))
@@ -153,8 +151,8 @@ def matmul(site: Site, *, scaled: bool) -> Tree:
 
 def _other(building: Building, shape: Shape, epilogue: str, before: Value, after: Value) -> Value:
     """Return a result after the first: the epilogue's input, a largest value, or scratch memory."""
-    of = tensor_of(shape)
-    if epilogue.endswith("AUX") and of.shape == tensor_type_of(before).shape:
+    of = array_type_of(shape)
+    if epilogue.endswith("AUX") and of.shape == tensor_of(before).shape:
         return building.convert(before, of.element)
     if of == TensorType((), ELEMENT_TYPES["f32"]):
         return _largest_element(building, building.unary("abs", after))
@@ -163,7 +161,7 @@ def _other(building: Building, shape: Shape, epilogue: str, before: Value, after
 
 def _largest_element(building: Building, value: Value) -> Value:
     """Return the largest element."""
-    of = tensor_type_of(value)
+    of = tensor_of(value)
     scalar = TensorType((), of.element_type)
     inner = building.inner()
     pair = (inner.value(scalar), inner.value(scalar))

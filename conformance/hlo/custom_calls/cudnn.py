@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.hlo.building import Building, Sizes, tensor_type_of
+from conformance.hlo.building import Building, Sizes
 from conformance.hlo.custom_calls.activations import (
     Activation,
     constant_like,
@@ -28,9 +28,9 @@ from conformance.hlo.custom_calls.configuration import configuration
 from conformance.hlo.custom_calls.cublas import scratch
 from conformance.hlo.folding import window_of
 from conformance.hlo.products import convolution_attributes
-from conformance.hlo.shapes import Tree, tensor_of
+from conformance.hlo.shapes import Tree, array_type_of
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import Dense, TensorType, Value
+from reference.ir.program import Dense, TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 
 _ACTIVATIONS: dict[str, Activation] = {
@@ -47,7 +47,7 @@ def _with_scratch(site: Site, value: Value) -> Tree:
 
 def _result(site: Site) -> TensorType:
     shape = site.instruction.shape
-    return tensor_of(shape.tuple_shapes[0] if shape.tuple_shapes else shape)
+    return array_type_of(shape.tuple_shapes[0] if shape.tuple_shapes else shape)
 
 
 def _padding(pairs: list[tuple[int, int]]) -> Dense:
@@ -116,7 +116,7 @@ def _backward_input(site: Site) -> Tree:
     )  # fmt: skip
     for window, inside, outside in spatial:
         extent = (window.size - 1) * (window.window_dilation or 1) + 1
-        spread = (tensor_type_of(gradient).static_shape[outside] - 1) * (window.stride or 1) + 1
+        spread = (tensor_of(gradient).static_shape[outside] - 1) * (window.stride or 1) + 1
         low = extent - 1 - window.padding_low
         pads.append((low, result.static_shape[inside] - spread - low + extent - 1))
     value = building.one(
@@ -146,7 +146,7 @@ def _swap_kernel_groups(
         return kernel
     inside: int = given["kernel_input_feature_dimension"]
     outside: int = given["kernel_output_feature_dimension"]
-    sizes = list(tensor_type_of(kernel).static_shape)
+    sizes = list(tensor_of(kernel).static_shape)
     split = [*sizes[:outside], groups, sizes[outside] // groups, *sizes[outside + 1 :]]
     kernel = building.reshape(kernel, tuple(split))
     at = inside + (inside > outside)
@@ -171,10 +171,10 @@ def _backward_filter(site: Site) -> Tree:
         forward["output_spatial_dimensions"], strict=True,
     )  # fmt: skip
     for window, inside, outside in spatial:
-        extent = (tensor_type_of(gradient).static_shape[outside] - 1) * (window.stride or 1) + 1
+        extent = (tensor_of(gradient).static_shape[outside] - 1) * (window.stride or 1) + 1
         wanted = (window.size - 1) * (window.window_dilation or 1) + extent
         low = window.padding_low
-        pads.append((low, wanted - tensor_type_of(operand).static_shape[inside] - low))
+        pads.append((low, wanted - tensor_of(operand).static_shape[inside] - low))
     value = building.one(
         "convolution", (operand, gradient), result,
         window_strides=forward["rhs_dilation"], padding=_padding(pads),

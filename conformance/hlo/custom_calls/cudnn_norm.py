@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 
-from conformance.hlo.building import Building, tensor_type_of
+from conformance.hlo.building import Building
 from conformance.hlo.custom_calls.activations import constant_like
 from conformance.hlo.custom_calls.configuration import configuration
 from conformance.hlo.custom_calls.cublas import scratch
-from conformance.hlo.shapes import Tree, tensor_of
+from conformance.hlo.shapes import Tree, array_type_of
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 
 _F32 = ELEMENT_TYPES["f32"]
@@ -28,13 +28,13 @@ class _Rows:
     def __init__(self, building: Building, like: Value) -> None:
         """Work on arrays of the shape of `like`."""
         self.building = building
-        self.sizes = tensor_type_of(like).static_shape
+        self.sizes = tensor_of(like).static_shape
         self.along = tuple(range(1, len(self.sizes)))
 
     def wide(self, value: Value) -> Value:
         """Return a value in f32, in the shape of the rows."""
         value = self.building.convert(value, _F32)
-        own = tensor_type_of(value).static_shape
+        own = tensor_of(value).static_shape
         if own == self.sizes:
             return value
         kept = tuple(d for d, size in enumerate(own) if size != 1)
@@ -112,7 +112,7 @@ def _results(site: Site, values: tuple[Value, ...]) -> Tree:
     building, shapes = site.building, site.instruction.shape.tuple_shapes
     found: list[Value] = []
     for value, shape in zip(values, shapes, strict=False):
-        of = tensor_of(shape)
+        of = array_type_of(shape)
         found.append(building.reshape(building.convert(value, of.element), of.static_shape))
     return (*found, *(scratch(building, shape) for shape in shapes[len(found) :]))
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.hlo.building import Building, tensor_type_of
+from conformance.hlo.building import Building
 from conformance.hlo.custom_calls.configuration import configuration
 from conformance.hlo.custom_calls.cublas import scratch
-from conformance.hlo.shapes import Tree, tensor_of
+from conformance.hlo.shapes import Tree, array_type_of
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import Dense, Region, TensorType, Value
+from reference.ir.program import Dense, Region, TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 
 
@@ -41,7 +41,7 @@ def _cub_sort(site: Site) -> Tree:
     options = configuration(site)
     descending = bool(options.get("descending", False))
     values = [site.value(number) for number in range(len(site.operands))]
-    types = [tensor_type_of(value) for value in values]
+    types = [tensor_of(value) for value in values]
     body = _comparator(building, types, "GT" if descending else "LT")
     results = building.add(
         "sort", values, types, (body,), dimension=types[0].rank - 1, is_stable=True
@@ -63,7 +63,7 @@ def _comparator(building: Building, types: list[TensorType], direction: str) -> 
 def _top_k(site: Site) -> Tree:
     """Add a selection of the largest or smallest elements along the last dimension."""
     shapes = site.instruction.shape.tuple_shapes
-    types = [tensor_of(shape) for shape in shapes[:2]]
+    types = [array_type_of(shape) for shape in shapes[:2]]
     options = configuration(site) if site.instruction.backend_config[:1] == b"{" else {}
     largest = bool(options.get("largest", site.instruction.largest or not options))
     chosen = site.building.add(
@@ -82,7 +82,7 @@ def _triangular_solve(site: Site) -> Tree:
     transposes = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}
     stated = options.get("transpose_a", "NO_TRANSPOSE")
     value = site.building.one(
-        "triangular_solve", (site.value(0), site.value(1)), tensor_of(shapes[0]),
+        "triangular_solve", (site.value(0), site.value(1)), array_type_of(shapes[0]),
         left_side=bool(options.get("left_side")), lower=bool(options.get("lower")),
         unit_diagonal=bool(options.get("unit_diagonal")),
         transpose_a=stated if stated in transposes else "NO_TRANSPOSE",
@@ -96,7 +96,7 @@ def _cusolver_cholesky(site: Site) -> Tree:
     """
     options = configuration(site)
     building, operand = site.building, site.value(0)
-    of, lower = tensor_type_of(operand), bool(options.get("lower"))
+    of, lower = tensor_of(operand), bool(options.get("lower"))
     factor = building.one("cholesky", (operand,), of, lower=lower)
     whole = _other_triangle(building, factor, operand, lower=lower)
     shapes = site.instruction.shape.tuple_shapes
@@ -105,7 +105,7 @@ def _cusolver_cholesky(site: Site) -> Tree:
 
 def _other_triangle(building: Building, factor: Value, operand: Value, *, lower: bool) -> Value:
     """Return a factor with the operand's elements outside its triangle, as LAPACK leaves them."""
-    of = tensor_type_of(factor)
+    of = tensor_of(factor)
     shape = of.static_shape
     ones = np.ones(shape[-2:])
     matrix = (np.tril(ones) if lower else np.triu(ones)).astype(np.bool_)

@@ -6,10 +6,10 @@ XLA keeps such an array in an array of the size of its bounds, with the sizes be
 
 from __future__ import annotations
 
-from conformance.hlo.building import Building, tensor_type_of
-from conformance.hlo.shapes import Tree, tensor_of
+from conformance.hlo.building import Building
+from conformance.hlo.shapes import Tree, array_type_of
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 
 _SIZE = ELEMENT_TYPES["si32"]
@@ -20,7 +20,7 @@ def _slice_to_dynamic(site: Site) -> Tree:
     building, value, wanted = site.building, site.value(0), site.type
     for dimension, size in enumerate(wanted.shape):
         if size is None:
-            own = tensor_type_of(value)
+            own = tensor_of(value)
             sizes = tuple(None if d == dimension else of for d, of in enumerate(own.shape))
             bounds = tuple(
                 bound if of is None else None
@@ -36,7 +36,7 @@ def _pad_to_static(site: Site) -> Tree:
     """Add an array of the bounds, with zeros behind the valid elements, and the sizes."""
     building, value = site.building, site.value(0)
     shapes = site.instruction.shape.tuple_shapes
-    of = tensor_of(shapes[0])
+    of = array_type_of(shapes[0])
     sizes = [
         building.one("get_dimension_size", (value,), TensorType((), _SIZE), dimension=dimension)
         for dimension in range(of.rank)

@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
-from conformance.hlo.building import Building, tensor_type_of
+from conformance.hlo.building import Building
 from conformance.hlo.moving import reinterpret
-from conformance.hlo.shapes import Tree, element_of, order_of, tensor_of
+from conformance.hlo.shapes import Tree, array_type_of, element_of, order_of
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import Dense, TensorType, Value
+from reference.ir.program import Dense, TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 
 _WORD = 32
@@ -23,7 +23,7 @@ _WORD = 32
 
 def _low_half(site: Site) -> Tree:
     building, value, of = site.building, site.value(0), site.type
-    own = tensor_type_of(value).element
+    own = tensor_of(value).element
     if own.is_complex:
         return building.one("real", (value,), of)
     if own.is_float:
@@ -33,7 +33,7 @@ def _low_half(site: Site) -> Tree:
 
 def _high_half(site: Site) -> Tree:
     building, value, of = site.building, site.value(0), site.type
-    own = tensor_type_of(value).element
+    own = tensor_of(value).element
     if own.is_complex:
         return building.one("imag", (value,), of)
     if own.is_float:
@@ -48,9 +48,7 @@ def _high_half(site: Site) -> Tree:
 def _rounding_remainder(building: Building, value: Value, of: TensorType) -> Value:
     """Return the difference between a number and its rounded half; 0 if that half is not finite."""
     rounded = building.convert(value, of.element)
-    rest = building.binary(
-        "subtract", value, building.convert(rounded, tensor_type_of(value).element)
-    )
+    rest = building.binary("subtract", value, building.convert(rounded, tensor_of(value).element))
     finite = building.one(
         "is_finite", (rounded,), TensorType(of.shape, ELEMENT_TYPES["i1"], of.bounds)
     )  # fmt: skip
@@ -60,7 +58,7 @@ def _rounding_remainder(building: Building, value: Value, of: TensorType) -> Val
 
 def _as_unsigned(building: Building, value: Value) -> Value:
     word = ELEMENT_TYPES["ui64"]
-    return value if tensor_type_of(value).element == word else building.bitcast(value, word)
+    return value if tensor_of(value).element == word else building.bitcast(value, word)
 
 
 def _combine(site: Site) -> Tree:
@@ -83,7 +81,7 @@ def _combine(site: Site) -> Tree:
 def _unsigned_word(building: Building, half: Value) -> Value:
     """Return a half as an unsigned word, so that its sign is not extended."""
     word = ELEMENT_TYPES["ui32"]
-    return half if tensor_type_of(half).element == word else building.bitcast(half, word)
+    return half if tensor_of(half).element == word else building.bitcast(half, word)
 
 
 def _allocate(site: Site) -> Tree:
@@ -94,7 +92,7 @@ def _allocate(site: Site) -> Tree:
 def _padded_with_zeros(site: Site) -> Tree:
     """Add the memory of an array up to the end of its last tile, with zeros in the padding."""
     source, target, value = site.shapes[0], site.instruction.shape, site.value(0)
-    own = tensor_type_of(value)
+    own = tensor_of(value)
     if element_of(source) != element_of(target):
         raise site.unreadable("its result has another element type")
     has_zero = not own.element.is_float or own.element.float_format.has_zero
@@ -116,7 +114,7 @@ def _inverse(*, lower: bool) -> Handler:
         building, parts = site.building, site.instruction.shape.tuple_shapes
         if not parts:
             return invert_triangle(building, site.value(0), site.type)
-        part = tensor_of(parts[0])
+        part = array_type_of(parts[0])
         of = TensorType(part.shape, ELEMENT_TYPES["complex<f32>"])
         found = invert_triangle(building, building.one("complex", site.values, of), of)
         return tuple(building.one(name, (found,), part) for name in ("real", "imag"))
@@ -141,7 +139,7 @@ def _cholesky(site: Site) -> Tree:
     building, parts = site.building, site.instruction.shape.tuple_shapes
     if not parts:
         return building.one("cholesky", (site.value(0),), site.type, lower=True)
-    part = tensor_of(parts[0])
+    part = array_type_of(parts[0])
     of = TensorType(part.shape, ELEMENT_TYPES["complex<f32>"])
     whole = building.one("complex", site.values, of)
     factor = building.one("cholesky", (whole,), of, lower=True)

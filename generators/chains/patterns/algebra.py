@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.case.choices import choose
-from generators.chains.chain import Chain, element, shape_of, tensor
+from generators.chains.chain import Chain, element, shape_of
 from generators.chains.patterns.pattern import (
     Pattern,
     is_any,
@@ -18,7 +18,7 @@ from generators.chains.patterns.pattern import (
     is_shaped,
     is_signed,
 )
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _POWERS = (1, 2, 4, 8, 3, 16, 64, 7, -1, 0, 5, 10, 128)
@@ -31,7 +31,7 @@ def _number(chain: Chain, value: Value, *numbers: float) -> Value:
     low = of.min_integer if of.is_integer else min(numbers)
     high = of.max_integer if of.is_integer else max(numbers)
     fitting = [one for one in numbers if low <= one <= high] or [0]
-    return chain.number(choose(chain.pick, fitting), tensor(value))
+    return chain.number(choose(chain.pick, fitting), tensor_of(value))
 
 
 # --- Pairs that undo each other ------------------------------------------------------------------
@@ -78,17 +78,17 @@ def _exponential_and_its_reciprocal(chain: Chain, value: Value) -> Value:
     if chain.pick(2):
         lowered = chain.op("exponential", chain.op("negate", value))
     else:
-        lowered = chain.op("divide", chain.number(1, tensor(value)), raised)
+        lowered = chain.op("divide", chain.number(1, tensor_of(value)), raised)
     return chain.op("multiply", lowered, raised)
 
 
 def _product_of_exponentials(chain: Chain, value: Value) -> Value:
-    other = chain.like(tensor(value))
+    other = chain.like(tensor_of(value))
     return chain.op("multiply", chain.op("exponential", value), chain.op("exponential", other))
 
 
 def _quotient_by_exponential(chain: Chain, value: Value) -> Value:
-    other = chain.like(tensor(value))
+    other = chain.like(tensor_of(value))
     return chain.op("divide", other, chain.op("exponential", value))
 
 
@@ -99,7 +99,7 @@ def _log_of_power(chain: Chain, value: Value) -> Value:
 
 
 def _added_and_taken(chain: Chain, value: Value) -> Value:
-    other = chain.like(tensor(value))
+    other = chain.like(tensor_of(value))
     first, second = choose(chain.pick, (("add", "subtract"), ("subtract", "add")))
     return chain.op(second, chain.op(first, value, other), other)
 
@@ -143,7 +143,7 @@ def _of_its_square(chain: Chain, value: Value) -> Value:
     chain.widen(value)
     square = chain.op("multiply", value, value)
     op = choose(chain.pick, ("compare", "abs", "sign", "maximum", "sqrt of abs"))
-    zero = chain.number(0, tensor(value))
+    zero = chain.number(0, tensor_of(value))
     if op == "compare":
         return chain.compare(square, zero, choose(chain.pick, ("LT", "GE", "GT")))
     if op == "maximum":
@@ -156,7 +156,7 @@ def _of_its_square(chain: Chain, value: Value) -> Value:
 
 def _zeros_found_late(chain: Chain, value: Value) -> Value:
     """Write computed zeros as arguments of functions that are singular at zero."""
-    other = chain.like(tensor(value))
+    other = chain.like(tensor_of(value))
     ways = [chain.compare(value, other, "GT") for _ in range(2)]
     of = choose(chain.pick, ("f32", "f64", "f16"))
     zeros = chain.convert(chain.op("xor", *ways), ELEMENT_TYPES[of])
@@ -178,7 +178,7 @@ def _with_a_neutral_number(chain: Chain, value: Value) -> Value:
         chain.pick,
         (("add", 0), ("multiply", 1), ("subtract", 0), ("divide", 1), ("multiply", 0), ("add", 1)),
     )
-    other = chain.number(number, tensor(value))
+    other = chain.number(number, tensor_of(value))
     if op in _COMMUTE and chain.pick(2):
         return chain.op(op, other, value)
     return chain.op(op, value, other)
@@ -210,7 +210,7 @@ def _compared_with_an_end(chain: Chain, value: Value) -> Value:
 
 def _comparison_inverted(chain: Chain, value: Value) -> Value:
     way = choose(chain.pick, ("LT", "LE", "GT", "GE", "EQ", "NE"))
-    return chain.op("not", chain.compare(value, chain.like(tensor(value)), way))
+    return chain.op("not", chain.compare(value, chain.like(tensor_of(value)), way))
 
 
 def _equal_branches(chain: Chain, value: Value) -> Value:
@@ -219,7 +219,7 @@ def _equal_branches(chain: Chain, value: Value) -> Value:
 
 
 def _select_by_comparison(chain: Chain, value: Value) -> Value:
-    other = chain.like(tensor(value))
+    other = chain.like(tensor_of(value))
     way = choose(chain.pick, ("LT", "LE", "GT", "GE", "EQ", "NE"))
     pair = (value, other) if chain.pick(2) == 0 else (other, value)
     return chain.op("select", chain.compare(value, other, way), *pair)
@@ -227,7 +227,7 @@ def _select_by_comparison(chain: Chain, value: Value) -> Value:
 
 def _select_by_inverted(chain: Chain, value: Value) -> Value:
     predicate = chain.like(TensorType(shape_of(value), ELEMENT_TYPES["i1"]))
-    return chain.op("select", chain.op("not", predicate), value, chain.like(tensor(value)))
+    return chain.op("select", chain.op("not", predicate), value, chain.like(tensor_of(value)))
 
 
 def _bounds_crossed(chain: Chain, value: Value) -> Value:
@@ -268,8 +268,8 @@ def _masked(chain: Chain, value: Value) -> Value:
 
 
 def _reciprocal(chain: Chain, value: Value) -> Value:
-    one = chain.op("divide", chain.number(1, tensor(value)), value)
-    other = chain.like(tensor(value))
+    one = chain.op("divide", chain.number(1, tensor_of(value)), value)
+    other = chain.like(tensor_of(value))
     return chain.op(choose(chain.pick, ("multiply", "divide")), other, one)
 
 
@@ -288,7 +288,7 @@ def _constants_on_both_sides(chain: Chain, value: Value) -> Value:
 
 
 def _common_factor(chain: Chain, value: Value) -> Value:
-    of = tensor(value)
+    of = tensor_of(value)
     lhs, rhs = chain.like(of), chain.like(of)
     sums = choose(chain.pick, ("add", "subtract"))
     return chain.op(sums, chain.op("multiply", value, lhs), chain.op("multiply", value, rhs))
@@ -299,21 +299,21 @@ def _three_in_a_row(chain: Chain, value: Value) -> Value:
     chain.widen(value)
     ops = (("add", "add"), ("multiply", "multiply"), ("add", "subtract"), ("multiply", "divide"))
     first, second = choose(chain.pick, ops)
-    others = [chain.like(tensor(value)) for _ in range(2)]
+    others = [chain.like(tensor_of(value)) for _ in range(2)]
     for other in others:
         chain.widen(other)
     return chain.op(second, chain.op(first, value, others[0]), others[1])
 
 
 def _sum_of_sums(chain: Chain, value: Value) -> Value:
-    of = tensor(value)
+    of = tensor_of(value)
     op = choose(chain.pick, ("add", "multiply", "maximum", "minimum"))
     left = chain.op(op, value, chain.like(of))
     return chain.op(op, left, chain.op(op, chain.like(of), value))
 
 
 def _difference_negated(chain: Chain, value: Value) -> Value:
-    other = chain.like(tensor(value))
+    other = chain.like(tensor_of(value))
     kind = chain.pick(3)
     if kind == 0:
         return chain.op("negate", chain.op("subtract", value, other))
@@ -343,8 +343,8 @@ _WIDER = {
 
 def _converted_there_and_back(chain: Chain, value: Value) -> Value:
     there = chain.convert(value, _other(chain, value))
-    if chain.pick(3) == 2 and is_number(tensor(there)):
-        there = chain.op("add", there, chain.number(1, tensor(there)))
+    if chain.pick(3) == 2 and is_number(tensor_of(there)):
+        there = chain.op("add", there, chain.number(1, tensor_of(there)))
     return chain.convert(there, element(value))
 
 
@@ -354,7 +354,7 @@ def _other(chain: Chain, value: Value) -> ElementType:
 
 
 def _computed_in_another_type(chain: Chain, value: Value) -> Value:
-    other = chain.like(tensor(value))
+    other = chain.like(tensor_of(value))
     to = _other(chain, value)
     op = choose(chain.pick, ("add", "multiply", "subtract", "maximum"))
     if to.is_float and not is_float(TensorType((), to)):
@@ -369,12 +369,12 @@ def _read_as_bits_and_back(chain: Chain, value: Value) -> Value:
     as_bits = chain.op("bitcast_convert", value, to=of)
     if chain.pick(2):
         as_bits = chain.op("xor", as_bits, chain.number(1 << (to.bits - 1), of))
-    return chain.op("bitcast_convert", as_bits, to=tensor(value))
+    return chain.op("bitcast_convert", as_bits, to=tensor_of(value))
 
 
 def _truth_as_number(chain: Chain, value: Value) -> Value:
     way = choose(chain.pick, ("LT", "NE", "GE", "EQ"))
-    truth = chain.compare(value, chain.like(tensor(value)), way)
+    truth = chain.compare(value, chain.like(tensor_of(value)), way)
     return chain.op("multiply", chain.convert(truth, element(value)), value)
 
 
@@ -393,7 +393,7 @@ def _is_convertible(of: TensorType) -> bool:
 
 def _constant_of_anything(chain: Chain, value: Value) -> Value:
     """Write an operation on constants only, and use its result with the value."""
-    of = tensor(value)
+    of = tensor_of(value)
     first, second = chain.draw_constant(of), chain.draw_constant(of)
     op = "xor" if of.element.is_boolean else choose(chain.pick, ("add", "multiply", "subtract"))
     made = chain.op(op, first, second)
@@ -402,14 +402,14 @@ def _constant_of_anything(chain: Chain, value: Value) -> Value:
 
 def _position_added(chain: Chain, value: Value) -> Value:
     """Write an iota, which compilers fold or compute element by element."""
-    of = tensor(value)
+    of = tensor_of(value)
     along = chain.op("iota", to=of, iota_dimension=chain.pick(of.rank))
     return chain.op(choose(chain.pick, ("add", "multiply", "subtract")), value, along)
 
 
 def _of_positions(chain: Chain, value: Value) -> Value:
     """Write arithmetic on positions, also on more than their type holds, so that they wrap."""
-    of, rank = element(value), tensor(value).rank
+    of, rank = element(value), tensor_of(value).rank
     if not of.is_integer or chain.pick(2):
         of = ELEMENT_TYPES[choose(chain.pick, ("si8", "ui8", "si4", "si16"))]
     if of.bits <= 8 and chain.pick(3) < 2:

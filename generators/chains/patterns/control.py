@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.case.choices import choose
-from generators.chains.chain import Chain, element, shape_of, tensor
+from generators.chains.chain import Chain, element, shape_of
 from generators.chains.fitting import fit_shape
 from generators.chains.patterns.pattern import (
     Pattern,
@@ -13,7 +13,7 @@ from generators.chains.patterns.pattern import (
     is_shaped,
     is_small,
 )
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _COUNTERS = ("si32", "ui8", "si8", "si64", "ui32", "si16", "si4", "ui2")
@@ -55,8 +55,8 @@ def _counted_loop(chain: Chain, value: Value) -> Value:
     """Write a loop with a known trip count; carried values change or swap."""
     counter = TensorType((), ELEMENT_TYPES[choose(chain.pick, _COUNTERS)])
     start, step, limit, way = _counter_of(chain, counter)
-    types = (counter, tensor(value), tensor(value))
-    first = (chain.number(start, counter), value, chain.like(tensor(value)))
+    types = (counter, tensor_of(value), tensor_of(value))
+    first = (chain.number(start, counter), value, chain.like(tensor_of(value)))
     holds = chain.apart(*types)
     going = holds.compare(holds.arguments[0], holds.number(limit, counter), way)
     turn = chain.within(*types)
@@ -72,7 +72,7 @@ def _counted_loop(chain: Chain, value: Value) -> Value:
 
 
 def _update_value(turn: Chain, count: Value, one: Value, other: Value) -> Value:
-    of = tensor(one)
+    of = tensor_of(one)
     if of.rank and turn.pick(3) == 2 and shape_of(one)[0]:
         return _row_changed(turn, count, one, other)
     if not is_number(of):
@@ -90,25 +90,25 @@ def _update_value(turn: Chain, count: Value, one: Value, other: Value) -> Value:
 
 def _row_changed(turn: Chain, count: Value, one: Value, other: Value) -> Value:
     """Write one row sliced at the counter and updated in a carried value, there or at the start."""
-    zero = turn.number(0, tensor(count))
-    rank = tensor(one).rank
+    zero = turn.number(0, tensor_of(count))
+    rank = tensor_of(one).rank
     at = [count, *[zero] * (rank - 1)]
     row = turn.op("dynamic_slice", other, *at, slice_sizes=(1, *shape_of(one)[1:]))
-    if is_number(tensor(row)) and turn.pick(2):
-        row = turn.op("add", row, turn.number(1, tensor(row)))
+    if is_number(tensor_of(row)) and turn.pick(2):
+        row = turn.op("add", row, turn.number(1, tensor_of(row)))
     return turn.op("dynamic_update_slice", one, row, *(at if turn.pick(3) else [zero] * rank))
 
 
 def _loop_without_turns(chain: Chain, value: Value) -> Value:
     """Write a loop with zero or few iterations, by a constant or by a value of the program."""
-    holds = chain.apart(tensor(value), _I1)
-    turn = chain.within(tensor(value), _I1)
+    holds = chain.apart(tensor_of(value), _I1)
+    turn = chain.within(tensor_of(value), _I1)
     stop = turn.number(0, _I1)
     one = turn.arguments[0]
-    changed = turn.op("add", one, one) if is_number(tensor(value)) else turn.op("xor", one, one)
+    changed = turn.op("add", one, one) if is_number(tensor_of(value)) else turn.op("xor", one, one)
     begin = chain.number(chain.pick(2), _I1) if chain.pick(2) else chain.parameter(_I1)
     regions = (holds.finish_region(holds.arguments[1]), turn.finish_region(changed, stop))
-    return chain.ops("while", (value, begin), (tensor(value), _I1), regions)[0]
+    return chain.ops("while", (value, begin), (tensor_of(value), _I1), regions)[0]
 
 
 def _branches(chain: Chain, value: Value) -> Value:
@@ -125,7 +125,7 @@ def _branches(chain: Chain, value: Value) -> Value:
 
 
 def _branching(chain: Chain, op: str, on: Value, value: Value, count: int) -> Value:
-    of = tensor(value)
+    of = tensor_of(value)
     kinds = [chain.pick(4) for _ in range(count)]
     regions = []
     for kind in kinds:
@@ -143,7 +143,7 @@ def _branching(chain: Chain, op: str, on: Value, value: Value, count: int) -> Va
 
 def _called_function(chain: Chain, value: Value) -> Value:
     """Write a function that is called once or twice, with the value and with another value."""
-    of = tensor(value)
+    of = tensor_of(value)
     body = chain.apart(of, of)
     one, other = body.arguments
     kind = chain.pick(3)
@@ -267,7 +267,7 @@ def _scattered_back(chain: Chain, value: Value) -> Value:
     scalar = TensorType((), element(value))
     body = chain.apart(scalar, scalar)
     return chain.op(
-        "scatter", chain.like(tensor(value)), places, rows,
+        "scatter", chain.like(tensor_of(value)), places, rows,
         update_window_dims=tuple(range(1, rank)), inserted_window_dims=(0,),
         scatter_dims_to_operand_dims=(0,), index_vector_dim=1, input_batching_dims=(),
         scatter_indices_batching_dims=(), indices_are_sorted=bool(chain.pick(2)),

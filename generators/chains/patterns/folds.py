@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.case.choices import choose
-from generators.chains.chain import Chain, element, shape_of, tensor
+from generators.chains.chain import Chain, element, shape_of
 from generators.chains.fitting import fit_shape
 from generators.chains.patterns.pattern import (
     Pattern,
@@ -13,7 +13,7 @@ from generators.chains.patterns.pattern import (
     is_shaped,
     is_small,
 )
-from reference.ir.program import Region, TensorType, Value
+from reference.ir.program import Region, TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _FOLDS = (("add", 0), ("maximum", 0), ("minimum", 0), ("multiply", 1))
@@ -64,7 +64,7 @@ def _reduced_over_one(chain: Chain, value: Value) -> Value:
 def _reduced_twice(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     wide = chain.reshape(value, (1, *shape)) if len(shape) == 1 else value
-    once = _reduce_value(chain, wide, (chain.pick(tensor(wide).rank),))
+    once = _reduce_value(chain, wide, (chain.pick(tensor_of(wide).rank),))
     return _reduce_value(chain, once, (0,))
 
 
@@ -77,19 +77,19 @@ def _sum_of_repeated(chain: Chain, value: Value) -> Value:
 
 
 def _reduced_of_transposed(chain: Chain, value: Value) -> Value:
-    rank = tensor(value).rank
+    rank = tensor_of(value).rank
     turned = chain.op("transpose", value, permutation=tuple(reversed(range(rank))))
     return _reduce_value(chain, turned, (chain.pick(rank),))
 
 
 def _reduced_of_joined(chain: Chain, value: Value) -> Value:
-    joined = chain.op("concatenate", value, chain.like(tensor(value)), dimension=0)
+    joined = chain.op("concatenate", value, chain.like(tensor_of(value)), dimension=0)
     return _reduce_value(chain, joined, (0,))
 
 
 def _reduced_of_padded(chain: Chain, value: Value) -> Value:
     filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
-    rank = tensor(value).rank
+    rank = tensor_of(value).rank
     low = tuple(chain.pick(3) for _ in range(rank))
     padded = chain.op(
         "pad", value, filling, edge_padding_low=low, edge_padding_high=(1,) * rank,
@@ -177,7 +177,7 @@ def _order(chain: Chain, *types: TensorType, by: int = 0) -> Region:
 
 
 def _sorted_twice(chain: Chain, value: Value) -> Value:
-    along = chain.pick(tensor(value).rank)
+    along = chain.pick(tensor_of(value).rank)
     for _ in range(2):
         order = _order(chain, TensorType((), element(value)))
         value = chain.op("sort", value, dimension=along, is_stable=True, regions=(order,))
@@ -186,13 +186,13 @@ def _sorted_twice(chain: Chain, value: Value) -> Value:
 
 def _sorted_positions(chain: Chain, value: Value) -> Value:
     """Write the positions of sorted elements: a sort of two operands, one of them an iota."""
-    along = chain.pick(tensor(value).rank)
+    along = chain.pick(tensor_of(value).rank)
     of = TensorType(shape_of(value), ELEMENT_TYPES["si32"])
     places = chain.op("iota", to=of, iota_dimension=along)
     scalars = (TensorType((), element(value)), TensorType((), of.element))
     order = _order(chain, *scalars)
     found = chain.ops(
-        "sort", (value, places), (tensor(value), of), (order,), dimension=along, is_stable=True
+        "sort", (value, places), (tensor_of(value), of), (order,), dimension=along, is_stable=True
     )
     chain.data.append(found[0])
     return found[1]

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from generators.case.choices import choose
-from generators.chains.chain import Chain, tensor
+from generators.chains.chain import Chain
 from generators.chains.patterns.pattern import Pattern, is_real
-from reference.ir.program import Value
+from reference.ir.program import Value, tensor_of
 
 Derivative = Callable[[Chain, Value, Value, Value], Value]
 """A function derivative(chain, x, y, factor): f'(x) times a factor, with y = f(x)."""
 
 
 def _number(chain: Chain, like: Value, number: float) -> Value:
-    return chain.number(number, tensor(like))
+    return chain.number(number, tensor_of(like))
 
 
 def _log_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
@@ -117,7 +117,7 @@ def _gradient(chain: Chain, value: Value) -> Value:
         x = y
     if chain.pick(4) == 3:
         chain.data.append(x)
-    factor = _number(chain, value, 1) if chain.pick(3) < 2 else chain.like(tensor(value))
+    factor = _number(chain, value, 1) if chain.pick(3) < 2 else chain.like(tensor_of(value))
     for derivative, at, result in reversed(steps):
         factor = derivative(chain, at, result, factor)
     return factor

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from generators.case.choices import choose
-from generators.chains.chain import Chain, element, shape_of, size_of, tensor
+from generators.chains.chain import Chain, element, shape_of, size_of
 from generators.chains.fitting import fit_shape
 from generators.chains.patterns.pattern import Pattern, edges_of, is_number, is_shaped, is_small
 from generators.families.data_movement import permutation
-from reference.ir.program import TensorType, Value
+from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 
 
 def _axis(chain: Chain, value: Value) -> int:
-    return chain.pick(tensor(value).rank)
+    return chain.pick(tensor_of(value).rank)
 
 
 def _per_dimension(rank: int, axis: int, number: int, others: int = 0) -> tuple[int, ...]:
@@ -22,7 +22,7 @@ def _per_dimension(rank: int, axis: int, number: int, others: int = 0) -> tuple[
 
 def _pad_value(chain: Chain, value: Value, low: int, high: int, interior: int, axis: int) -> Value:
     filling = chain.like(TensorType((), element(value)))
-    rank = tensor(value).rank
+    rank = tensor_of(value).rank
     return chain.op(
         "pad", value, filling, edge_padding_low=_per_dimension(rank, axis, low),
         edge_padding_high=_per_dimension(rank, axis, high),
@@ -44,7 +44,7 @@ def _slice_value(
 def _reversed_twice(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     once = chain.op("reverse", value, dimensions=(axis,))
-    if is_number(tensor(value)) and chain.pick(3) == 2:
+    if is_number(tensor_of(value)) and chain.pick(3) == 2:
         once = chain.op("add", once, value)
     return chain.op("reverse", once, dimensions=(axis,))
 
@@ -57,7 +57,7 @@ def _transposed_twice(chain: Chain, value: Value) -> Value:
     """
     if chain.pick(3) == 2:
         value = fit_shape(chain, value, TensorType((2, 2, 2), element(value)))
-    order = permutation(chain.pick, tensor(value).rank)
+    order = permutation(chain.pick, tensor_of(value).rank)
     back = tuple(order.index(d) for d in range(len(order)))
     once = chain.op("transpose", value, permutation=order)
     other = permutation(chain.pick, len(order))
@@ -73,7 +73,7 @@ def _reshaped_and_transposed(chain: Chain, value: Value) -> Value:
 
 def _flattened_and_back(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
-    flat = chain.reshape(value, (size_of(tensor(value)),))
+    flat = chain.reshape(value, (size_of(tensor_of(value)),))
     if chain.pick(2):
         flat = chain.op("reverse", flat, dimensions=(0,))
     return chain.reshape(flat, shape)
@@ -108,19 +108,19 @@ def _pad_then_use(chain: Chain, value: Value) -> Value:
     """Write a pad whose padding value may be neutral to the next operation."""
     axis = _axis(chain, value)
     filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
-    rank = tensor(value).rank
+    rank = tensor_of(value).rank
     padded = chain.op(
         "pad", value, filling, edge_padding_low=_per_dimension(rank, axis, chain.pick(3)),
         edge_padding_high=_per_dimension(rank, axis, chain.pick(3)),
         interior_padding=_per_dimension(rank, axis, chain.pick(2)),
     )  # fmt: skip
-    other = chain.like(tensor(padded))
+    other = chain.like(tensor_of(padded))
     return chain.op("multiply" if chain.pick(2) else "add", padded, other)
 
 
 def _slice_of_concatenate(chain: Chain, value: Value) -> Value:
     axis, shape = _axis(chain, value), shape_of(value)
-    values = [value, chain.like(tensor(value))]
+    values = [value, chain.like(tensor_of(value))]
     if chain.pick(2):
         values.append(value)
     joined = chain.op("concatenate", *values, dimension=axis)
@@ -169,10 +169,10 @@ def _broadcast_into(chain: Chain, value: Value) -> Value:
     first = chain.pick(2)
     wide = (2 + chain.pick(2), *shape) if first else (*shape, 2 + chain.pick(2))
     spread = chain.broadcast(value, wide, *range(first, len(shape) + first))
-    if not is_number(tensor(spread)):
+    if not is_number(tensor_of(spread)):
         return spread
     op = choose(chain.pick, ("add", "multiply", "subtract"))
-    return chain.op(op, spread, chain.like(tensor(spread)))
+    return chain.op(op, spread, chain.like(tensor_of(spread)))
 
 
 def _broadcast_of_broadcast(chain: Chain, value: Value) -> Value:
@@ -206,23 +206,23 @@ def _parts(chain: Chain, value: Value) -> tuple[int, ...]:
 
 
 def _cut_at_an_index(chain: Chain, value: Value) -> Value:
-    indices = _indices(chain, value, tensor(value).rank)
+    indices = _indices(chain, value, tensor_of(value).rank)
     return chain.op("dynamic_slice", value, *indices, slice_sizes=_parts(chain, value))
 
 
 def _put_where_it_was(chain: Chain, value: Value) -> Value:
-    indices = _indices(chain, value, tensor(value).rank)
+    indices = _indices(chain, value, tensor_of(value).rank)
     part = chain.op("dynamic_slice", value, *indices, slice_sizes=_parts(chain, value))
-    if is_number(tensor(part)) and chain.pick(2):
-        part = chain.op("add", part, chain.number(1, tensor(part)))
+    if is_number(tensor_of(part)) and chain.pick(2):
+        part = chain.op("add", part, chain.number(1, tensor_of(part)))
     return chain.op("dynamic_update_slice", value, part, *indices)
 
 
 def _moved_within(chain: Chain, value: Value) -> Value:
     """Write a part of an array over another part, in the same or another shape."""
-    if is_number(tensor(value)) and chain.pick(2):
-        value = chain.op("add", value, chain.number(1, tensor(value)))
-    rank, shape = tensor(value).rank, shape_of(value)
+    if is_number(tensor_of(value)) and chain.pick(2):
+        value = chain.op("add", value, chain.number(1, tensor_of(value)))
+    rank, shape = tensor_of(value).rank, shape_of(value)
     sizes = _parts(chain, value)
     if chain.pick(2):
         indices = _indices(chain, value, rank)
@@ -234,7 +234,7 @@ def _moved_within(chain: Chain, value: Value) -> Value:
     moved = chain.op("dynamic_update_slice", value, part, *_indices(chain, value, rank))
     if chain.pick(3) == 0:
         return moved
-    flat = (size_of(tensor(value)),)
+    flat = (size_of(tensor_of(value)),)
     return chain.reshape(moved, choose(chain.pick, ((1, *shape), shape[::-1], flat)))
 
 
@@ -242,7 +242,7 @@ def _put_twice(chain: Chain, value: Value) -> Value:
     """Write two updates at positions that overlap or are the same."""
     sizes = _parts(chain, value)
     for _ in range(2):
-        indices = _indices(chain, value, tensor(value).rank)
+        indices = _indices(chain, value, tensor_of(value).rank)
         update = chain.like(TensorType(sizes, element(value)))
         value = chain.op("dynamic_update_slice", value, update, *indices)
     return value
@@ -255,7 +255,7 @@ def _chosen_by_position(chain: Chain, value: Value) -> Value:
     size = of.static_shape[axis]
     edge = chain.number(choose(chain.pick, (1, 0, size, size - 1, -1)), of)
     way = choose(chain.pick, ("LT", "GE", "EQ", "NE", "GT"))
-    return chain.op("select", chain.compare(places, edge, way), value, chain.like(tensor(value)))
+    return chain.op("select", chain.compare(places, edge, way), value, chain.like(tensor_of(value)))
 
 
 def _read_narrower_and_back(chain: Chain, value: Value) -> Value:
@@ -264,13 +264,13 @@ def _read_narrower_and_back(chain: Chain, value: Value) -> Value:
     halves = chain.op("bitcast_convert", value, to=TensorType((*shape, 2), narrow))
     if chain.pick(2):
         halves = chain.op("reverse", halves, dimensions=(len(shape),))
-    return chain.op("bitcast_convert", halves, to=tensor(value))
+    return chain.op("bitcast_convert", halves, to=tensor_of(value))
 
 
 def _cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
     """Write a slice of an elementwise result whose other elements are unused."""
-    other = chain.like(tensor(value))
-    op = "add" if is_number(tensor(value)) else "select"
+    other = chain.like(tensor_of(value))
+    op = "add" if is_number(tensor_of(value)) else "select"
     if op == "select":
         predicate = chain.like(TensorType(shape_of(value), ELEMENT_TYPES["i1"]))
         whole = chain.op("select", predicate, value, other)
@@ -285,7 +285,7 @@ def _square(chain: Chain, value: Value) -> Value:
     """Write the value as a square matrix, combined with its transpose."""
     matrix = fit_shape(chain, value, TensorType((3, 3), element(value)))
     turned = chain.op("transpose", matrix, permutation=(1, 0))
-    if not is_number(tensor(value)):
+    if not is_number(tensor_of(value)):
         return chain.op("concatenate", matrix, turned, dimension=0)
     return chain.op(choose(chain.pick, ("add", "subtract", "multiply")), matrix, turned)
 
