@@ -17,7 +17,7 @@ import flint
 import numpy as np
 
 from reference.ir.types import Array, ElementType, to_bits
-from reference.numerics.elementary.exact import odd_float
+from reference.numerics.elementary.exact import nearest_float, odd_float
 from reference.numerics.rounding import round_to
 
 Ball = flint.arb
@@ -82,12 +82,21 @@ def _enclosures(
 
 
 def _middles(function: Exact, rows: list[tuple[float, ...]], to: ElementType) -> Array:
-    """Return the middles of balls so small that 256 bits give the exact value."""
+    """Return the middles of balls so small that the nearest number of 256 bits is the exact value.
+
+    Arb itself rounds a middle towards zero, which misses an exact value just above it.
+    """
     with _precision(_LIMIT):
-        balls = [function(*row).mid() for row in rows]
-    with _precision(256):
-        middles = [(+ball).mid() for ball in balls]
-    return np.array([(float if to.bits == 64 else _odd_end)(middle) for middle in middles])
+        middles = [function(*row).mid().man_exp() for row in rows]
+    convert = nearest_float if to.bits == 64 else odd_float
+    return np.array([convert(*_round_to_256_bits(int(m), int(e))) for m, e in middles])
+
+
+def _round_to_256_bits(mantissa: int, exponent: int) -> tuple[int, int]:
+    """Return the nearest m * 2^e whose m has about 256 bits."""
+    excess = max(0, abs(mantissa).bit_length() - 256)
+    half = 1 << excess >> 1
+    return (mantissa + half) >> excess, exponent + excess
 
 
 def _odd_end(end: Ball) -> float:

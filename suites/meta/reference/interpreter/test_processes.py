@@ -1,12 +1,15 @@
 """Programs of several processes: communication in loops and branches, and deadlocks."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.interpreter.processes import Grid, Member, current_process, last_process
+from reference.ir.program import Operation
 from reference.ir.types import Array
 
 SUM = """
@@ -168,3 +171,75 @@ def test_each_process_has_feeds_of_its_own() -> None:
     assert {process: int(given[0][0]) for process, given in written.items()} == {
         (0, 0): 1, (1, 0): 2,
     }  # fmt: skip
+
+
+# --- The grid itself -----------------------------------------------------------------------------
+
+AT = Operation("all_gather")
+
+
+def test_processes_run_in_order_until_they_wait() -> None:
+    log: list[str] = []
+
+    def start(member: Member) -> tuple[Any, ...]:
+        log.append(f"{member.id} begins")
+        values = member.at(AT).exchange([(0, 0), (0, 1)], member.id)
+        log.append(f"{member.id} ends")
+        assert current_process() == member.id
+        return (values,)
+
+    assert Grid((1, 2)).run([start, start]) == [([(0, 0), (0, 1)],)] * 2
+    assert log == ["(0, 0) begins", "(0, 1) begins", "(0, 1) ends", "(0, 0) ends"]
+
+
+def test_each_execution_of_an_operation_is_another_rendezvous() -> None:
+    def start(member: Member) -> tuple[Any, ...]:
+        pair = [(0, 0), (1, 0)]
+        return tuple(member.at(AT).exchange(pair, 10 * turn + member.id[0]) for turn in range(2))
+
+    grid = Grid((2, 1))
+    assert grid.run([start, start]) == [([0, 1], [10, 11])] * 2
+    assert len(grid._posted) == 1  # values of the first rendezvous are discarded
+
+
+def test_different_programs_meet_at_equal_operations() -> None:
+    def start(member: Member) -> tuple[Any, ...]:
+        own = Operation("all_gather")  # a program of its own: equal, not the same
+        return tuple(member.at(own).exchange([(0, 0), (0, 1)], member.id[1]))
+
+    assert Grid((1, 2), same_program=False).run([start, start]) == [(0, 1)] * 2
+    with pytest.raises(EvaluationError, match="deadlock"):
+        Grid((1, 2)).run([start, start])
+
+
+def test_a_process_outside_of_the_grid_is_an_error() -> None:
+    def start(member: Member) -> tuple[Any, ...]:
+        return tuple(member.at(AT).take([(0, 1)]))
+
+    with pytest.raises(EvaluationError, match=r"no process \(0, 1\) in a grid of \(1, 1\)"):
+        Grid((1, 1)).run([start])
+    with pytest.raises(EvaluationError, match=r"no process \(0, 1\): one process runs"):
+        Member((0, 0)).at(AT).take([(0, 1)])
+
+
+def test_a_condition_is_waited_for() -> None:
+    items: list[int] = []
+
+    def wait(member: Member) -> tuple[Any, ...]:
+        member.wait_until(AT, lambda: bool(items))
+        return (len(items),)
+
+    def give(_: Member) -> tuple[Any, ...]:
+        items.append(1)
+        return (0,)
+
+    assert Grid((2, 1)).run([wait, give]) == [(1,), (0,)]
+    items.clear()
+    with pytest.raises(EvaluationError, match=r"deadlock: process \(0, 0\) waits for \(1, 0\)"):
+        Grid((2, 1)).run([wait, wait])
+
+
+def test_the_last_process_can_be_queried_again() -> None:
+    process = Member((0, 0)).at(AT)
+    process.post(5)
+    assert last_process().exchange([(0, 0)], 7) == [5]  # posts nothing

@@ -1,0 +1,1 @@
+"""Tests of custom calls with a known meaning."""

@@ -1,0 +1,1 @@
+"""Tests of the custom calls of LAPACK."""
