@@ -25,7 +25,7 @@ WINDOW = 2.0
 """Width in minutes of the window of a median."""
 
 GROWTH = 1.1
-"""Permitted ratio of late memory to early memory."""
+"""Largest permitted ratio of the memory of the last minutes to that at the beginning."""
 
 Sample = tuple[float, int, int]
 """Minutes since the beginning, bytes of the parent, bytes of the largest worker."""

@@ -2,9 +2,9 @@
 
     python -m benchmarks.walk [run|check|fuzz|replay ...] [--list]
 
-A *stop* is a function that the case passes through, but no property: every function of the rooms
-that make up the way (`WAYS`), and functions of other rooms that they call. A *room* is a module. A
-*climb* is a stop in a room that was left before. Calls of workers are made in this process.
+A *stop* is a function (not a property) that the case passes through: each function of the modules
+in `WAYS`, and functions of other modules that these call. A *room* is a module. A *climb* is a
+return to a module that the case had left before. Calls of workers are made in this process.
 """
 
 from __future__ import annotations

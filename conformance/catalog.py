@@ -1,4 +1,4 @@
-"""The catalog: one row per op, in the specification's order. This file is the coverage page."""
+"""The catalog: one row per op, in the specification's order."""
 
 from __future__ import annotations
 
@@ -106,9 +106,8 @@ class Row:
 def _budget(operation: Operation) -> float:
     """Return the error that an operation's rule permits on any hardware, in ulp.
 
-    At least 1, because a correctly rounded result may also stay unrounded. That is all for
-    operations whose rules have bounds in place of budgets, which round once where they take
-    scalars.
+    At least 1, because a correctly rounded result may also stay unrounded. It is 1 for operations
+    whose rules have bounds instead of budgets: on scalars, these round once.
     """
     rule, (value, *_) = rule_of(operation), operation.results
     if rule is None or rule.ulps is None or not isinstance(value.type, TensorType):

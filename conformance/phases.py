@@ -122,7 +122,7 @@ def phase(name: str, number: int = 0, of: int = 0) -> Generator[None]:
 def keep_value(value: object) -> None:
     """Store a value for the parent before this call returns; the last value counts.
 
-    Where nobody listens, nothing is done.
+    Without a file for notes, nothing is done.
     """
     notes = _NOTES.get()
     if notes is not None:

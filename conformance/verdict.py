@@ -190,7 +190,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class LostBatch:
-    """Cases that failed as a batch, though none failed in isolation: the verdict is of no case.
+    """Cases that failed as a batch, though none of them failed in isolation.
 
     `cases` are op, element type and index of each. Verdict, class and message say how the batch
     failed, in `failed` of `runs` runs. `known` is the id of the expectation that matches it.

@@ -91,7 +91,7 @@ class Square(CellResults):
     def share(self) -> float | None:
         """Worst error as a share of the budget, 0 to 1, for the bar; 1 also beyond the budget.
 
-        None without a budget, or with a budget of 0 that is kept.
+        None without a budget, or if the budget and the error are 0.
         """
         if self.budget is None or self.worst is None or not (self.budget or self.worst):
             return None

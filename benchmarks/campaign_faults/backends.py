@@ -27,7 +27,7 @@ from reference.ir.program import Program
 
 
 class FaultyBackend(ReferenceBackend):
-    """The reference, whose programs are run by the function `ran` of programs and inputs."""
+    """The reference; `ran` is the function of a program and its inputs that runs it."""
 
     def __init__(self, told: str, ran: Any) -> None:
         super().__init__()

@@ -81,7 +81,7 @@ def _is_integer(value: Value) -> bool:
 
 
 def _alias(one: Operation, value: Value) -> Iterable[Operation] | None:
-    """Return an operation whose result is that value, if the types are equal."""
+    """Return a barrier that replaces `one` and returns a value; None if types differ."""
     if value.type != one.results[0].type:
         return None
     return [Operation("optimization_barrier", (value,), one.results)]

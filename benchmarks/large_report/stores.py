@@ -43,7 +43,7 @@ SHARES = (
 """The share of each verdict but pass: about what XLA's CPU backend has in `smoke`."""
 
 NEW = 0.1
-"""The share of failures that no expectation matches. It is high, as on a bad day."""
+"""The share of failures that no expectation matches. It is higher than usual."""
 
 EXPECTATIONS = 90
 ENTRY_LENGTH = 300

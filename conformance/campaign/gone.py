@@ -49,12 +49,12 @@ def find_stale(
     say: Callable[[str], None],
     digests: BackendDigests | None = None,
 ) -> StaleEntries:
-    """Return the entries that matched no record and whose counterexamples no longer reproduce on
-    these backends.
+    """Return the entries without effect: they match no record, and no counterexample reproduces.
 
-    An entry that the run merely did not cover is not gone: its counterexample reproduces. Nor is
-    what does not fail every time, as `flaky` entries say. `say` is called with a line where that
-    takes a while. What a counterexample showed before is in the cache that `digests` are for.
+    An entry that the run merely did not cover is not stale: its counterexample reproduces. A
+    `flaky` entry is never stale, because its divergence does not show every time. `say` is called
+    with a line if the replay takes a while. Outcomes of earlier replays are read from the cache
+    that `digests` belongs to.
     """
     met = {id_ for record in records for id_ in record.expectation_ids}
     unmet = [

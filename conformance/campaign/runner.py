@@ -240,7 +240,7 @@ def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
 
 
 def _assign_batches(store: Store, expectations: Sequence[Expectation]) -> None:
-    """Store for each lost batch which expectation matches it."""
+    """Store for each batch that failed only as a whole which expectation matches it."""
     known = [
         (one, next((e.id for e in expectations if e.matches_batch(one)), ""))
         for one in store.lost_batches()

@@ -1,4 +1,4 @@
-"""Tasks in workers: several in a call, and one by one or case by case where a worker is lost."""
+"""Tasks in workers: several in a call; after a crash or a timeout one by one, then case by case."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ class TaskRunner:
         return [call for case in cases for call in self._calls((case,), self.limits.item)]
 
     def _result_without_value(self, ended: CallEnd) -> TaskResult:
-        """Return the result of a case that lost its worker, or for which the harness raised."""
+        """Return the result of a case that crashed its worker, timed out, or made the harness
+        raise.
+        """
         batch = ended.call.name
         further = ended.further if isinstance(ended, RepeatedEnd) else ()
         tries = [self._result_of_case(batch, value, ended.seconds) for value in further]

@@ -198,7 +198,7 @@ def _items_of(task: Task, batcher: Batcher) -> list[CellItem]:
 
 
 def _lost_batch(module: RefusedBatch[CellItem]) -> LostBatch:
-    """Return the lost batch for a module that was refused although each of its programs ran."""
+    """Return the report of a module that was refused although each of its programs ran."""
     cases = tuple((one.cell.op, one.cell.element_type.name, one.index) for one in module.items)
     verdict, kind = Verdict.UNSUPPORTED, ""
     if not isinstance(module.error, Unsupported):
@@ -272,7 +272,7 @@ def peak_rss_mb() -> float:
 def crash_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record:
     """Return the record of a task of one case whose worker crashed or timed out.
 
-    Made in the parent: it generates the case, and neither runs nor evaluates anything.
+    The parent may call this: it generates the case, and neither runs nor evaluates anything.
     """
     (case,) = cases_of(task)
     inputs = [materialise(case.program, recipe) for recipe in case.inputs[:1]] or [()]

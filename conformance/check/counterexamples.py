@@ -76,9 +76,10 @@ def _replayed_once(
 
 
 def _call(batch: tuple[Expectation, ...], backend: str) -> BatchCall:
-    """Return the call that replays a batch, in parts of one counterexample if it loses its worker.
+    """Return the call that replays a batch of counterexamples.
 
-    A counterexample that loses it is read in another worker, to match its expectation.
+    If its worker crashes or times out, each counterexample gets a call of its own. A counterexample
+    that crashes its worker is read in another worker, to match its expectation.
     """
     seconds = LIMITS.timeout
     return BatchCall(

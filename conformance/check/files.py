@@ -1,7 +1,7 @@
 """Checks of many files: batches of files in worker processes, verdicts in order.
 
-A worker that dies or hangs takes its batch with it; the files of the batch are then checked one by
-one, and only those that do it again are blamed.
+If a worker crashes or times out, the files of its batch are checked one by one; only files that
+crash or time out again are blamed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ def check_files(
 
 
 def _call(batch: Batch) -> BatchCall:
-    """Return the call that checks a batch of files, in parts of one file if it loses its worker."""
+    """Return the call that checks a batch of files.
+
+    If its worker crashes or times out, each file gets a call of its own.
+    """
     seconds = batch.settings.limits.timeout
 
     def question(value: WorkerCrash | WorkerTimeout) -> Call | None:

@@ -1,10 +1,10 @@
 """The part of the Ray engine that runs on each node: it owns local workers, and makes calls in
 them.
 
-A Ray worker that a backend ends would be a loss that Ray reports without the last words, and takes
-seconds to replace. So an agent is a process that never opens a backend: it has a `LocalExecutor`,
-and a call ends on a node as it does on this machine, with the same signal, words and limits. This
-module is loaded on nodes, and does not load Ray.
+If a backend crashed a Ray worker, Ray would not report the worker's last message, and would take
+seconds to replace it. So an agent is a process that never opens a backend: it has a
+`LocalExecutor`, and a call ends on a node as it does on this machine, with the same signal, words
+and limits. This module is loaded on nodes, and does not load Ray.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class Agent:
         """Make a call in a worker: its value, and the seconds that it took.
 
         `opening` is a pickled `WorkerSpec`, `contents` are those of the call's files. The
-        function's return value is pickled; an exception, or the loss of a worker, is not.
+        function's return value is pickled; an exception, or the report of a crash or timeout, is
+        not.
 
         Raises:
             NotAvailable: when workers cannot be started.

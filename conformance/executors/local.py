@@ -130,9 +130,8 @@ class LocalExecutor:
     ) -> None:
         """Prepare `jobs` workers, each of which calls `warm_up` before its first call.
 
-        The limit of memory does not hold where `warm_up` returns False.
-        `preload` names modules that workers should find loaded: a wish, which only the first
-        executor of a process is sure to be granted.
+        The limit of memory does not hold where `warm_up` returns False. `preload` names modules
+        that are loaded before workers start. Only the first executor of a process guarantees this.
         """
         self._jobs, self._warm_up, self._limits = jobs, warm_up, limits
         self._preload = list(preload)

@@ -2,10 +2,10 @@
 
 Differences from pebble (5.2.3):
 
-- Messages of workers are read before ends of workers are noticed. A worker says what came of a
-  call, and that it takes the next. pebble reads that in one thread, and looks for ended workers in
-  another. If the parent is busy, it may notice the end first. Then the end counts for the call
-  before, or for the whole pool. This happened once in some thousand ends.
+- Messages of workers are read before ends of workers are noticed. A worker reports the outcome of a
+  call, and that it begins the next call. pebble reads that in one thread, and looks for ended
+  workers in another. If the parent is busy, it may notice the end first. Then the end counts for
+  the call before, or for the whole pool. This happened once in some thousand ends.
 - The pool looks for ended workers every `LOOK` seconds, not every 0.1 s: the pool stands still for
   50 ms at each crash otherwise. Looking this often takes a hundredth of a core.
 - A worker that cannot be set up answers every call with the error.

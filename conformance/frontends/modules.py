@@ -44,10 +44,10 @@ class Unit:
     """A program of a file, to be checked.
 
     `name` is its function's. `text` is its module, with lines numbered as in the file; "" if a
-    backend cannot take that text unchanged. `flat` is the program with calls written out, without
-    assertions: what these speak of is then what it returns, or else its results that are tensors.
-    `infeeds` are what its infeeds read in turn, where the file says so. `part` is what the file
-    has, before anything in it was rewritten.
+    backend cannot take that text unchanged. `flat` is the program with calls inlined and assertions
+    removed. It returns the values that the assertions compare; without assertions, those of its
+    results that are tensors. `infeeds` are the values that its infeeds read, in order, if the file
+    states them. `part` is the text in the file, before any rewriting.
     """
 
     name: str

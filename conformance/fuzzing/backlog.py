@@ -1,8 +1,9 @@
 """Pending work: failures to be minimised, findings whose cause is to be searched for.
 
-Both take at most a share of a campaign's time while programs are tried. The most informative work
-comes first: failures of places without a minimised failure, of the verdict and class with the
-fewest; then causes; then further failures of places, those with a new culprit first.
+Both take at most a share of a campaign's time while programs are tried. A place is an estimate of a
+failure's cause (`grouping.place_of`). The most informative work comes first: a failure whose place
+has no minimised failure, and whose verdict and class have the fewest; then the search for the cause
+of a finding; then further failures of the same places, those with a new culprit first.
 """
 
 from __future__ import annotations

@@ -164,7 +164,10 @@ class CampaignSession:
         return Trial(spelling, of.seed, start, stop, *rest)
 
     def _call(self, trial: Trial, seconds: float) -> BatchCall:
-        """Return the call of a trial, in parts of one program if it loses its worker."""
+        """Return the call of a trial.
+
+        If its worker crashes or times out, each program gets a call of its own.
+        """
         limit = self._campaign.limits.item
         return BatchCall(
             trial,

@@ -1,8 +1,7 @@
 """Programs that crash or hang, and their minimisation; each attempt may crash a worker.
 
-The next attempt depends only on the answers so far. Its answer may arrive at any time, so a
-campaign continues meanwhile. The same steps are taken again each time, as far as their answers are
-known.
+An answer may arrive at any time, so the campaign continues meanwhile. With each answer, the
+minimisation is replayed from the beginning on the answers so far, up to its next attempt.
 """
 
 from __future__ import annotations
@@ -88,8 +87,8 @@ class CrashHandler:
     def is_varied(self, failure: FailingProgram) -> bool:
         """Return whether a failing program is varied.
 
-        Known failures and programs that crash are not: their variants would crash the process
-        again, each time at another place, and cost a worker.
+        Known failures and programs that crash are not: their variants would crash a worker each,
+        possibly in different operations.
         """
         return not (failure.outcome.known or self.is_crash(failure))
 
@@ -184,7 +183,7 @@ class CrashMinimisation:
         """Begin without attempts; workers may spend so many seconds on this minimisation."""
         self.failure = failure
         self.program, self.inputs = failure.program, failure.inputs
-        """The smallest that fails, so far."""
+        """The smallest failing program so far, and its inputs."""
         self._answers: list[bool] = []
         self._left = seconds
 

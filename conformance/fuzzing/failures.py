@@ -1,4 +1,4 @@
-"""The way from failures to findings: minimisation, grouping by cause, storage and explanation."""
+"""Conversion of failures to findings: minimisation, grouping by cause, storage and explanation."""
 
 from __future__ import annotations
 

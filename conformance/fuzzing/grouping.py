@@ -111,8 +111,8 @@ def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
     """Return the key of a program that the backend refuses or crashes on.
 
     The message, without instructions, numbers, shapes and element types. A write to a wrong address
-    crashes a process with various messages: these are one class. Programs over which nothing is
-    said have one key; see `may_be_one`. An arithmetic exception is a division by zero.
+    crashes a process with various messages: these are one class. Programs that crash without a
+    message have one key; see `may_be_one`. An arithmetic exception is a division by zero.
     """
     if kind == DIVISION_BY_ZERO:
         return _class_key(verdict.value, kind)
@@ -125,7 +125,7 @@ def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
 def _key_of_results(verdict: str, kind: str, culprit: str) -> str:
     """Return the key of wrong results of a class that is not one cause in all operations.
 
-    Operations that go wrong only together are wrongly rewritten: what stands there then depends on
+    Operations that go wrong only together are wrongly rewritten: verdict and class then depend on
     the numbers. They have one key with others that end in the same operation; see `may_be_one`.
     """
     last = culprit.rpartition(_AND)[2]

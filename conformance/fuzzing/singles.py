@@ -2,7 +2,7 @@
 
 Combinations that longer programs contain only by chance are tried systematically: every other trial
 holds cases of the plan that has every value of every attribute in few programs. They are compiled
-several times as fast as longer programs, which have most of the time still.
+several times as fast as longer programs, so longer programs still get most of the time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from reference.ir.types import ElementType
 from reference.ops.table import OPS
 
 PER_TRIAL = 16
-"""Programs of a trial, compiled as one module: with more, one costs hardly less."""
+"""Programs of a trial, compiled as one module: with more, a program costs hardly less."""
 
 _SingleOpCell = tuple[str, ElementType | QuantizedColumn, int]
 """An op, a column of the op, and the number of a case within a round of the plan."""

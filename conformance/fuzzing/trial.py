@@ -31,8 +31,9 @@ class Trial:
 
     `ops` are the ops of the campaign, none for all; `seconds` is the limit of an evaluation by the
     reference, `seeds` is the file of the fragments that some programs are made of, None for no
-    fragments. `met` is what the campaign had met some trials before, and draws less often; None
-    steers nothing. `varied` are programs of the campaign's own that some are variations of.
+    fragments. `met` are the campaign's coverage counts some trials earlier: what they count often
+    is drawn less often; with None, nothing is steered. `varied` are earlier programs of the
+    campaign; some programs are variations of these.
     """
 
     backend: str

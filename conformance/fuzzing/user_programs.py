@@ -53,8 +53,11 @@ def read_program(trial: Trial, file: Path, inputs: Path | None) -> list[FailingP
 
 
 def _program(file: Path, unit: Unit, inputs: tuple[Array, ...]) -> Program:
-    """Return the program that takes these inputs, of static sizes, with its functions where it has
-    no tuples and no assertions."""
+    """Return the program, specialised to the sizes of these inputs.
+
+    It keeps its functions if it has a text of its own. Raises: UsageError: if it cannot be
+    specialised.
+    """
     if is_dynamic(unit.flat.program):
         try:
             unit = specialise_unit(unit, inputs)

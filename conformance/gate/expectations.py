@@ -72,9 +72,9 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     it matches crashes. `isa` is a condition on the instruction sets that XLA's CPU compiler
     targets, such as "<AVX512_FP16" (conformance/backends/isa.py).
 
-    A `flaky` entry matches cases that do not fail every time, and lost batches; no other entry
-    does. It is never stale. An `unpredictable` entry is about elements that may have any value
-    (conformance/gate/unpredictable.py).
+    A `flaky` entry matches cases that do not fail every time, and batches that fail only as a
+    whole; no other entry does. It is never stale. An `unpredictable` entry is about elements that
+    may have any value (conformance/gate/unpredictable.py).
 
     `computes` is what the backend computes in place of the op (conformance/known/template.py). The
     entry then matches only elements that differ from it by no more than `within`. If it `flushes`,
@@ -324,8 +324,8 @@ def is_crash_known(expectations: Sequence[Expectation], cell: CellKey) -> bool:
 def is_overwriting_known(expectations: Sequence[Expectation], cell: CellKey) -> bool:
     """Return whether the cell's programs are known to write to memory that is not theirs.
 
-    A flaky entry about crashes says so: the process ends, or not, as it happens. Programs that run
-    in that process later may have a wrong result.
+    A flaky entry about crashes says so: whether the process crashes depends on chance. Programs
+    that run later in the same process may have wrong results.
     """
     return any(
         e.flaky and Verdict.CRASHED.value in e.verdicts and e.applies(cell) for e in expectations

@@ -2,9 +2,9 @@
 
 XLA writes the dimensions of a product as spatial dimensions of a convolution: batching dimensions
 are dilated so far apart that each window meets one element, and free dimensions of the rhs are
-windows that slide from one side of a single element to the other. No window multiplies the padding
-then. As a convolution it would: with 0 by StableHLO's definition, which is NaN beside infinity, and
-which f8E8M0FNU does not have.
+windows that slide from one side of a single element to the other. No window of the product
+multiplies the padding. A convolution of StableHLO would: padding is 0, its product with infinity is
+NaN, and f8E8M0FNU has no 0.
 
 Source: openxla/xla, xla/service/dot_as_convolution_util.cc, read.
 """

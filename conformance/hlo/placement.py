@@ -40,7 +40,7 @@ class Placement:
     Attributes:
         count: the number of devices.
         arguments: for each argument, the part of each device.
-        results: the same for each result.
+        results: for each result, the part of each device.
         types: the types of results, unpartitioned.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Unreadable(Exception):
-    """A module holds a construct that no program of ours can express.
+    """A module holds a construct that programs of the reference cannot express.
 
     Attributes:
         construct: the name that reports count by, such as `custom-call foo` or `opcode bar`.

@@ -69,7 +69,7 @@ def codes_without_accuracy(findings: ElementClasses) -> list[int]:
 
 
 def _find_refuted(d: DifferingElements) -> Answer:
-    """Yield elements that are wrong even where the specification leaves the result open.
+    """Yield elements that are wrong even where the result is unspecified.
 
     Elements explained by flushed subnormals, or by the representation of a type, are not refuted.
     """
@@ -101,8 +101,8 @@ def _find_flushed_for_type(d: DifferingElements) -> Answer:
 def _refutations(d: DifferingElements) -> Iterator[tuple[Any, ...]]:
     """Yield label and mask for each hypothesis that refutes elements.
 
-    A prediction follows if the hypothesis makes a prediction, and the mask itself where the rule
-    has no bound.
+    A third item says which of these elements are predicted. It is omitted if the rule has a bound
+    and the prediction is the same in every execution.
     """
     for hypothesis in d.hypotheses:
         if not hypothesis.refutes:

@@ -118,8 +118,8 @@ def judge(
 ) -> Judgement:
     """Judge a backend's results of a program on one set of inputs.
 
-    `expected` are the reference's results; `platform` selects the figures of the rule. A result
-    accuracy stated by the operation takes the place of the rule's.
+    `expected` are the reference's results; `platform` selects the figures of the rule. A
+    `result_accuracy` that the operation states replaces the accuracy of the rule.
     """
     program = lower_program(program)
     rule = apply_result_accuracy(program.subject, rule.for_hardware(platform))
@@ -367,8 +367,8 @@ def _conclude(
 ) -> Judgement:
     """Return the judgement for classified elements.
 
-    It has the worst verdict. Its kind is the most frequent of that verdict, kinds of other gravity
-    before the mildest.
+    Its verdict is the worst of all elements. Its kind is the most frequent kind with that verdict;
+    kinds of negative gravity count only if there are no others.
     """
     table, codes = findings.table, findings.codes
     counts = Counter(codes.tolist())

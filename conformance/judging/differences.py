@@ -32,9 +32,9 @@ class DifferingElements:
     """The elements of one result whose bits differ, with everything that may explain them.
 
     `where` has their flat indices in the result; `number` is the result's index. `answers` are the
-    rule's about the result, `results` all actual results of the operation, `hypotheses` those about
-    the operation. `error_measure` returns the errors of the result's elements by a hypothesis's
-    measure.
+    rule's answers about this result, `results` are all actual results of the operation, and
+    `hypotheses` are about the operation. `error_measure` returns the errors of the result's
+    elements by a hypothesis's measure.
     """
 
     operation: Operation

@@ -22,9 +22,10 @@ Operands = Callable[[], tuple[Operation, tuple[Array, ...]]]
 class RuleAnswers:
     """A rule's answers about the elements of one result; None where it has none.
 
-    `bound` has the largest permitted errors and `measured` the errors in units of the permitted.
-    `permitted` marks elements that are right given all others. `excluded` has label and mask of
-    elements that no reading of the specification permits. `either_zero` marks zeros of either sign.
+    `bound` has the largest permitted errors and `measured` the errors in units of the permitted
+    error. `permitted` marks elements that are right, given all other elements. `excluded` has label
+    and mask of elements that no reading of the specification permits. `either_zero` marks zeros of
+    either sign.
     """
 
     bound: Array | None = None

@@ -13,7 +13,7 @@ from conformance.verdict import Element, Errors, Failing, Verdict
 class Judgement:
     """The verdict on the results of one run, found by comparing them with the expected results.
 
-    It knows no expectations, and holds no program: an `Outcome` or a `Record` is made of it.
+    It ignores expectations and does not contain the program: `Outcome` and `Record` add these.
 
     `wrong` counts the elements behind the verdict, `total` all elements of all results. `worst_ulp`
     is the largest error of a permitted or inaccurate element, `budget_ulp` the largest that is

@@ -33,7 +33,9 @@ _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
 
 
 def hypotheses_of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses about any operation; those about its op are tried first.
+    """Return the hypotheses that apply to every op.
+
+    Hypotheses about the operation's own op are tried first.
 
     `folded` tells which operands are constants to a compiler; None if unknown.
     """
@@ -45,7 +47,7 @@ def hypotheses_of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...
 def _iota_hypothesis(folded: tuple[bool, ...]) -> Hypothesis:
     """Return the class of constants -0, 1, 2, ... that are misread as an iota from +0.
 
-    They are the result, if its operands are constants only, or operands.
+    The misread constants are operands, or the result if all operands are constants.
     """
 
     def errors(

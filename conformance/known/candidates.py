@@ -1,6 +1,6 @@
 """Programs that hypotheses predict in place of a program, evaluated on its inputs.
 
-Whoever judges results judges these candidates as any other program.
+A candidate is judged like any other program.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from reference.numerics.alike import equal_elements, equal_results
 class Candidate:
     """A program that may be computed instead, and its prediction of some results.
 
-    `actual` are these results in the candidate's shapes. Elements from foreign memory equal
-    `expected`, because they may be anything. `predicted` masks the other elements.
+    `actual` are the backend's results in the candidate's shapes. Elements that the candidate reads
+    from memory outside of the program may have any value: in `actual` they equal `expected`.
+    `predicted` masks all other elements.
     """
 
     label: str

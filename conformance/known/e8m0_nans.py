@@ -1,6 +1,7 @@
 """NaNs of f8E8M0FNU that LLVM converts to infinity.
 
-StableHLO's interpreter converts all operands so, in regions too, XLA's CPU compiler constants.
+StableHLO's interpreter converts all operands in this way, in regions too; XLA's CPU compiler
+converts only constants.
 
 Source: LLVM's APFloat (`convert`), before the LLVM of jaxlib 0.12.
 """
@@ -19,7 +20,7 @@ from reference.ops.table import OPS
 LABEL = "NaN taken for infinity"
 
 NAME = "f8E8M0FNU"
-"""The name of the element type."""
+"""Name of the element type f8E8M0FNU."""
 
 
 def _predict_powers_of_infinity(

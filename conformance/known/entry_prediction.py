@@ -50,11 +50,11 @@ def ulps(within: str) -> float:
 class EntryPrediction:
     """Results that a backend computes for an op, as an expectation entry states them.
 
-    `text` is in the language of template.py. Results may be `within` so many ulp of its values, or
-    bit for bit if that is 0. If `flushes`, subnormal operands and results of its arithmetic are
-    zeros. `constants` are the operands that must be constants to a compiler, by name or glob. If
-    `unpredictable`, elements that the text's mask omits may have any value, if all others are as
-    predicted.
+    `text` is in the language of template.py. A result may differ from its predicted value by
+    `within` ulp; if that is 0, both have the same bits. If `flushes`, subnormal operands and
+    results of its arithmetic are zeros. `constants` are the operands that must be constants to a
+    compiler, by name or glob. If `unpredictable`, elements that the text's mask omits may have any
+    value, if all others are as predicted.
     """
 
     entry: str

@@ -94,7 +94,7 @@ class Number:
     def __init__(
         self, value: Array, error: Array, arithmetic: Arithmetic, lost: Array | None = None
     ) -> None:
-        """Take values and errors as the arithmetic makes them; no element is lost by default."""
+        """Store values and errors in the arithmetic's type. By default no element is `lost`."""
         self.value, self.error, self.arithmetic = value, error, arithmetic
         self.lost = np.zeros(value.shape, np.bool_) if lost is None else lost
 

@@ -99,7 +99,7 @@ OF_ARITHMETIC = (
 """Hypotheses about arithmetic in the order of trial, for each element of a program's results."""
 
 OF_PROGRAMS = frozenset(one.label for one in PROGRAMS)
-"""The classes of hypotheses about programs; each class is of all results of a program."""
+"""Classes of hypotheses about programs; such a class explains all results of a program."""
 
 
 def candidates_for(

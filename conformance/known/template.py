@@ -4,15 +4,12 @@ It is written over the operands of an op by the specification's names: `%lhs`, `
 operand of which there may be any number is `%inputs` if there is exactly one, else `%inputs.0`,
 `%inputs.1` and so on. Before MLIR reads the body, these are replaced:
 
-$lhs                    the type of that operand
-$lhs.E, $lhs.S          its element type, its sizes: `tensor<$lhs.Sxf32>` is of its shape
-$inputs.0, $inputs.1.E  the same of one operand of several
-$T, $E, $S              the same of the (first) result
-$dimension              the value of that attribute of the operation
-$op(%a, %b)             the operation itself, attributes and regions included, on other operands
-$op(...)                the operation as it is
+$lhs the type of that operand $lhs.E, $lhs.S its element type, its sizes: `tensor<$lhs.Sxf32>` is of
+its shape $inputs.0, $inputs.1.E the same of one operand of several $T, $E, $S the same of the
+(first) result $dimension the value of that attribute of the operation $op(%a, %b) the operation
+itself, attributes and regions included, on other operands $op(...) the operation as it is
 
-Where it returns one value more than the op, `return %y, %mask : $T, tensor<$Sxi1>`, nothing is
+If the text returns one value more than the op, `return %y, %mask : $T, tensor<$Sxi1>`, nothing is
 predicted of elements for which that is false.
 """
 

@@ -19,7 +19,7 @@ floating-point type is a form too: the bits of such numbers in integers."""
 class Need:
     """A condition on elements: an interval, a form, and relations between elements of an array.
 
-    `distinct` and `in_order` speak of the elements of an array together.
+    `distinct` and `in_order` are conditions on all elements of an array together.
     """
 
     low: float = -inf

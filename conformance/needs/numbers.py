@@ -12,9 +12,9 @@ from conformance.needs.rules import Rule
 class Numbers:
     """Facts about the numbers of an op; None where it has no rule.
 
-    `range` gives bounds of the results. `arising` gives the needs of operands that do not depend on
-    the results, `passed` those that satisfy the needs of results, `indices` the bounds of operands
-    that are indices.
+    `range` gives bounds of the results. `arising` gives needs of operands that do not depend on
+    needs of results. `passed` gives the needs of operands under which results satisfy their needs.
+    `indices` gives the bounds of index operands.
     """
 
     range: RangeRule | None = None
@@ -30,4 +30,4 @@ class Numbers:
 
 
 ANY_NUMBERS = Numbers()
-"""Of an op whose operands may be any numbers, and whose results are not bounded by a rule."""
+"""Facts about an op whose operands may be any numbers, and whose results have no bounds."""

@@ -98,7 +98,9 @@ def is_square(operation: Operation, known: KnownValues) -> int:
 
 
 def _root(value: Value, known: KnownValues) -> tuple[Value, int]:
-    """Return the value that a value is a constant multiple of, and the sign of the constant."""
+    """Return `x` and the sign of `c` for a value that is `c x` with constants `c`, or the value and
+    1.
+    """
     sign = 1
     while made_by := known.makers.get(value.name):
         if made_by.name == "negate":

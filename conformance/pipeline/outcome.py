@@ -26,8 +26,8 @@ class NotJudged(Exception):
 class Outcome:
     """The verdict on a program of `check`, `fuzz` or a counterexample. Subclasses add fields.
 
-    Other than a `Judgement`, it names the operation at fault and the matching expectations, and a
-    program without results has one, too. A case of `run` has a `Record`.
+    Unlike a `Judgement`, it names the operation at fault and the matching expectations, and also
+    exists for programs without results. A case of `run` has a `Record`.
 
     `kind` is the class. `elements` are the first that are wrong. `operation` describes the
     operation at fault; `culprit` is its name in expectations, with the element type ("" if

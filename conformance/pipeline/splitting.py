@@ -1,10 +1,10 @@
 """Splitting of calls whose worker crashes or times out.
 
 A crash or a timeout says nothing about which program of a call caused it. So the call is replaced
-by calls of its parts, down to a single program. A single program that loses its worker is called
-again, to see whether it does so every time. So is a call that loses its worker although none of its
-parts does. Every command that makes calls about several programs does it here. Within a worker, a
-batch that the backend refuses is split in `batch.py`.
+by calls of its parts, down to a single program. A single program whose worker crashes or times out
+is called again, to see whether it does so every time. So is a call whose worker crashes although
+the workers of its parts do not. Every command that makes calls about several programs does it here.
+Within a worker, a batch that the backend refuses is split in `batch.py`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _A = TypeVar("_A")
 
 @dataclass(frozen=True, slots=True)
 class BatchCall(Call):
-    """A call about programs, which says how it is split and repeated if it loses its worker.
+    """A call about programs, and how it is split and repeated if its worker crashes or times out.
 
     `parts()` returns the calls that replace it; it cannot be split if there are fewer than two. A
     call that `splits_errors` is also replaced if its function raises. `question(value)` returns a
-    call about a program that lost its worker, which is made in another worker, or None. `repeats`
-    has the seconds of each further call: about a single program that lost its worker, or about the
-    whole if none of its parts did.
+    call about a program that crashed its worker, or None; it is made in another worker. `repeats`
+    has the time limits, in seconds, of further calls: about a single program that crashed its
+    worker, or about the whole if none of its parts did.
     """
 
     parts: Callable[[], Sequence[Call]] = tuple
@@ -40,7 +40,7 @@ class BatchCall(Call):
 
 @dataclass(frozen=True, slots=True)
 class RepeatedEnd(CallEnd):
-    """The end of a call about a single program that lost its worker.
+    """The end of a call about a single program whose worker crashed or timed out.
 
     `further` are the values of the calls that repeated it.
     """
@@ -52,9 +52,9 @@ class RepeatedEnd(CallEnd):
 class SplitCall:
     """A call that was replaced by calls of its parts, of which `left` have not ended.
 
-    `value` is how it ended. It `has_culprit` if a part lost its worker or raised an error. If not,
-    it is repeated: `failed` of `runs` runs of the whole lost their worker. `outer` is the split
-    call that it is a part of.
+    `value` is how it ended. It `has_culprit` if a part crashed its worker or raised an error. If
+    not, it is repeated: in `failed` of `runs` runs, the worker crashed or timed out. `outer` is the
+    split call that it is a part of.
     """
 
     call: BatchCall
@@ -92,7 +92,7 @@ def run_in_parts(
 ) -> Generator[CallEnd | None]:
     """Make calls and yield the end of each, except of calls that are split.
 
-    The answer to a call's question becomes its value; if the question loses its worker, too, the
+    The answer to a call's question becomes its value; if the question crashes its worker, too, the
     value stays. Yields None now and then, while no call ends.
 
     Raises:
@@ -167,7 +167,7 @@ class _Splitter:
     def _repeat(
         self, call: BatchCall, first: RepeatedEnd, outer: SplitCall | None
     ) -> CallEnd | None:
-        """Call a program that lost its worker once more, until it was repeated often enough."""
+        """Repeat a call about a single program whose worker crashed, if further runs are left."""
         if len(first.further) == len(call.repeats):
             return self._finish(first, outer)
 
@@ -198,7 +198,7 @@ class _Splitter:
             self._count_part(split.outer, split.has_culprit)
 
     def _count_run(self, split: SplitCall, ended: CallEnd) -> None:
-        """Count a further run of a whole call of which no part lost its worker."""
+        """Count a further run of a whole call, none of whose parts crashed its worker."""
         split.runs += 1
         split.failed += isinstance(ended.value, _LOST)
         self.notice(split)

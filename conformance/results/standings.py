@@ -16,7 +16,7 @@ class CellStatus(StrEnum):
     """The status of a planned cell with respect to conformance, in the order of the reports."""
 
     CONFORMS = "conforms"
-    """Every case passed, or differs where the specification leaves the result open."""
+    """Every case passed, or differs only in unspecified results."""
     NEW = "new"
     """A case fails and no expectation matches it."""
     KNOWN = "known"

@@ -1,8 +1,8 @@
 """The arguments of a sweep: all values of a type, all pairs, or a stratified sample.
 
 Arguments are numbered. For a unary function of a signed floating-point type, a number stands for a
-magnitude with both signs. So each stretch is in order of value on both sides of zero, and shows
-whether the function is odd or even.
+magnitude with both signs. So consecutive arguments ascend in magnitude on both sides of zero, and
+show whether the function is monotonic, odd or even.
 """
 
 from __future__ import annotations

@@ -199,10 +199,8 @@ def _elementary_f32(real: Real, x: Array, actual: Array, *, is_ordered: bool) ->
 
 
 def _constant(real: Real, x: Array) -> tuple[np.float32, np.float64] | None:
-    """Return the result of a monotonic function, rounded and as float64, if it is the same on a
-    stretch of arguments; else None.
-
-    None where it may have several. `x` is a stretch of arguments of one sign, by magnitude.
+    """Return the result of a monotonic function, rounded and as float64, if it is the same for all
+    arguments `x`; else None. `x` are consecutive arguments of one sign, by magnitude.
     """
     ends = x[[0, -1]] if len(x) else x
     if not len(x) or np.isnan(ends[-1]):
@@ -253,8 +251,6 @@ def _differences_in(real: Real, x: Array, actual: Array, start: int) -> tuple[Ar
 def _is_doubted(y: Array, rounded: Array) -> Array | None:
     """Return a mask of float64 values that may round differently, because they are near a boundary;
     None if there are none.
-
-    None where there are none.
     """
     low = y.view(np.int64) + (_DOUBTED - _BOUNDARY)
     low &= _CUT

@@ -173,7 +173,10 @@ class _Session:
                 yield self._call(one, hypotheses)
 
     def _call(self, block: Block, hypotheses: Sequence[object]) -> BatchCall:
-        """Return the call of a block, in parts of one function if it loses its worker."""
+        """Return the call of a block.
+
+        If its worker crashes or times out, each function gets a call of its own.
+        """
         return BatchCall(
             block,
             run_block,

@@ -98,9 +98,9 @@ class Explainer:
     def _explain_unshown(
         self, failed: FailedProgram, steps: OperationAudit, found: Explanation
     ) -> Explanation:
-        """Return the cause where the shown program's faults, all known, differ from the whole's.
+        """Return the cause if the program that returns all values fails in another, known way.
 
-        A program that returns all values may flush values that the fused program does not.
+        It may flush values that the original, fused program does not flush.
         """
         judgement = failed.judgement
         passing = passing_judgement(judgement.total)

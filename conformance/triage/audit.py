@@ -300,7 +300,8 @@ class _Auditor:
 
         Cheap operands of these may be recomputed, too. Otherwise return the mildest judgement, or
         the given judgement if models predict all that is wrong, and it is not just flushed.
-        Unspecified values among them do not excuse: the backend has shown which values it uses.
+        Unspecified values among the operands are no excuse: the backend has shown which values it
+        uses.
         """
         kept = {number}
         for _ in range(WINDOW):

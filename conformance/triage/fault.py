@@ -67,8 +67,8 @@ class Explanation:
     """The cause of a failure.
 
     `known` are the ids of matching expectations. `first` is the first operation at fault, `new` the
-    first that no expectation matches. `judgement` is on what remains once known divergences are
-    taken as given; None if none is known.
+    first that no expectation matches. `judgement` is the judgement on the program with the known
+    divergences accepted; None if no divergence is known.
     """
 
     known: tuple[str, ...] = ()

@@ -37,8 +37,8 @@ def minimise_recorded(
 ) -> Counterexample | None:
     """Return the smallest program found that fails as the entry expects.
 
-    Something else may fail beside it that other entries of the trial know: a program of fewer
-    elements may do without.
+    The program may also have failures that other entries of the trial match; a smaller program may
+    lack these.
     """
     failing, session = (
         recorded_failure(given, Outcome(Verdict.PASS)),

@@ -4,11 +4,12 @@ This is a greedy one-test-at-a-time construction of a covering array of strength
 Dalal, Fredman and Patton, 1997), continued to triples, for dimensions that are only known from the
 offers of builders.
 
-The cases of an op are planned in order: case 0 of every column, then case 1, and so on. Each aims
-at an offer that no case has taken yet: a value new to the op, a value new to the column, a pair of
-values new to the op, a pair new to the column, three values new to the column. Its other values
-cover as many new pairs as possible, and are drawn if none is left. A case with only empty results
-hides its other choices: it counts only for the values that make it empty, which form no pairs.
+The cases of an op are planned in order: case 0 of every column, then case 1, and so on. An offer is
+a value, or a combination of values, that a builder could take. Each case aims at an offer that no
+case has taken yet: a value new to the op, a value new to the column, a pair of values new to the
+op, a pair new to the column, three values new to the column. Its other values cover as many new
+pairs as possible, and are drawn if none is left. A case with only empty results hides its other
+choices: it counts only for the values that make it empty, which form no pairs.
 
 After `TOGETHER` cases of each column, every column is planned independently, so that a late case
 does not require cases of other columns.

@@ -9,8 +9,10 @@ Value = int
 """A value of a dimension, represented by its number in the op's coverage."""
 
 Pair = int
-"""Two values of different dimensions as one number, the smaller value first. It is made in place:
-calls of a function for that were a fifth of the time of planning."""
+"""Two values of different dimensions as one number, the smaller value first.
+
+It is computed inline, because function calls for it took a fifth of the time of planning.
+"""
 
 Triple = tuple[Value, Value, Value]
 """Three values of different dimensions, in the order of their numbers."""

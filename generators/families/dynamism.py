@@ -177,8 +177,9 @@ class Writer:
 Given = dict[str, tuple[int, ...]]
 
 _SELDOM = 32
-"""One case in this many is of a kind that XLA does not translate, because each costs its batch a
-lot."""
+"""One case in `_SELDOM` is of a kind that XLA does not translate: a batch that contains it is
+refused and must be split.
+"""
 
 _BYTE = 8
 

@@ -17,7 +17,7 @@ _ALONE = (
     64, 65, 97, 100, 121, 127, 128, 129, 211, 243, 255, 256, 257, 360, 500, 509, 512, 513, 1024,
     2187, 3000, 4096, 0,
 )  # fmt: skip
-"""Lengths of one-dimensional transforms: powers of small primes, primes, products, and none."""
+"""Lengths of one-dimensional transforms: powers of small primes, primes, products, and 0."""
 
 _TOGETHER = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 0)
 _SMALL = (1, 2, 3, 4, 5, 6, 7)

@@ -38,11 +38,11 @@ from reference.ops.host import COLLECTIVES
 ALONE, IF, CASE, LOOP, STARTED = "in main", "in if", "in case", "in while", "in async_start"
 _BRANCHES = (2, 1, 3)
 _BY_GROUP = 3
-"""One in this many branches is executed by only some of the groups, if possible."""
+"""One branch in `_BY_GROUP` is executed by only some of the groups, if possible."""
 _TURNS = (1, 0, 2, 3)
 _OF_NO_BRANCH = [-1, 9, 2**31 - 1, -(2**31)]
 _FOR_TAKEN = 4
-"""One in this many input sets does not execute the operation."""
+"""One input set in `_FOR_TAKEN` does not execute the operation."""
 
 
 @dataclass(slots=True)

@@ -1,9 +1,9 @@
 """Custom calls by target, for targets whose meaning does not depend on the implementation.
 
-The specification leaves targets implementation-defined. These are the annotations that frameworks
-write for the compiler's partitioner and memory planner (which change no value in a single process),
-the assertions that jax.export puts before a program of dynamic shapes, and routines of linear
-algebra (reference/custom_calls/lapack/routines.py).
+The specification leaves targets implementation-defined. This module has the annotations that
+frameworks write for the compiler's partitioner and memory planner (which change no value in a
+single process), the assertions that jax.export puts before a program of dynamic shapes, and
+routines of linear algebra (reference/custom_calls/lapack/routines.py).
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ evaluations of each operation. Here, each operation is evaluated once for many i
 which is a lane. Every value that a loop carries must be of one of three kinds:
 
 - *constant*: the body returns it unchanged.
-- *counting*: an integer that the condition needs, or the next value of a counting one does. The
-  values of many iterations are guessed, in equal steps. The guess is used as far as condition and
-  body confirm it.
+- *counting*: an integer that the condition needs, or that the next value of a counting value needs.
+  The values of many iterations are guessed, in equal steps. The guess is used as far as condition
+  and body confirm it.
 - *written*: the body only writes into it, and reads it nowhere else.
 """
 

@@ -64,9 +64,10 @@ def complex_exception(
 def branch_cut(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
     """Return operands below the branch cut: real part negative, imaginary part -0.
 
-    Spec says "complex logarithm", "complex square root" and the like, no more. On the negative real
-    axis, the principal value is the limit from above. That an imaginary part of -0 selects the
-    lower side is C's convention (Annex G), which the spec only adopts for "log_plus_one", by atan2.
+    The specification only says "complex logarithm", "complex square root" and the like. On the
+    negative real axis, the principal value is the limit from above. That an imaginary part of -0
+    selects the lower side is C's convention (Annex G), which the spec only adopts for
+    "log_plus_one", by atan2.
     """
     operand = operands[0]
     if not element_type_of(operand).is_complex:

@@ -17,8 +17,8 @@ def _unordered_slices(
 ) -> list[Unspecified]:
     """Return slices of TopK with NaNs, or with zeros of both signs.
 
-    The page speaks of largest, smallest and equal elements, but does not say where NaN stands, or
-    whether zeros of both signs are equal.
+    The page compares elements as largest, smallest and equal, but does not define the order of NaN,
+    or whether zeros of both signs are equal.
     """
     del operation, number
     (operand,) = operands

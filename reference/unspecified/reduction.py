@@ -7,7 +7,7 @@ other body several trees are evaluated, and a result is unspecified if two trees
 
 Because init values may occur in any number, a sum with an init value of 1 is unspecified, though
 all known backends add it once. So is an extremum with an init value larger than all elements: the
-schedule may have no init value at all (only empty slices need one).
+schedule may have no init value at all (only empty slices require it).
 """
 
 from __future__ import annotations

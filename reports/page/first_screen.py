@@ -1,5 +1,6 @@
-"""The first screen: each backend's cells by status, changes, and backends that differ from the
-rest."""
+"""The first screen of the report: each backend's cells by status, changes, and backends that differ
+from the rest.
+"""
 
 from __future__ import annotations
 

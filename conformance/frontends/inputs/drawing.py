@@ -28,8 +28,8 @@ PROFILES = ("within:-1:1", "unit", "within:-2:2")
 """Value profiles of drawn inputs, one for each input set: whole numbers first, as arithmetic on
 them is often exact.
 
-They are small, so that what whole programs do with them (exponentials of sums of products) stays
-within range; what other values do, `--inputs` can tell.
+They are small, so that intermediate results (exponentials of sums of products) stay within range;
+other values can be given with `--inputs`.
 """
 
 _INTEGERS = ("within:0:3", "small_integers", "within:-4:12")
@@ -68,10 +68,10 @@ def is_dynamic(program: Program) -> bool:
 def draw_inputs(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]:
     """Draw several input sets for a single-function program; a single empty set without parameters.
 
-    Dimensions of unknown sizes get the first of several sizes, the same one all, that the program
-    takes; so do, in programs that have such, integer parameters of rank 0, as jax passes the sizes
-    that its programs are polymorphic in. The same seed gives the same inputs, unless time does not
-    allow to look for better inputs.
+    All dimensions of unknown size get the same size: the first in `SIZES` that the program accepts.
+    If there are any, integer parameters of rank 0 get it too, because jax passes symbolic sizes as
+    such parameters. The same seed gives the same inputs, unless the search for better inputs runs
+    out of time.
 
     Raises:
         InputsError: for a parameter whose contents cannot be drawn.

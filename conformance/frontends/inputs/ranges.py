@@ -1,6 +1,6 @@
 """Ranges of the values of a program that hold for any inputs, where simple rules give them.
 
-So it is known of a sum of squares that it is not negative, and of a position how far it goes.
+They show, for example, that a sum of squares is not negative, and how large a position may be.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Needs of a program's parameters, derived from the operations that use them.
 
 Needs arise at operations: a square root, a gather. From there they are followed back to where the
-values come from, through arithmetic, data movement, loops and branches. What cannot be followed is
-left: an input drawn without its need is no mistake, only less telling.
+values come from, through arithmetic, data movement, loops and branches. A need that cannot be
+followed is dropped: an input drawn without it is valid, but tests less.
 
 Programs here are one function (see `conformance.transforms.inline`).
 """

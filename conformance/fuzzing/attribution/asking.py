@@ -81,7 +81,7 @@ def plan(trial: Trial, finding: Finding) -> Plan:
 
 
 def try_variant(trial: Trial, finding: Finding, way: CompileVariant) -> str:
-    """Return the outcome of a finding's program in a variant; the process may end.
+    """Return the outcome of a finding's program in a variant; it may crash this process.
 
     Raises:
         NotAvailable: if the backend is not available.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 RIGHT, WRONG, NO_ANSWER = "right", "wrong", "no answer"
-"""Outcomes of a finding's program when it is compiled or written otherwise."""
+"""Outcomes of a variant of a finding's program: rewritten, or compiled with other settings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ _NO_RESULTS = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED)
 
 
 def vote(trial: Trial, finding: Finding) -> Vote:
-    """Return the interpreter's vote on a finding; the process may end."""
+    """Return the interpreter's vote on a finding; it may crash this process."""
     if finding.backend == _INTERPRETER:
         return Vote()
     known = load(None, (_INTERPRETER,), versions())

@@ -112,7 +112,7 @@ def regroup(
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Replace a file atomically."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     unfinished.write_text(text, "utf-8")
     unfinished.replace(path)

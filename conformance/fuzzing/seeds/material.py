@@ -19,11 +19,13 @@ from generators.chains.seeds.fragment import Fragment
 FILE_NAME = "seeds.pickle"
 
 OFTEN, SELDOM = 2, 8
-"""One program in so many is made of fragments: with the user's among them, and without."""
+"""One program in `OFTEN` is made of fragments if the user gave files; without these, one in
+`SELDOM`.
+"""
 
 
 VARIED = 8
-"""One program in so many is a variation of a collected program."""
+"""One program in `VARIED` is a variation of a collected program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,9 @@ def write_material(material: Material, folder: Path) -> Path:
 
 @cache
 def _read_material(path: Path, ops: frozenset[str]) -> Material:
-    """Return the material that `keep` has written. If fragments contain any of `ops`, only these
-    are returned.
+    """Return the material that `write_material` has written.
+
+    If fragments contain any of `ops`, only these fragments are returned.
     """
     found: Material = pickle.loads(path.read_bytes())  # noqa: S301 - our own
     about = [one for one in found.fragments if not ops or any(o.name in ops for o in one.walk())]

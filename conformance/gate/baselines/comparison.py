@@ -250,7 +250,7 @@ class _Matching:
     ) -> Iterator[Change]:
         """Compare cells without a common case: whether the backend supports them.
 
-        That other cases pass does not show that a failure is mended.
+        That other cases pass does not show that a failure is fixed.
         """
         then = [case.outcome for case in before.values()]
         now = [case.outcome for case in after.values()]

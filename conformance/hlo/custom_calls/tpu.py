@@ -1,8 +1,8 @@
 """Custom calls of the compiler for TPUs: 64-bit values as pairs, hints, buffers.
 
-A 64-bit integer is a pair of its low and its high word. A number of f64 is a pair of numbers of f32
-whose sum it is: `X64SplitLow` gives the larger part, the rounded number, `X64SplitHigh` what is
-missing. The parts of a complex number are a pair too.
+A 64-bit integer is a pair of its low and its high word. A number of f64 is the sum of a pair of f32
+numbers: `X64SplitLow` gives the number rounded to f32, `X64SplitHigh` the remainder. The parts of a
+complex number are a pair too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """LAPACK results judged by the equations that define them.
 
 Free choices of the problem (signs, phases, bases of spaces, orders) do not matter then. The
-residual of an equation is measured in units of the size of the problem times the type's roundoff
-times the matrix's norm, as in LAPACK's own test programs, whose thresholds are 20 to 50 (LAPACK
-Working Note 41, "Installation Guide for LAPACK", and the input files of its tests).
+residual of an equation is measured in units of the problem's size times the type's roundoff times
+the matrix's norm, as in LAPACK's own test programs, whose thresholds are 20 to 50 (LAPACK Working
+Note 41, "Installation Guide for LAPACK", and the input files of its tests).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Arrays = tuple[Array, ...]
 class Problem(NamedTuple):
     """One matrix of a batch: operands and results in extended precision, and the options.
 
-    Sums of squares do not overflow there.
-    `roundoff` is the distance of 1 from the next number of the type.
+    In that precision, sums of squares do not overflow. `roundoff` is the distance of 1 from the
+    next number of the type.
     """
 
     operands: Arrays

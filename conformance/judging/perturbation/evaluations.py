@@ -38,8 +38,10 @@ SAMPLES = 8
 """Evaluations in random directions; all up and all down make ten with the unperturbed evaluation.
 
 Eight independent directions of many small errors reach about 1.4 standard deviations of their sum,
-on either side. A margin of a whole width of the hull on each side (`MARGIN` of hull.py) makes that
-more than four, or seven of what roundings do that are spread evenly over their tolerance."""
+on either side. A margin of one width of the hull on each side (`MARGIN` of hull.py) extends this to
+more than four standard deviations, or to seven if rounding errors are uniformly distributed over
+their tolerances.
+"""
 
 EVALUATIONS = SAMPLES + 3
 """Number of evaluations of a program on a set of inputs if results differ only by rounding."""
@@ -54,13 +56,16 @@ OPEN_SAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class _MovingPart:
-    """The operations of a program that moves reach, given the values of all others."""
+    """The operations whose results change when intermediate results are moved.
+
+    The values of all other operations stay fixed.
+    """
 
     program: Program
     inputs: tuple[Any, ...]
     apart: frozenset[str]
     unmoved: frozenset[str] = frozenset()
-    """Results of the program that moves do not reach."""
+    """Names of the program's results that moves do not change."""
     tolerances: Tolerances = field(default_factory=Tolerances)
 
 
@@ -123,7 +128,7 @@ class PermittedResults:
         self.choices: tuple[str, ...] = ()
 
     def restrict_to(self, numbers: Sequence[int]) -> None:
-        """Restrict further evaluations to these results; they may still give others."""
+        """Restrict further evaluations to these results; other results may still be returned."""
         if self._program.process_count > 1:
             return
         known = set(numbers) <= set(self._numbers)
@@ -202,7 +207,10 @@ class PermittedResults:
 
     @property
     def has_all_moves(self) -> bool:
-        """Whether all up and all down are the extremes: only one operation moves, the last."""
+        """Whether moving everything up and everything down gives the extreme results.
+
+        It does if only the last operation moves.
+        """
         if self._moving is None or len(self._moved) < 2:
             return False
         inside = self._moving.program.main.body.operations[:-1]

@@ -1,9 +1,9 @@
 """Subnormal numbers flushed to zero in one evaluation of a program, and losses of sums.
 
-Backends flush in some of their code and not in other. A product contracted with a sum is not
-flushed, though the same product in another place is. A reduction flushes partial sums, which are no
-operation's result. So flushing is selected for each operation or each element, and sums lose what
-flushed partial sums can lose (`Rule.flush_loss`).
+Backends flush in some parts of their code only. A product contracted with a sum is not flushed,
+though the same product by itself is. A reduction flushes partial sums, which are no operation's
+result. So flushing is selected for each operation or each element, and sums lose what flushed
+partial sums can lose (`Rule.flush_loss`).
 """
 
 from __future__ import annotations

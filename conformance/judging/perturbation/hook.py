@@ -90,7 +90,7 @@ class PerturbationHook:
 
     Values of main in `taken` replace computed values, which are kept in `found`. `affected` are the
     values of main that moves change. `tolerances` caches the movers of earlier evaluations of the
-    same program. `others` has the values of each further process.
+    same program. `others` has the values of main in each process but the first.
     """
 
     values: dict[str, Any]

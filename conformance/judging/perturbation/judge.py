@@ -91,7 +91,7 @@ def find_candidate(permitted: PermittedResults, actual: Sequence[Array]) -> Cand
 
 
 def is_different(expected: object, actual: Array) -> bool:
-    """Return whether elements differ from the expected; a token differs from nothing."""
+    """Return whether elements differ from the expected; a token never differs."""
     return isinstance(expected, np.ndarray) and not bool(equal_elements(expected, actual).all())
 
 
@@ -134,7 +134,9 @@ def unreached_by_distance(permitted: PermittedResults, actual: Sequence[Array]) 
 
 
 def _is_far(permitted: PermittedResults, number: int, actual: Array) -> bool:
-    """Return whether a number is too far from a few evaluations for more to reach it."""
+    """Return whether result `number` is too far from a few evaluations for further evaluations to
+    reach it.
+    """
     hull = _Hull(permitted, number, actual)
     if not hull.is_number:
         return True

@@ -21,8 +21,9 @@ from reference.numerics.rounding import round_to, to_float64
 class Override:
     """A backend's and the reference's results of an operation on the same operands.
 
-    On nearby operands the results are as far from the reference's as here. Elements that are not
-    finite are the backend's. A result that becomes NaN is of other operands, and stays NaN.
+    On nearby operands, the backend's results are assumed to be as far from the reference's as on
+    these operands. Elements that are not finite are the backend's. A result that becomes NaN on
+    nearby operands stays NaN.
     """
 
     operation: Operation

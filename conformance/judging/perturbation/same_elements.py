@@ -22,7 +22,7 @@ from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 LARGEST = 1 << 14
-"""Number of elements; larger values count as rearranged."""
+"""Largest number of elements of an examined value; larger values count as rearranged."""
 
 
 def find_roots(

@@ -1,7 +1,8 @@
 """Functions of complex numbers by their textbook formulas, step by step.
 
 The interpreter evaluates them in f64, and rounds the result; logistic and atan2 round each step to
-the operands' own type. An element that is not finite is of the class where the model's is not.
+the operands' own type. An element that is not finite belongs to the class if the model's result is
+not finite, either.
 
 Source: the interpreter's Element.cpp; R. Smith, Algorithm 116: Complex Division.
 """

@@ -71,7 +71,11 @@ def sign_extend_all_indices(
 def _sign_extend_indices(
     operation: Operation, operands: tuple[Array, ...], *, all_of_them: bool
 ) -> Iterator[Results]:
-    """Yield the results with all or some of the indices sign-extended that this changes."""
+    """Yield the results with some or all indices sign-extended.
+
+    Indices that sign extension does not change are not counted. With `all_of_them`, yield only the
+    result with all sign-extended.
+    """
     changed = _changed_indices(operation, operands)
     for count in range(max(1, len(changed) * all_of_them), len(changed) + 1):
         for numbers in combinations(changed, count):
@@ -83,7 +87,7 @@ LABEL = "unsigned index taken for signed"
 UNSIGNED_START = exact_hypothesis(LABEL, sign_extend_all_indices)
 UNSIGNED = any_outcome_hypothesis(LABEL, partial(_sign_extend_indices, all_of_them=True))
 SOME_UNSIGNED = any_outcome_hypothesis(LABEL, partial(_sign_extend_indices, all_of_them=False))
-"""Rewritings that explain constant results, besides misread indices."""
+"""The class of results with some, but not necessarily all, unsigned indices sign-extended."""
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:

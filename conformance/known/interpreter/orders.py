@@ -65,7 +65,7 @@ def _distance_if_sorted(
 
 
 def _with_nan(rows: tuple[Array, ...]) -> Array:
-    """Return the slices that have a NaN in any array."""
+    """Return a mask of the slices along the last dimension that have a NaN in any of the arrays."""
     found = np.zeros(rows[0].shape[:-1], np.bool_)
     for array in rows:
         of = element_type_of(array)

@@ -14,7 +14,9 @@ from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_
 from reference.ir.program import Operation
 
 _ANGLE = 20 * 2.0**-53
-"""Error of a term per position in a sum: of its angle, and its share of the additions."""
+"""Relative error of a term, to be multiplied by the length of the sum: the error of its angle, and
+its share of the additions.
+"""
 
 
 def _measure(

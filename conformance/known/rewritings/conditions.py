@@ -1,4 +1,4 @@
-"""Conditions on the names of a pattern, each by its name."""
+"""Conditions that patterns put on values, such as `power_of_two` in `C:power_of_two`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Condition = Callable[[Evaluator, Node], bool]
 
 
 def _power_of_two(evaluator: Evaluator, node: Node) -> bool:
-    """Return whether all elements are powers of two: of a float its reciprocal is exact."""
+    """Return whether all elements are powers of two, so that the reciprocal of a float is exact."""
     value = evaluator.value(node)
     if value is None:
         return False

@@ -9,7 +9,7 @@ not cover the difference, so these cases are modelled here, on the values that t
   quotient 1 / d, computed as a product with d;
 - used by an addition, a subtraction, or a sum of many elements in sequence;
 - also after a conversion to a wider type: narrow types are computed in f32, and a value that is
-  rounded to one only to be widened again may stay unrounded;
+  rounded to a narrow type, only to be widened again, may stay unrounded;
 - also after operations that a compiler removes: factors and divisors of 1, magnitudes of squares,
   real parts of real numbers;
 - also the product that another rewriting computes: a quotient by a root is a product with the

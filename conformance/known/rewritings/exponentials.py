@@ -28,10 +28,10 @@ rounded."""
 def of_constant_nan(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
-    """Yield the result without a prediction where the argument of an exponential is NaN because a
-    constant is: there the code that jaxlib 0.10.2 generates reads no defined value.
+    """Yield the result, without a prediction where a constant NaN is the exponential's argument.
 
-    exp(x)^y is the exponential of a product with y. Source: jax#29537.
+    There the code that jaxlib 0.10.2 generates reads an undefined value. exp(x)^y counts as the
+    exponential of x * y. Source: jax#29537.
     """
     shown = ObservedProgram(program, values)
     is_nan = _constant_nans(shown, operation.operands[-1])
@@ -74,7 +74,8 @@ def _constant_nans(shown: ObservedProgram, value: Value) -> Array | None:
 def _is_constant_to_llvm(shown: ObservedProgram, value: Value) -> bool:
     """Return whether a value is computed from constants, elementwise behind barriers.
 
-    XLA's passes fold nothing behind a barrier, but none is left when LLVM folds.
+    XLA's passes fold nothing behind an optimization barrier. LLVM does, because XLA has removed the
+    barriers by then.
     """
     if shown.is_folded(value):
         return True

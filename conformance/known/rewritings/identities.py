@@ -56,7 +56,7 @@ FORMS: tuple[Rewriting, ...] = _lines(
     "(divide (divide x C) D) -> (divide x (multiply C D))",
     "(divide x C:power_of_two) -> (multiply x (divide 1 C))",
 )
-"""The other forms of operands that patterns may match."""
+"""Rewritings of operands to equivalent forms; patterns may match these forms, too."""
 
 IDENTITIES: tuple[Rewriting, ...] = (
     *_lines(

@@ -1,13 +1,13 @@
 """Integers of two and four bits computed in eight bits without truncation in between.
 
 -(-8) is -8 in four bits, and 8 in eight: an operation in the same loop that uses more than the low
-bits uses another number. Here an operation is evaluated in eight bits, on operands that are made
-so, too, of the values that the backend has before them. A sum of products that is converted to
-eight bits is computed in eight bits as a whole.
+bits uses another number. Here an operation is evaluated in eight bits. So are the operations that
+define its operands, from the backend's values. A sum of products that is converted to eight bits is
+computed in eight bits as a whole.
 
-And signed integers of two bits that are compared with a negative constant: LLVM extends the
-constant with zeros, so that max(1, -1) is 3 in eight bits, and -1 in two; or it makes zeros of it
-where it is vectorised.
+This module also predicts comparisons of two-bit signed integers with a negative constant. LLVM
+extends the constant with zeros, so that max(1, -1) is 3 in eight bits, and -1 in two. In vectorised
+code the constant becomes zeros.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _predict_compare(model: _Model, operation: Operation) -> Iterator[Array]:
     """Yield the results of a comparison, or an extremum, with negative two-bit constants.
 
     The constants are zero-extended: -2 becomes 2. x > -2 becomes x != -2 before that. Source:
-    jaxlib 0.10.2 and 0.12, measured; zeros for the maximum of vectors with -1 are of 0.10.2 alone.
+    jaxlib 0.10.2 and 0.12, measured; only 0.10.2 gives zeros for the maximum of vectors with -1.
     """
     if not _meets_negative(model, operation):
         return

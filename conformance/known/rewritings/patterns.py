@@ -43,10 +43,11 @@ DEPTH = 2
 class Rewriting:
     """A rewriting: its class, the pattern of operations, and the replacement that is computed.
 
-    `kinds` are of element types. A result must be as near its prediction as the operation's
-    tolerance; with `is_exact`, equal; with `has_budget`, within the budgets of the functions in the
-    replacement; or within `ulps`. Subnormal numbers are flushed if `flushes`, kept if not, either
-    if None.
+    `kinds` are the kinds of element types to which it applies. A result matches if it is within the
+    operation's tolerance of its prediction. With `is_exact` it must equal the prediction; with
+    `has_budget` it must be within the budgets of the functions in the replacement; with `ulps`,
+    within so many ulp. If `flushes`, subnormal numbers are flushed; if false, they are kept; None
+    tries both.
     """
 
     label: str
@@ -65,9 +66,7 @@ class Rewriting:
         return pattern
 
     def acts_on(self, operation: Operation) -> bool:
-        """Return whether the pattern's outermost operation has that name and, for comparisons,
-        direction.
-        """
+        """Return whether the pattern's root has the operation's name and comparison direction."""
         return self.pattern.op == as_term(operation).op
 
     @property

@@ -1,8 +1,8 @@
 """Values that compilers assume to be nonnegative.
 
 A magnitude, a square, an exponential and a selection of such numbers are nonnegative: compilers
-assume x >= 0. It does not hold of NaN, nor of integers that wrap around, as the square of 12 in
-eight bits, the magnitude of the smallest integer and an iota beyond its type do.
+assume x >= 0. This is wrong for NaN, and for integers that wrap around: the square of 12 in eight
+bits, the magnitude of the smallest integer, and an iota beyond the range of its type.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def is_not_negative(shown: ObservedProgram, value: Value) -> bool:
 
 
 def square_root_of(shown: ObservedProgram, value: Value) -> Value | None:
-    """Return x for a value that is x x or x^2."""
+    """Return x for a value that is computed as x * x or x^2; None for other values."""
     maker = shown.maker(value)
     if maker is None or maker.name not in ("multiply", "power"):
         return None

@@ -27,7 +27,7 @@ IN_TOTAL_ORDER = "first of a sort in total order"
 def first_of_sorted(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
-    """Yield slice(sort(x)), of the first elements, as that of x sorted in total order."""
+    """Yield the first elements of sort(x), with x sorted in total order."""
     shown = ObservedProgram(program, values)
     (sorted_value,) = operation.operands
     sort = shown.maker(sorted_value)

@@ -25,8 +25,8 @@ from reference.ir.types import Array, Kind
 class StatedRewriting:
     """Results that an expectation entry states for several operations.
 
-    Results may be `within` so many ulp of its values, or bit for bit if that is 0. If `flushes`,
-    intermediate subnormal numbers are zeros.
+    A result may differ from its predicted value by `within` ulp; if that is 0, both have the same
+    bits. If `flushes`, intermediate subnormal numbers are zeros.
     """
 
     entry: str
@@ -54,7 +54,9 @@ class StatedRewriting:
         return is_single and self.acts_on(operation)
 
     def acts_on(self, operation: Operation) -> bool:
-        """Return whether the pattern ends with an operation of that name and element type."""
+        """Return whether the pattern's outermost operation has this operation's name and element
+        type.
+        """
         of = column_of(operation)
         return self._rewriting.acts_on(operation) and matches_any(of, self.element_types)
 

@@ -35,7 +35,9 @@ from reference.ir.types import Array
 COLUMNS = "columns of a product taken from before"
 
 _COLUMN_BYTES, _BACK = 1 << 17, 1 << 9
-"""Bytes of a row of a matrix product; later columns repeat the columns so many bytes before."""
+"""Columns of a matrix product that lie beyond the first `_COLUMN_BYTES` bytes of a row repeat the
+columns that are `_BACK` bytes before them.
+"""
 
 Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[ValuePrediction]]
 """A function rewriting(program, operation, values) that yields possible results of an operation,
@@ -138,8 +140,8 @@ def stated_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
 def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
     """Yield the rewritings that may apply to an operation, with their classes.
 
-    Those that expectations in force state come first. Constants that are NaN come after the power
-    of an exponential, which they are no exponential of.
+    Those that expectations in force state come first. `of_constant_nan` comes after the identities,
+    because an identity that explains a power of an exponential is more specific.
     """
     yield from stated_of(operation)
     models = MODELS.get(operation.name, ())

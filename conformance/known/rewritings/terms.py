@@ -71,7 +71,10 @@ Node = Term | Variable | Value | float
 """Node of a pattern, of a replacement, or of a matched program."""
 
 Bindings = Mapping[str, Node]
-"""Values of a pattern's names, and by `(op` the first operation of each mnemonic."""
+"""The values of a pattern's names.
+
+Under the key `(op`, the first operation with the mnemonic `op`.
+"""
 
 
 @cache

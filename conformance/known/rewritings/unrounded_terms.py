@@ -121,9 +121,10 @@ class UnroundedTerms(ObservedProgram):
                         yield node
 
     def taken(self, *values: Node) -> Iterator[tuple[int, UnroundedTerm]]:
-        """Yield the unrounded forms of some values, with the number of the value.
+        """Yield each unrounded form of the given values, with the index of the value.
 
-        Products are among them, but none is yielded if none is of the model's class.
+        They are of the model's class, or contracted products. Nothing is yielded if none is of the
+        model's class.
         """
         found = [
             (number, wide)

@@ -1,4 +1,4 @@
-"""Windows over a cropped value: the negative padding of the pad is added to theirs.
+"""Windows over a value that negative padding crops: compilers add that padding to the windows'.
 
 The window's padding then exposes the cropped elements in place of padding.
 

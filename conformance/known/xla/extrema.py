@@ -43,7 +43,8 @@ None if unchanged.
 
 Compute = Callable[[Operation, Monoid, Operands], Array | None]
 """compute(operation, monoid of the body, operands): the result that the compiler computes; None if
-no other is known than the specification's."""
+no result but the specification's is known.
+"""
 
 
 def _without_nan(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Array] | None:
@@ -66,7 +67,10 @@ def _without_the_greater_zero(
 def _of_pairs_without_the_greater_zero(
     monoid: Monoid, operand: Array, init: Array
 ) -> tuple[Array, Array] | None:
-    """Leave out zeros of pairs of f32, which small numbers of f64 become."""
+    """Round f64 operands to pairs of f32, which turns small numbers into zeros.
+
+    Then leave out the zeros that `_without_the_greater_zero` leaves out.
+    """
     if operand.dtype != np.float64:
         return None
     return _without_the_greater_zero(monoid, round_to_pairs(operand), round_to_pairs(init))
@@ -223,7 +227,7 @@ OF_REDUCTIONS = (
     _hypothesis("summed from +0", _of_other_operands(_from_zero), _zeros, signs=True),
     _measured_hypothesis("summed from +0", _complex_from_zero, signs=True),
 )
-"""Classes of reductions: an extremum of the numbers only, of all of them or of those that a kernel
-does not lose beside a NaN; an extremum that is a zero of the other sign; and a sum that is +0
-although its init value and all elements are -0.
+"""Classes of wrong reductions: an extremum that ignores NaN; an extremum that ignores NaN and the
+numbers that a kernel drops next to a NaN; an extremum that is a zero of the other sign; a sum
+that is +0 although its init value and all elements are -0.
 """

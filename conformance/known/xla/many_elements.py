@@ -1,7 +1,7 @@
 """Extrema of 4096 elements or more, in the order of YNNPACK's kernels.
 
-The kernels use the x86 instruction, which returns its second operand where either is NaN. So what
-is lost beside a NaN depends on the order in which they combine elements:
+The kernels use the x86 instruction, which returns its second operand where either is NaN. So the
+order in which they combine elements decides which numbers a NaN discards:
 
 - Along the last dimension, the lanes of a vector take the elements in round-robin order. A NaN
   discards what its lane has accumulated. Then the second half of the lanes is combined with the
@@ -9,8 +9,9 @@ is lost beside a NaN depends on the order in which they combine elements:
 - Along other dimensions, four rows become one, and a NaN discards the rows before it. Of one to
   three rows that remain, a NaN discards those behind it.
 
-What comes of a block of elements replaces the result so far, at first the init value, if it is
-better, so not if it is NaN. Adjacent dimensions that are reduced whole count as one.
+The result of a block replaces the result so far (at first the init value) only if it is greater, or
+less for a minimum: a NaN never does. Adjacent dimensions that are reduced whole count as a single
+dimension.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured, with vectors of 64 bytes; without blocks of rows 0.12.0.
 """
@@ -27,7 +28,7 @@ from reference.numerics.contributions import Leaves, Slices, Windows
 from reference.unspecified.reduction import Reduction
 
 LEAST = 4096
-"""Smallest number of elements that XLA's CPU lets YNNPACK reduce, with the operations before."""
+"""Smallest number of elements of a reduction that XLA's CPU compiler gives to YNNPACK."""
 
 VECTORS = (64, 32, 16)
 """Sizes of vectors in bytes."""

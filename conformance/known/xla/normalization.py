@@ -60,9 +60,9 @@ _STEPS_ROUNDED = (
     ("inverse", "products"),
     ("inverse", "products", "sums", "mean", "root"),
 )
-"""The steps whose results compilers store in the operands' narrower type: 1 / count, products
-before they are added, sums, and what one fusion passes to another; what is folded, as 1 / count,
-and gradients without their mean.
+"""Sets of steps whose results compilers store in the operands' narrower type, one set for each
+known compilation. They are 1 / count ("inverse"), products before they are added, sums, values
+that one fusion passes to another, and gradients without their mean ("whole").
 
 Source: jaxlib 0.12.0 for GPUs and libtpu 0.0.50, measured.
 """
@@ -72,7 +72,7 @@ _STEPS = {
     INFERENCE: ("root",),
     TRAINING: ("inverse", "products", "sums", "mean", "variance", "root"),
 }
-"""The steps of each op among them."""
+"""The steps in `_STEPS_ROUNDED` that each op has."""
 
 _FOLDED_STEPS = ("spread", "root", "factor", "shift")
 """The steps of an inference that are folded if scale, mean and variance are constants."""
@@ -449,8 +449,9 @@ def _folding_errors(
 def _flushing_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for elements that are predicted if subnormal numbers are flushed, not otherwise, and
-    that the rule permits otherwise.
+    """Return 0 for elements that only flushing explains: predicted if subnormals are flushed.
+
+    Without flushing they are not predicted, but the rule permits them.
     """
     if not any(map(has_flushing_modes, _computed_types(element_type_of(operands[0])))):
         return predict_nothing(expected)

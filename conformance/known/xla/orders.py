@@ -1,9 +1,9 @@
 """Reductions of their elements in another order than the specification's.
 
 The leaves of a reduction's tree are in the lexicographic order of their indices. A backend that
-goes through the dimensions in another order gives other results where the body is not commutative,
-or where a selection has ties, which it may see between subnormal numbers, too: wrong in one way,
-which has a name of its own. So is a running fold that is done by tiles (tiles.py).
+takes the dimensions in another order gives other results where the body is not commutative, or
+where a selection has ties. It may also see ties between subnormal numbers. Such results form a
+class, and so do those of a running fold by tiles (tiles.py).
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def _without_padding(
     """Return 0 for wrong windows that are right without padding.
 
     The specification pads with init values, which count as elements. This shows if an init value is
-    no identity. A window then has no init value, or one, or those of a running fold by tiles.
+    no identity. Such a window has no init value, a single init value, or those of a running fold by
+    tiles.
     """
     parts = decompose_reduction(operation, operands)
     bounds = reduction_bound(operation, operands, expected)

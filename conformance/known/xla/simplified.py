@@ -58,7 +58,9 @@ ZERO_LEFT_OUT = pattern_hypothesis(
         )
     )
 )
-"""x for 0 + x and x - 0, and -x for 0 - x; only -0 instead of 0 is a change."""
+"""The class of results x for 0 + x and x - 0, and -x for 0 - x: they differ only by -0 instead of
++0.
+"""
 
 
 def _leave_zero_out(_: Operation, operands: Operands, results: Results) -> Results | None:
@@ -74,10 +76,10 @@ def _leave_zero_out(_: Operation, operands: Operands, results: Results) -> Resul
 ZERO_LEFT_OUT_OF_BODY = hypothesis_in_regions(
     _ZERO, {"add": (Hypothesis(_ZERO, otherwise=_leave_zero_out),)}
 )
-"""The same in the body of an op, on whose operands the zero is a constant."""
+"""The class of sums x + 0 that a body computes as x. The zero is a constant of the body."""
 
 ROUNDED_PRODUCT = Hypothesis("rounded product", _rounded_product, constants=("lhs",))
-"""exp(x log(c)) for c to the power x."""
+"""The class of results exp(x log(c)) for powers c^x of a constant."""
 
 
 _CUT = "exponent cut to six bits"
@@ -91,8 +93,11 @@ Source: jaxlib 0.10.2, measured.
 
 
 def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
-    """Yield the base -2 of a power of two bits: packed with its signs in jaxlib 0.10, in place of
-    powers by exponents that are not negative in 0.12. Powers of other bases are right."""
+    """Yield the base -2 instead of its power, for two-bit integers.
+
+    jaxlib 0.10 packs it with its signs; 0.12 returns it only for nonnegative exponents. Powers of
+    other bases are right.
+    """
     base, exponent = operands
     if negative(base) != -2:
         return
@@ -103,4 +108,4 @@ def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
 
 
 BASE_ITSELF = any_outcome_hypothesis("base for the power", _base_itself, constants=("lhs",))
-"""The base in place of its power, for integers of two bits."""
+"""The class of two-bit powers that are computed as their base."""

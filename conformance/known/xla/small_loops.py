@@ -98,7 +98,7 @@ def _predict_small_loops(
 
 
 def _move_slices(arrays: Operands, values: Sequence[Value], parts: Sequence[Value]) -> Operands:
-    """Return arrays after slices of them have been moved, where `parts` are slices."""
+    """Return arrays, rounded where the body moves only slices (`parts`) of a value."""
     pairs = zip(arrays, values, parts, strict=True)
     return tuple(
         x if whole.type == part.type or (up := rounded_up(x)) is None else up

@@ -3,7 +3,7 @@
 XLA computes the trip count of a loop from a constant start to a constant limit by a constant step:
 for `<` it is (limit - start) / step, for `<=` one more, divided towards zero. So a loop whose first
 step goes beyond its limit has no iteration, and one that starts just beyond its limit has one.
-Loops of no turn and of one are then replaced by what they give.
+Loops of zero or one iteration are then replaced by their results.
 
 Source: https://github.com/openxla/xla/pull/48454; jaxlib 0.10.2, measured.
 """

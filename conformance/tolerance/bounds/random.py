@@ -1,7 +1,7 @@
 """Tolerance rules of the ops of reference/ops/random.py.
 
 The implementation chooses the numbers; their distribution is specified. The test is Kolmogorov's
-and Smirnov's, with the bound of Dvoretzky, Kiefer and Wolfowitz as Massart (1990) has it, P(sup
+and Smirnov's, with the bound of Dvoretzky, Kiefer and Wolfowitz in Massart's form (1990), P(sup
 |F_n - F| > e) <= 2 exp(-2 n e^2), for every n and every distribution. At p < 1e-9 a right generator
 is in practice never refuted, and small samples are never refuted.
 

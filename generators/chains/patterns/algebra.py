@@ -155,7 +155,7 @@ def _of_its_square(chain: Chain, value: Value) -> Value:
 
 
 def _zeros_found_late(chain: Chain, value: Value) -> Value:
-    """Write computed zeros as arguments of functions that are singular at zero."""
+    """Write computed zeros, as arguments of functions that are singular at zero."""
     other = chain.like(tensor_of(value))
     ways = [chain.compare(value, other, "GT") for _ in range(2)]
     of = choose(chain.pick, ("f32", "f64", "f16"))
@@ -295,7 +295,7 @@ def _common_factor(chain: Chain, value: Value) -> Value:
 
 
 def _three_in_a_row(chain: Chain, value: Value) -> Value:
-    """Write sums and products of three, which overflow in some orders only."""
+    """Write sums and products of three values, which overflow in some orders only."""
     chain.widen(value)
     ops = (("add", "add"), ("multiply", "multiply"), ("add", "subtract"), ("multiply", "divide"))
     first, second = choose(chain.pick, ops)

@@ -100,7 +100,7 @@ def _row_changed(turn: Chain, count: Value, one: Value, other: Value) -> Value:
 
 
 def _loop_without_turns(chain: Chain, value: Value) -> Value:
-    """Write a loop with zero or few iterations, by a constant or by a value of the program."""
+    """Write a loop with zero or few iterations; a constant or a value decides their number."""
     holds = chain.apart(tensor_of(value), _I1)
     turn = chain.within(tensor_of(value), _I1)
     stop = turn.number(0, _I1)

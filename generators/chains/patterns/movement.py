@@ -268,7 +268,7 @@ def _read_narrower_and_back(chain: Chain, value: Value) -> Value:
 
 
 def _cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
-    """Write a slice of an elementwise result whose other elements are unused."""
+    """Write an elementwise operation and a slice of its result; the other elements are unused."""
     other = chain.like(tensor_of(value))
     op = "add" if is_number(tensor_of(value)) else "select"
     if op == "select":

@@ -3,7 +3,7 @@
 scipy's LAPACK computes each matrix, in float64 (rounded once) for numbers of at most 32 bits.
 Matrices that are not finite are excluded because some routines do not terminate on them: their
 results are NaN, and `info` reports failure. Matrices for geev are scaled by a power of two: some
-versions of LAPACK do not scale the eigenvalues of very large and very small ones back.
+versions of LAPACK do not scale the eigenvalues of very large and very small matrices back.
 """
 
 from __future__ import annotations

@@ -55,7 +55,8 @@ def multiply(x: Complex, y: Complex) -> Complex:
 def divide(x: Complex, y: Complex) -> Complex:
     """Return Smith's quotient, which first divides the parts of the divisor by each other.
 
-    Where both parts are NaN, the numbers of C's Annex G for infinities and zeros.
+    Where both parts are NaN, return the result that Annex G of the C standard gives for infinities
+    and zeros.
     """
     swapped = np.abs(y.real.value) < np.abs(y.imag.value)
     most, least = select(swapped, y.imag, y.real), select(swapped, y.real, y.imag)
@@ -182,7 +183,7 @@ def _constant(value: float, like: Number) -> Number:
 
 
 def tanh(z: Complex) -> Complex:
-    """Return tanh: the difference of exponentials over their sum and 2 cos(2 b)."""
+    """Return tanh: a difference of exponentials, divided by their sum plus 2 cos(2 b)."""
     twice = z.real + z.real
     up, down = twice.exponential_minus_one(), (-twice).exponential_minus_one()
     cosine_, sine_ = z.imag.cosine(), z.imag.sine()

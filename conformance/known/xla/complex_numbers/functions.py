@@ -1,7 +1,7 @@
 """Classes of functions of complex numbers, within the errors of compilers' formulas.
 
-An element is of a class if it lies within the rounding errors of each step on its operands. A wrong
-digit before those stays a wrong value.
+An element is of a class if it lies within the rounding errors of each step on its operands. An
+element with a larger error belongs to no class.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Machines that compute with the parts of complex numbers.
 
-A machine that is not `ranged` computes without a limit to exponents, and exactly. Otherwise numbers
-are rounded to the type, and overflow and underflow as its numbers do. Steps are correctly rounded,
-or not rounded if they are fused with the next; functions have errors of some units.
+A machine that is not `ranged` computes exactly, without limits to exponents. Any other machine
+rounds to its type, and overflows and underflows like it. Steps are correctly rounded, or not
+rounded if they are fused with the next; functions have errors of some units.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.rounding import overflow
 
 _DOUBLE, _LOST = 64, 2.0**-63
-"""Bits of the type whose products long doubles do not represent, and their largest error."""
+"""Bits of the type whose products long doubles cannot represent, and their largest relative error.
+"""
 
 
 class Tiny(Enum):
@@ -48,7 +49,9 @@ class Machine(Arithmetic):
 
     @property
     def unit(self) -> float:
-        """The error of a step relative to its result: two executions differ by twice of it."""
+        """The error of a step relative to its result: two executions differ by at most twice as
+        much.
+        """
         return unit_roundoff(self.of) * (2 if self.ranged else 1)
 
     @property

@@ -159,7 +159,7 @@ def reciprocal_types(of: ElementType) -> tuple[ElementType, ...]:
 
 
 def exactness(of: ElementType) -> tuple[bool, ...]:
-    """Return the kinds of predictions: both for f16, because processors may add in f16."""
+    """Return the values of `is_exact` to try: both for f16, because some processors add in f16."""
     if of.is_complex or of.bits >= _WIDE:
         return (False,)
     return (True, False) if of.name == "f16" else (True,)

@@ -1,11 +1,11 @@
-"""Treatments of out-of-bounds updates that differ from the specification, to name a backend's.
+"""Treatments of out-of-bounds updates that differ from the specification, and show in results.
 
 Spec "scatter" drops an update where its own `result_index` is out of bounds. XLA drops the whole
 window if any of its elements is (its ScatterExpander compares the start index with the largest
-start at which the window fits), and makes that comparison in the type of the indices, in which the
-bound may not have room. It puts back what stood where a dropped window would be, clamped; of a
-constant input and constant unsigned indices it reads that by their signs. StableHLO's interpreter
-sign-extends unsigned indices.
+start at which the window fits), and compares in the type of the indices, which may be too narrow
+for the bound. It then writes back the elements at the clamped position of a dropped window. If the
+input and the unsigned indices are constants, it reads these elements at the sign-extended indices.
+StableHLO's interpreter sign-extends unsigned indices.
 """
 
 from __future__ import annotations

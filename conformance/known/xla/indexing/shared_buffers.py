@@ -2,8 +2,8 @@
 
 XLA's CPU compiler updates inputs in place. Two inputs that are the same value, or equal constants,
 share one buffer, and its code writes both results there, the first input's result last. So both
-results are the same. The heap is damaged on the way: more elements may be others, or the process
-ends.
+results are the same. This damages the heap: further elements may be wrong, or the process may
+crash.
 
 Source: jaxlib 0.10.2, measured. 0.12 fails to compile such scatters.
 """

@@ -85,7 +85,10 @@ def _overflowing_elements(
 
 
 OF_XLA = frozenset({WINDOW, BOUND, NO_INDICES})
-"""Treatments that the interpreter has right: it drops only updates out of bounds, and has a window
-for each index vector."""
+"""Treatments of XLA's compilers.
+
+The interpreter follows the specification here: it drops only updates out of bounds, and has a
+window for each index vector.
+"""
 
 SCATTERED = tuple(map(_scatter_hypothesis, TREATMENTS))

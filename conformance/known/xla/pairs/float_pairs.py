@@ -338,21 +338,26 @@ def _one_sided_difference(minuend: Array, subtrahend: Array) -> Array:
 OF_OFFSETS = Hypothesis(
     LABEL, partial(_errors, single=True), represents=True, constants=("offset",)
 )
-"""The same of a normalization with a constant offset, which the scaled mean is subtracted from."""
+"""The class of normalizations on pairs with a constant offset, from which the scaled mean is
+subtracted.
+"""
 
 OF_GRADIENTS = tuple(
     Hypothesis(LABEL, partial(_errors, single=True), represents=True, constants=(name,))
     for name in ("operand", "variance", "grad_output")
 )
-"""The same of gradients of a normalization: mean and sums are subtracted from operand and
-grad_output, and a quotient by a constant variance subtracts products from one another.
+"""The class of gradients of a normalization on pairs.
+
+Mean and sums are subtracted from operand and grad_output, and a quotient by a constant variance
+subtracts products from one another.
 """
 
 OF_CONSTANT_MATRICES = Hypothesis(
     LABEL, partial(_errors, single=True), represents=True, constants=("a",)
 )
-"""The same of a Cholesky factor of a constant matrix, which sums of products are subtracted
-from."""
+"""The class of Cholesky factors on pairs of a constant matrix, from which sums of products are
+subtracted.
+"""
 
 OF_MINUENDS = Hypothesis(LABEL, _errors_of_constant_minuends, represents=True, constants=("lhs",))
 """The class of c - x of a constant c. The sum s = c + (-x) has the rounding error
@@ -361,9 +366,13 @@ that the result is as accurate as f32 if x is smaller than c.
 """
 
 OF_SPLATS = Hypothesis(LABEL, _errors_of_splats, represents=True, constants=("*",))
-"""The same of constants whose elements are all equal: the compiler computes one of them."""
+"""The class of results on pairs of constants whose elements are all equal: the compiler computes a
+single element.
+"""
 
 OF_ONE = Hypothesis(LABEL, _errors_of_one, represents=True)
-"""The same of results of one element. There the algebraic simplifier removes steps that compute
-second numbers: exp of one number of f64 has 26 right bits, and 48 without that pass.
+"""The class of results on pairs that have one element.
+
+There the algebraic simplifier removes steps that compute second numbers: exp of one number of f64
+has 26 right bits, and 48 without that pass.
 """

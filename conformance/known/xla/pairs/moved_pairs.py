@@ -1,8 +1,7 @@
 """Numbers of f64 that a program only moves, as the pairs of f32 that represent them on a TPU.
 
-`float_pairs.py` is about single operations. Here are programs whose results no operation of f64
-makes: arguments and constants that are returned, or that a composite or a selection of tuples
-returns.
+Such programs do no arithmetic in f64: they return arguments and constants, also through a composite
+or a selection of tuples. `float_pairs.py` is about operations that do arithmetic.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operands of all_gather, of which there are several, gathered along their first dimension.
+"""Several operands of one all_gather, gathered along their first dimension.
 
 The contribution of each process is then a block in the result's memory, in order. So elements have
 wrong positions, unless the stated dimension is the first. The blocks may also be in XLA's order of

@@ -1,7 +1,8 @@
 """Replica groups that a compiler misreads: with other processes, or in another order.
 
 A mesh may have `device_ids`, "the mapping of grid coordinates to device IDs"; XLA's translation
-drops them and takes the number of a coordinate for its id. process_order.py has the other mistake.
+drops them and takes the number of a coordinate for its id. process_order.py models groups in
+another order.
 """
 
 from __future__ import annotations

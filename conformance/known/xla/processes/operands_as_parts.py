@@ -1,4 +1,4 @@
-"""Operands of all_to_all, of which there are several, misread as parts of one operand.
+"""Several operands of one all_to_all, misread as parts of a single operand.
 
 The specification splits every operand. XLA's instruction has two forms: with a single operand that
 it splits, and with an operand for every process of the group. A translation to the second form

@@ -2,8 +2,8 @@
 
 Spec "compare": a comparison with NaN is false, and so NaN is equal to whatever it is sorted among,
 as are zeros of both signs. XLA's CPU sorts keys in place of the comparator, always stable: NaN
-comes last where the order is ascending, first where it is descending. Where NaN is among different
-numbers the specification leaves the order open.
+comes last where the order is ascending, first where it is descending. The order of a NaN among
+different numbers is unspecified.
 
 Source: jaxlib 0.12, measured; jaxlib 0.10.2 calls the comparator.
 """

@@ -35,10 +35,11 @@ _NARROW = "f8E8M0FNU"
 
 _HALF = {"bf16": -150, "f32": -150, "f64": -1075, _NARROW: -150}
 """Binary logarithms of half the smallest number of the type; bf16 and f8E8M0FNU are computed in
-f32, where the latter's smallest number is subnormal.
+f32, in which the smallest number of f8E8M0FNU is subnormal.
 
-A subnormal number is scaled into the normal range by a power of two, which leaves the zero that it
-is flushed to, and its exponent is read off as if it had a leading digit."""
+The function scales a subnormal number by a power of two to make it normal. The number has been
+flushed, so the product is zero. Its exponent is then read as that of a normal number.
+"""
 
 
 def _logarithm(of: str, tiny: tuple[Array, ...], x: Array) -> Prediction:
@@ -70,7 +71,7 @@ def _angle(of: str, tiny: tuple[Array, ...], y: Array, x: Array) -> Prediction:
 def _subnormal_class(predict: Predict, ulps: float, *, narrow: bool = False) -> Hypothesis:
     """Return the class of predicted results of subnormal operands, within so many ulp.
 
-    Of f8E8M0FNU only where it is not what zero gives in f32: NaN, of all functions but the power.
+    For f8E8M0FNU, only results that differ from what zero gives in f32 (NaN, except for the power).
     """
 
     def distances(_: Operation, operands: Operands, expected: Results, actual: Results) -> Results:

@@ -67,7 +67,7 @@ def flushed_products_class(
 def kept_in_bf16(
     summation: Summation, depth: Depth, default: DefaultPrecision
 ) -> Callable[..., tuple[np.ndarray, ...]]:
-    """Return the errors of sums that are rounded to bf16 at each step without being asked to.
+    """Return the errors of sums that are rounded to bf16 at each step without a request for it.
 
     They are off by the sum of the magnitudes at most.
     """
@@ -90,7 +90,7 @@ def _predict_bf16_sums(
 def _without_algorithm(default: DefaultPrecision) -> Hypothesis:
     """Return the class of sums that ignore the algorithm that the operation states.
 
-    They are as good as without an algorithm, or they are sums in the type of the algorithm, of
+    They are as accurate as sums without an algorithm, or they are sums in the algorithm's type of
     operands that are not rounded.
     """
     plainly = make_measure(contraction.contraction_sums, contraction.depth_of, default)

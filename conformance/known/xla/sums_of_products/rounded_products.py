@@ -3,10 +3,10 @@
 The compilers for GPU and TPU write a product with a vector, and an outer product, as elementwise
 products: in the operands' or the result's type, whichever has more range (see product_types.py).
 They are added in f32, or in the same type. Scaled operands are rounded to such a type, too. They
-compute a convolution with a single place in the same way (see unreversed.py).
+compute a convolution with a single window position in the same way (see unreversed.py).
 
-Source: xla/service/algebraic_simplifier.cc (dot strength reduction), read; libtpu 0.0.50 and
-jaxlib 0.12 for GPUs, measured.
+Source: xla/service/algebraic_simplifier.cc (dot strength reduction), read; libtpu 0.0.50 and jaxlib
+0.12 for GPUs, measured.
 """
 
 from __future__ import annotations

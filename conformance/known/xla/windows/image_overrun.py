@@ -1,11 +1,11 @@
 """Convolutions that read memory behind the image if its low padding is negative and its high
 padding positive.
 
-Eigen's patches, by which XLA's CPU convolves images in two dimensions or one, take the places of
-the high padding for further places of the image, where at least as many were cut off before it:
-they hold what lies there in memory, in the order of batch, spatial dimensions and feature. It is
-the next row, or the next image; what lies behind the last one nobody knows. How much of such a
-place is read, all of its features or some or none, depends on the width of the processor's vectors.
+XLA's CPU compiler convolves images of one or two dimensions by Eigen's patches. They misread
+positions of the high padding as further positions of the image, if the low padding cuts off at
+least as many. So they read the memory there, in the order of batch, spatial dimensions and feature:
+the next row, or the next image. The memory behind the last image is unknown. Of such a position,
+all features, some or none are read: that depends on the width of the processor's vectors.
 
 Source: https://github.com/openxla/xla/issues/48713; jaxlib 0.10.2, measured.
 """

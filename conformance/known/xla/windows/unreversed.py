@@ -1,7 +1,8 @@
 """Windows as large as the image whose reversal is ignored.
 
-A convolution of a single place, whose groups have one feature each, is a product of image and
-window added up; XLA's algebraic simplifier makes that of it, and takes the window as it stands.
+A convolution with a single window position, whose groups have one feature each, is a sum of
+products of image and window. XLA's algebraic simplifier computes this sum, with the window
+unreversed.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured; found by `hlo-conformance fuzz --seed 7708`.
 """
@@ -30,7 +31,7 @@ def rewrite(
 def without_reversal(
     operation: Operation, operands: Operands, expected: Results
 ) -> Operation | None:
-    """Return a convolution of a single place without its reversal; None for other convolutions."""
+    """Return a convolution without its reversal; None if it has several window positions."""
     of = geometry_of(operation, operands)
     if not _is_one_place(of, operands[1], expected[0]):
         return None
