@@ -98,10 +98,7 @@ class Explainer:
     def _explain_unshown(
         self, failed: FailedProgram, steps: OperationAudit, found: Explanation
     ) -> Explanation:
-        """Return the cause if the program that returns all values fails in another, known way.
-
-        It may flush values that the original, fused program does not flush.
-        """
+        """Return the cause if only the program that returns all values fails in a known way."""
         judgement = failed.judgement
         passing = passing_judgement(judgement.total)
         if follows_from_unpredictable(failed, steps, self.search.platform):
