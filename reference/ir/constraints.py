@@ -1,8 +1,8 @@
 """Checks of an op's constraints, by the ids that the specification gives them (I1, C1, C2, ...).
 
 Type inference functions call `require` for each id. Normally the first violation raises. Inside
-`collecting()` all violated ids are collected instead, so that a near miss (a program that violates
-exactly one constraint) can be distinguished from a program that violates several.
+`collect_violations` all violated ids are collected instead, so that a near miss (a program that
+violates exactly one constraint) can be distinguished from a program that violates several.
 """
 
 from __future__ import annotations

@@ -28,8 +28,10 @@ from reference.ir.program import (
 )
 from reference.ir.types import ALL, Array, element_type_of, to_bits
 from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ops import dynamism as ops
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified_elements
+from suites.meta.support.ops.violations import violated_by
 
 F32, SI32, SI64 = (TYPES[name] for name in ("f32", "si32", "si64"))
 
@@ -322,3 +324,112 @@ def test_every_case_is_of_its_op() -> None:
     for op in BUILDERS:
         for case in cases(op, F32, seed=0, count=20):
             assert operation_of(op, case.program).name == op
+
+
+# --- Type functions and values -------------------------------------------------------------------
+
+NUMBERS = TensorType((2,), SI32)
+MATRIX, UNKNOWN = TensorType((2, 3), F32), TensorType((None, 3), F32)
+
+
+@pytest.mark.parametrize(
+    ("changed", "ids"),
+    [
+        ({}, []),
+        ({"output_dimensions": TensorType((2,), F32)}, ["I2"]),
+        ({"output_dimensions": TensorType((1, 2), SI32)}, ["I2"]),
+        ({"output_dimensions": TensorType((3,), SI32)}, ["C7"]),
+        ({"output_dimensions": TensorType((None,), SI32)}, []),
+        ({"known_expanding_dimensions": (0,), "known_nonexpanding_dimensions": (0,)}, ["C8"]),
+        ({"known_expanding_dimensions": (1,)}, ["C9"]),
+        ({"known_nonexpanding_dimensions": (-1,)}, ["C10"]),
+    ],
+)
+def test_constraints_of_dynamic_broadcasts(changed: dict[str, Any], ids: list[str]) -> None:
+    given: dict[str, Any] = {
+        "operand": TensorType((3,), F32), "output_dimensions": NUMBERS,
+        "broadcast_dimensions": (1,), "result": UNKNOWN,
+    }  # fmt: skip
+    assert violated_by(ops.dynamic_broadcast_in_dim_type, **given | changed) == ids
+
+
+@pytest.mark.parametrize(
+    ("dimension", "result", "ids"),
+    [
+        (1, UNKNOWN, []),
+        (2, UNKNOWN, ["C1"]),
+        (0, TensorType((2,), F32), ["C2"]),
+        (0, TensorType((2, 3), TYPES["i1"]), ["result"]),
+    ],
+)
+def test_constraints_of_dynamic_iota(dimension: int, result: TensorType, ids: list[str]) -> None:
+    found = violated_by(ops.dynamic_iota_type, NUMBERS, iota_dimension=dimension, result=result)
+    assert found == ids
+
+
+def test_stated_sizes_must_be_the_values() -> None:
+    found = ops.dynamic_iota(np.array([1, 3]), iota_dimension=1, result=UNKNOWN)
+    assert found.tolist() == [[0, 1, 2]]
+    with pytest.raises(ValueError, match=r"output_shape \(1, 4\)"):
+        ops.dynamic_iota(np.array([1, 4]), iota_dimension=1, result=UNKNOWN)
+    with pytest.raises(ValueError, match="negative size"):
+        ops.dynamic_reshape(np.zeros(6), np.array([-1, 3]), result=UNKNOWN)
+
+
+@pytest.mark.parametrize(("interior", "ids"), [(None, []), ([0, 1], []), ([0, -1], ["C3"])])
+def test_interior_padding_is_not_negative(interior: list[int] | None, ids: list[str]) -> None:
+    known = None if interior is None else np.array(interior)
+    assert violated_by(ops.check_paddings, None, None, None, None, known) == ids
+
+
+@pytest.mark.parametrize(
+    ("start", "limit", "stride", "elements"),
+    [(0, 5, 2, [0, 2, 4]), (2, 2, 1, []), (3, 2, 1, None), (-1, 2, 1, None), (0, 6, 1, None),
+     (0, 5, 0, None)],
+)  # fmt: skip
+def test_a_slice_lies_within_its_operand(
+    start: int, limit: int, stride: int, elements: list[int] | None
+) -> None:
+    given = (np.array([number]) for number in (start, limit, stride))
+    if elements is None:
+        with pytest.raises(ValueError, match="no slice of 5 elements"):
+            ops.real_dynamic_slice(np.arange(5), *given, result=UNKNOWN)
+    else:
+        assert ops.real_dynamic_slice(np.arange(5), *given, result=UNKNOWN).tolist() == elements
+
+
+def test_a_size_is_at_most_the_operands() -> None:
+    def first(count: int) -> Array:
+        size = np.array(count, np.int32)
+        return ops.set_dimension_size(np.zeros((2, 3)), size, dimension=1, result=UNKNOWN)
+
+    assert first(3).shape == (2, 3)
+    assert first(0).shape == (2, 0)
+    for count in (4, -1):
+        with pytest.raises(ValueError, match="of a dimension of 3"):
+            first(count)
+
+
+@pytest.mark.parametrize(
+    ("size", "dimension", "result", "ids"),
+    [
+        (ops.SIZE, 0, UNKNOWN, []),
+        (ops.SIZE, 0, TensorType((1, 3), F32), []),
+        (TensorType((), SI64), 0, UNKNOWN, ["operands"]),
+        (ops.SIZE, 2, UNKNOWN, ["attributes"]),
+        (ops.SIZE, 1, TensorType((1, 3), F32), ["result"]),
+    ],
+)
+def test_constraints_of_set_dimension_size(
+    size: TensorType, dimension: int, result: TensorType, ids: list[str]
+) -> None:
+    found = violated_by(
+        ops.set_dimension_size_type, MATRIX, size, dimension=dimension, result=result
+    )
+    assert found == ids
+
+
+def test_a_dimension_size_is_of_a_dimension() -> None:
+    assert ops.get_dimension_size(np.zeros((2, 3)), dimension=1) == 3
+    assert ops.get_dimension_size_type(MATRIX, dimension=1) == ops.SIZE
+    assert violated_by(ops.get_dimension_size_type, MATRIX, dimension=2) == ["C1"]

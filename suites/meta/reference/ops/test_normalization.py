@@ -1,14 +1,17 @@
 """Batch normalization: against the specification's formulas in rational arithmetic; the rule."""
 
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 
 from reference.interpreter.evaluate import evaluate
+from reference.ir.program import TensorType
 from reference.ir.types import ELEMENT_TYPES
 from reference.numerics.rounding import to_float64
+from reference.ops import normalization as ops
 from reference.unspecified.table import unspecified_elements
 from suites.meta.support.ops.normalization import (
     OPS_HERE,
@@ -16,6 +19,7 @@ from suites.meta.support.ops.normalization import (
     program,
     root,
 )
+from suites.meta.support.ops.violations import violated_by
 
 
 def broadcast_per_feature(numbers, rank, index):
@@ -122,3 +126,103 @@ def test_sums_from_a_zero_that_the_type_lacks_are_unspecified(op) -> None:
         labels = [label for label, _ in found]
         assert labels == ([] if op == "batch_norm_inference" else ["sum of a type without zero"])
         assert all(mask.all() for _, mask in found)
+
+
+# --- Type functions and parts of the formulas ----------------------------------------------------
+
+F32, F64 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["f64"]
+LARGE, SMALL = TensorType((4, 3), F32), TensorType((3,), F32)
+OTHER, WIDE = TensorType((4,), F32), TensorType((3,), F64)
+
+
+@pytest.mark.parametrize(
+    ("changed", "ids"),
+    [
+        ({}, []),
+        ({"offset": TensorType((1, 3), F32)}, ["I3"]),
+        ({"feature_index": 2}, ["C1"]),
+        ({"scale": WIDE}, ["C2"]),
+        ({"scale": OTHER}, ["C3"]),
+        ({"offset": OTHER}, ["C4"]),
+        ({"mean": OTHER}, ["C5"]),
+        ({"variance": OTHER}, ["C6"]),
+        ({"result": TensorType((3, 3), F32)}, ["C7"]),
+        ({"operand": TensorType((4, None), F32)}, []),
+    ],
+)
+def test_constraints_of_inference(changed: dict[str, Any], ids: list[str]) -> None:
+    given = {
+        "operand": LARGE, "scale": SMALL, "offset": SMALL, "mean": SMALL, "variance": SMALL,
+        "epsilon": 0.0, "feature_index": 1,
+    }  # fmt: skip
+    assert violated_by(ops.batch_norm_inference_type, **given | changed) == ids
+
+
+@pytest.mark.parametrize(
+    ("changed", "ids"),
+    [
+        ({}, []),
+        ({"results": (LARGE,)}, ["result"]),
+        ({"feature_index": -1}, ["C1"]),
+        ({"offset": WIDE}, ["C2"]),
+        ({"scale": OTHER}, ["C3"]),
+        ({"offset": OTHER}, ["C4"]),
+        ({"results": (LARGE, OTHER, SMALL)}, ["C5"]),
+        ({"results": (LARGE, SMALL, OTHER)}, ["C6"]),
+        ({"results": (TensorType((3, 3), F32), SMALL, SMALL)}, ["C7"]),
+    ],
+)
+def test_constraints_of_training(changed: dict[str, Any], ids: list[str]) -> None:
+    given = {"operand": LARGE, "scale": SMALL, "offset": SMALL, "epsilon": 0.0, "feature_index": 1}
+    if "scale" in changed:  # results repeat its type
+        changed = changed | {"results": (LARGE, SMALL, SMALL)}
+    assert violated_by(ops.batch_norm_training_type, **given | changed) == ids
+
+
+@pytest.mark.parametrize(
+    ("changed", "ids"),
+    [
+        ({}, []),
+        ({"results": (LARGE, SMALL)}, ["result"]),
+        ({"feature_index": 2}, ["C1"]),
+        ({"mean": WIDE}, ["C2"]),
+        ({"grad_output": TensorType((3, 3), F32)}, ["C3"]),
+        ({"variance": OTHER}, ["C4"]),
+        ({"scale": OTHER, "mean": OTHER, "variance": OTHER}, ["C5"]),
+    ],
+)
+def test_constraints_of_the_gradient(changed: dict[str, Any], ids: list[str]) -> None:
+    given = {
+        "operand": LARGE, "scale": SMALL, "mean": SMALL, "variance": SMALL, "grad_output": LARGE,
+        "epsilon": 0.0, "feature_index": 1,
+    }  # fmt: skip
+    assert violated_by(ops.batch_norm_grad_type, **given | changed) == ids
+
+
+def test_all_dimensions_but_the_features_are_summed() -> None:
+    operand = np.zeros((2, 3, 4), np.float32)
+    assert ops.reduced_axes(operand, 1) == (0, 2)
+    assert ops.shape_per_feature(np.arange(3), operand, 1).shape == (1, 3, 1)
+
+
+def test_constants_are_rounded_to_the_element_type() -> None:
+    """1000 elements per feature are 1000 in f16, but 1024 in f8E5M2."""
+    operand = np.zeros((1000, 1))
+    for name, rounded in (("f16", 1000), ("f8E5M2", 1024)):
+        _, count = ops.constants(operand.astype(ELEMENT_TYPES[name].storage), 1, 0.1)
+        assert count == rounded
+    epsilon, _ = ops.constants(operand.astype(np.float32), 1, 0.1)
+    assert epsilon == np.float32(0.1)
+
+
+def test_moments_are_the_mean_and_the_mean_square_of_the_distance() -> None:
+    mean, variance = ops.moments(np.array([[1.0, 2], [3, 6]]), 2, (0,))
+    assert (mean.tolist(), variance.tolist()) == ([[2, 4]], [[1, 4]])
+
+
+def test_a_sum_that_overflows_on_the_way_stays_infinite() -> None:
+    """The mean of 60000 and 60000 is a number of f16, but their sum is not."""
+    x = np.full((2, 1), 60000, np.float16)
+    one = np.ones(1, np.float16)
+    _, mean, _ = ops.batch_norm_training(x, one, one, epsilon=0.0, feature_index=1)
+    assert mean.tolist() == [np.inf]

@@ -11,10 +11,12 @@ from conformance.judging.compare import judge
 from conformance.tolerance.bounds.contraction import CONTRACTED
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
-from reference.ir.program import Program, TensorType, Value, single_op
+from reference.ir.program import Operation, Program, TensorType, Value, attributes, single_op
 from reference.ir.types import Array, element_type, element_type_of
+from reference.unspecified.contraction import REASONS
 from reference.unspecified.table import unspecified_elements
 from suites.meta.support.ops.contractions import ONE_SPATIAL, dot_general
+from suites.meta.support.ops.unspecified import unspecified_by
 
 OVERFLOW, NO_NAN = "overflow in a format without infinity", "NaN in a format without NaN"
 
@@ -111,3 +113,32 @@ def test_overflow_of_ragged_products_is_unspecified() -> None:
     )
     assert unspecified_positions(narrow, operands) == {OVERFLOW: [False, True, True]}
     assert not unspecified_positions(wide, operands)
+
+
+# --- The reasons themselves ----------------------------------------------------------------------
+
+
+def test_sums_of_a_type_without_zero_have_no_first_element() -> None:
+    one = np.ones(2).astype(element_type("f8E8M0FNU").storage)
+    given: dict[str, Any] = {"epsilon": 1.0, "feature_index": 0}
+    (reason,) = REASONS["batch_norm_training"]
+    operation = Operation("batch_norm_training", (), (), attributes(**given))
+    assert [label for label, _ in reason(operation, (one, one, one), one, 1)] == [
+        "sum of a type without zero"
+    ]
+    assert not reason(operation, (one, one, one), np.ones(2, np.float32), 1)
+    assert "batch_norm_inference" not in REASONS  # which sums nothing
+
+
+def test_complex_sums_may_overflow_in_some_order() -> None:
+    """2e38 and its opposite cancel; their magnitudes overflow."""
+    lhs = np.array([[2e38, -2e38], [np.inf, 0], [1, 1]], np.complex64)
+    rhs = np.ones((2, 1), np.complex64)
+    label = "exception in complex arithmetic"
+    dimensions = {"lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,)}
+    with np.errstate(all="ignore"):
+        found = unspecified_by(
+            REASONS, "dot_general", lhs, rhs, to=TensorType((3, 1), element_type("complex<f32>")),
+            **dimensions,
+        )  # fmt: skip
+    assert found == {label: [True, True, False]}

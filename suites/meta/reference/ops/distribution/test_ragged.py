@@ -17,7 +17,9 @@ from reference.ir.constants import matrix
 from reference.ir.errors import EvaluationError
 from reference.ir.program import Program, TensorType, Value, single_op
 from reference.ir.types import Array, element_type, element_type_of
+from reference.ops.distribution.ragged import RaggedOperands, ragged_all_to_all_type
 from reference.ops.xla.lowering import lower_program
+from suites.meta.support.ops.violations import violated_by
 
 F32 = element_type("f32")
 
@@ -100,3 +102,52 @@ def test_other_custom_calls_stay_custom_calls() -> None:
   return %0 : tensor<4xf32>
 }"""
     assert parse_module(text).subject.name == "custom_call"
+
+
+# --- The type function ---------------------------------------------------------------------------
+
+PLACES = TensorType((2,), element_type("si32"))
+WHOLE, OUTPUT = TensorType((3, 5), F32), TensorType((4, 5), F32)
+
+
+@pytest.mark.parametrize(
+    ("operands", "ids"),
+    [
+        ((WHOLE, OUTPUT, *[PLACES] * 4), []),
+        ((WHOLE, OUTPUT, *[PLACES] * 3), ["operands"]),
+        ((WHOLE, OUTPUT, *[PLACES] * 3, TensorType((2,), F32)), ["operands"]),
+        ((WHOLE, OUTPUT, *[PLACES] * 3, TensorType((4,), PLACES.element_type)), ["operands"]),
+        ((WHOLE, TensorType((4, 6), F32), *[PLACES] * 4), ["operands"]),
+        ((WHOLE, OUTPUT, *[TensorType((3,), PLACES.element_type)] * 4), ["operands"]),
+    ],
+)
+def test_operands_of_ragged_all_to_all(operands: tuple[TensorType, ...], ids: list[str]) -> None:
+    scope = Program((), process_grid=(2, 1))
+    groups = matrix([[0, 1]])
+    found = violated_by(ragged_all_to_all_type, operands, replica_groups=groups, scope=scope)
+    assert found == ids
+
+
+@pytest.mark.parametrize(
+    ("groups", "grid", "ids"),
+    [
+        ([[0, 1]], (2, 1), []),
+        ([[0], [1]], (2, 1), []),
+        ([[0, 1]], None, []),
+        ([[0, 0]], (2, 1), ["attributes"]),
+        ([[0, 1]], (3, 1), ["attributes"]),
+    ],
+)
+def test_groups_of_ragged_all_to_all(
+    groups: list[list[int]], grid: tuple[int, int] | None, ids: list[str]
+) -> None:
+    scope, operands = Program((), process_grid=grid), (WHOLE, OUTPUT, *[PLACES] * 4)
+    given = {"replica_groups": matrix(groups), "scope": scope}
+    assert violated_by(ragged_all_to_all_type, operands, **given) == ids
+    assert violated_by(ragged_all_to_all_type, operands, result=WHOLE, **given) == [*ids, "result"]
+
+
+def test_updates_of_a_process_are_its_share_of_offsets_and_sizes() -> None:
+    places = (np.array(numbers) for numbers in ([0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], []))
+    operands = RaggedOperands(np.zeros(1), np.zeros(1), *places)
+    assert [*operands.updates(1, 2)] == [(2, 6, 10), (3, 7, 11)]

@@ -16,9 +16,17 @@ from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor
 from generators.regions.bodies import BodyBuilder, fold_of
 from reference.interpreter.evaluate import body_of, check, evaluate
+from reference.ir.monoid import MONOIDS
 from reference.ir.program import Region
 from reference.ir.types import element_type
 from reference.numerics.alike import equal_elements
+from reference.ops.indexed.scatter import (
+    apply,
+    group_updates,
+    is_associative,
+    overwriting_updates,
+    positions,
+)
 from reference.ops.indexed.update_orders import (
     decompose_scatter,
     order_dependent_elements,
@@ -313,3 +321,72 @@ def test_many_updates_are_not_made_one_by_one(kind: str) -> None:
     (result,) = evaluate(made, inputs)
     assert calls_of(lambda: evaluate(made, inputs)) < 1000
     assert result.shape == (count,)
+
+
+# --- Updates of one array ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("index", "position"), [([0, 0], 0), ([1, 2], 5), ([2, 0], -1), ([0, 3], -1), ([-1, 0], -1)]
+)
+def test_positions_are_row_major_and_minus_one_out_of_bounds(
+    index: list[int], position: int
+) -> None:
+    found = positions(
+        (2, 3), np.array([index]), (1,), update_window_dims=(), inserted_window_dims=(0, 1),
+        scatter_dims_to_operand_dims=(0, 1), index_vector_dim=1,
+    )  # fmt: skip
+    assert found.tolist() == [position]
+
+
+def test_elements_of_a_window_are_out_of_bounds_one_by_one() -> None:
+    found = positions(
+        (4,), np.array([[2]]), (1, 3), update_window_dims=(1,), inserted_window_dims=(),
+        scatter_dims_to_operand_dims=(0,), index_vector_dim=1,
+    )  # fmt: skip
+    assert found.tolist() == [[2, 3, -1]]
+
+
+def test_updates_are_grouped_by_target_in_their_order() -> None:
+    groups = group_updates(np.array([3, 1, 3, 3]))
+    assert groups.order.tolist() == [1, 0, 2, 3]
+    assert groups.targets.tolist() == [1, 3, 3, 3]
+    assert groups.rank.tolist() == [0, 0, 1, 2]
+    assert groups.max_updates == 3
+    assert group_updates(np.array([], np.int64)).max_updates == 0
+
+
+def test_a_computation_that_returns_updates_overwrites() -> None:
+    block = BodyBuilder.of(F32, F32, F32, F32)
+    _, _, c, d = block.arguments
+    assert overwriting_updates(block.returns(d, c)) == (1, 0)
+    block = BodyBuilder.of(F32, F32)
+    assert overwriting_updates(block.returns(block.arguments[0])) is None
+    assert overwriting_updates(fold_of("add", F32).region) is None
+
+
+def test_only_sums_and_products_of_floats_depend_on_grouping() -> None:
+    assert is_associative(MONOIDS["add"], element_type("si32"))
+    assert is_associative(MONOIDS["maximum"], F32)
+    assert not is_associative(MONOIDS["add"], F32)
+    assert not is_associative(None, element_type("si32"))
+
+
+@pytest.mark.parametrize(
+    ("op", "of", "result"),
+    [("add", "si32", [10, 6]), ("subtract", "si32", [10, -6]), ("add", "f32", [10, 6])],
+)
+def test_updates_of_one_element_are_applied_in_order(op: str, of: str, result: list[int]) -> None:
+    element = element_type(of)
+    block = BodyBuilder.of(element, element)
+    body = body_of(block.returns(block.op(op, *block.arguments)))
+    flat = [np.array([10, 0]).astype(element.storage)]
+    apply(flat, np.array([1, 1, 1]), [np.array([1, 2, 3]).astype(element.storage)], body)
+    assert flat[0].tolist() == result
+
+
+def test_a_sum_of_updates_is_rounded_once() -> None:
+    half = element_type("f16")
+    flat, given = [np.array([2048], np.float16)], [np.array([1, 1], np.float16)]
+    apply(flat, np.array([0, 0]), given, body_of(fold_of("add", half).region))
+    assert flat[0].tolist() == [2050]
