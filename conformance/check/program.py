@@ -40,10 +40,10 @@ from conformance.known.in_force import in_force
 from conformance.limits import Limits
 from conformance.phases import phase
 from conformance.pipeline.outcome import NotJudged, Outcome, Settled, ignore
-from conformance.triage.attribute import Explainer, group_title
+from conformance.triage.attribute import Explainer
 from conformance.triage.audit import OperationAudit, audit
 from conformance.triage.conclusion import Concluder
-from conformance.triage.fault import FailedProgram, Fault
+from conformance.triage.fault import FailedProgram, Fault, group_title
 from conformance.triage.localise import Search
 from conformance.triage.misshapen import judge_shown
 from conformance.triage.stages import find_culprit

@@ -23,7 +23,7 @@ from conformance.pipeline.items import Inputs
 from conformance.pipeline.outcome import Outcome, known_loss
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.transforms.parameters import with_named_parameters
-from conformance.triage.attribute import group_title
+from conformance.triage.fault import group_title
 from conformance.triage.minimise.minimise import minimise
 from conformance.verdict import Verdict
 from generators.cells.plan import forget_plans

@@ -97,7 +97,7 @@ CLASSES = (
     "cut element reduced",
     "difference undone", "exponential of a constant NaN", "exponential taken into a sum unrounded",
     "first of a sort in total order",
-    "kept in eight bits",
+    "kept in eight bits", "kept in f32",
     "logarithm of a power as a product", "logarithm of an exponential as its argument",
     "negation moved out of a sum", "not a solution",
     "padding reshaped", "power of an exponential as one", "product of exponentials as one",

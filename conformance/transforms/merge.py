@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
+from reference.custom_calls.targets import MEMORY_PLACEMENTS
 from reference.interpreter.evaluate import split_by_process
 from reference.ir.mesh import MeshGroups
 from reference.ir.program import Function, Operation, Program, Region, Value, attributes
@@ -18,7 +19,13 @@ def merge_kind(program: Program) -> Hashable:
     These are the process grid, the meshes with their device ids, and whether permutes are among
     replicas or partitions. XLA reads the replica groups of all collectives in a module as if they
     were of one mesh, and combines permutes among replicas with permutes among partitions.
+
+    A program that annotates the memory of values is merged with no other. XLA compares the memory
+    of such a value with that of all results of the module.
     """
+    targets = {one.attribute("call_target_name") for one in program.walk()}
+    if not targets.isdisjoint(MEMORY_PLACEMENTS):
+        return object()
     stated = (value for one in program.walk() for _, value in one.attributes)
     meshes = frozenset((of.mesh, of.device_ids) for of in stated if isinstance(of, MeshGroups))
     permutes = (p for p in program.walk() if p.attribute("source_target_pairs") is not None)

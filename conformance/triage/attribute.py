@@ -22,19 +22,18 @@ from conformance.judging.perturbation.judge import find_candidate, judge_program
 from conformance.judging.perturbation.overrides import Override
 from conformance.known.programs import OF_PROGRAMS, operations_of_class
 from conformance.known.rewritings.table import is_rewriting
-from conformance.known.rewritings.values import ObservedProgram
-from conformance.transforms.extract import extract, extract_operation, is_folded_constant
-from conformance.transforms.substitute import with_constant
-from conformance.transforms.values import definition_index, used_values
+from conformance.transforms.extract import extract, extract_operation
+from conformance.transforms.values import definition_index
 from conformance.triage.audit import OperationAudit, WrongOperation, audit
 from conformance.triage.downstream import explain_downstream
-from conformance.triage.fault import Explanation, FailedProgram, Fault
+from conformance.triage.fault import Explanation, FailedProgram, Fault, group_name
 from conformance.triage.halving import explain_by_stretch
+from conformance.triage.isolation import judge_by_rule, judge_folded, judge_in_isolation
 from conformance.triage.localise import LocatedOperation, Search, mildest_cause
 from conformance.triage.misshapen import find_misshaping
 from conformance.triage.prediction import is_modelled
 from conformance.triage.regions import match_in_regions
-from conformance.triage.rewritings import add_rewriting_class, set_class
+from conformance.triage.rewritings import add_rewriting_class, rewriting_classes, set_class
 from conformance.triage.unpredictable import follows_from_unpredictable
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
@@ -188,6 +187,9 @@ class Explainer:
         ids = self._match_ids(group, found.judgement) if is_all else ()
         if is_by_itself or _is_flushed(found.judgement):
             ids = ids or self.match(found.operation, found.judgement)
+        ids = ids or self._match_rewritten(
+            program, found.operation, {**(values or {}), **shown}, found.judgement
+        )
         if ids:
             return Explanation(ids, fault, None, passing_judgement(judgement.total))
         return Explanation((), fault, fault)
@@ -220,7 +222,7 @@ class Explainer:
             expected, actual = evaluate(*taken), tuple(got)
             if describe_malformed(expected, actual) is not None:
                 return found, is_rewritten
-            judgement = self._judge_folded(program, operation, values, actual)
+            judgement = judge_folded(self.search, program, operation, values, actual)
             if judgement is None:
                 judgement = judge(*taken, expected, actual, rule, platform=self.search.platform)
                 if not is_modelled(operation, judgement, self.search.platform):
@@ -246,62 +248,10 @@ class Explainer:
         got = [shown[one.name] for one in operation.results if one.name in shown]
         if taken is None or len(got) < len(operation.results):
             return None
-        judgement = self._judge_by_rule(operation, taken, got)
+        judgement = judge_by_rule(self.search, operation, taken, got)
         if judgement is None or not is_modelled(operation, judgement, self.search.platform):
             return None
         return replace(found, judgement=judgement)
-
-    def _judge_by_rule(
-        self,
-        operation: Operation,
-        taken: tuple[Program, tuple[Array, ...]],
-        got: Sequence[Array],
-    ) -> Judgement | None:
-        """Judge an operation's results by the op's rule.
-
-        None without a rule or comparable results.
-        """
-        rule = rule_of(operation)
-        try:
-            expected = evaluate(*taken)
-        except EvaluationError:
-            return None
-        if rule is None or describe_malformed(expected, got) is not None:
-            return None
-        return judge(*taken, expected, got, rule, platform=self.search.platform)
-
-    def _judge_folded(
-        self,
-        program: Program,
-        operation: Operation,
-        values: Mapping[str, Array],
-        got: Sequence[Array],
-    ) -> Judgement | None:
-        """Judge an operation with its constant operands as constants, which compilers fold.
-
-        None if it is right so, or gives other results than in the program.
-        """
-        taken, rule = extract_operation(program, operation, values), rule_of(operation)
-        shown = ObservedProgram(program, values)
-        folded = {one.name for one in used_values(operation) if shown.is_folded(one)}
-        if taken is None or rule is None:
-            return None
-        whole, inputs = taken
-        given = dict(zip((one.name for one in whole.main.arguments), inputs, strict=True))
-        if folded.isdisjoint(given):
-            return None
-        for name in folded & given.keys():
-            whole = with_constant(whole, name, given[name])
-        inputs = tuple(given[one.name] for one in whole.main.arguments)
-        try:
-            (actual,) = self.search.run(whole, [inputs])
-        except BackendError:
-            return None
-        expected = evaluate(whole, inputs)
-        if describe_malformed(expected, actual) is not None or not equal_results(actual, got):
-            return None
-        judgement = judge(whole, inputs, expected, actual, rule, platform=self.search.platform)
-        return judgement if judgement.verdict.fails else None
 
     def _group(self, wrong: WrongOperation) -> tuple[Operation, ...]:
         """Return the operations that fail together with a wrong operation."""
@@ -315,9 +265,38 @@ class Explainer:
         """Return the expectations that match all failures of a wrong operation, or none."""
         if not self.expectations:
             return ()
+        given = wrong.program, wrong.operation, wrong.values, wrong.judgement
+        return self._match_judged(wrong) or self._match_rewritten(*given)
+
+    def _match_rewritten(
+        self,
+        program: Program,
+        operation: Operation,
+        values: Mapping[str, Array],
+        judgement: Judgement,
+    ) -> tuple[str, ...]:
+        """Return the expectations of any rewriting that explains an operation's results, or none.
+
+        Several may explain them. The judgement has the class of the first.
+        """
+        taken = extract_operation(program, operation, values)
+        got = tuple(values[one.name] for one in operation.results if one.name in values)
+        if taken is None or len(got) < len(operation.results):
+            return ()
+        try:
+            classes = rewriting_classes(program, operation, values, evaluate(*taken), got)
+            found = (self.match(operation, set_class(judgement, one)) for one in classes)
+            return next(filter(None, found), ())
+        except EvaluationError:
+            return ()
+
+    def _match_judged(self, wrong: WrongOperation) -> tuple[str, ...]:
+        """Return the expectations that match a wrong operation as judged, or none."""
         if is_rewriting(wrong.judgement.kind) or wrong.judgement.kind in MALFORMED:
-            return self.match(wrong.operation, wrong.judgement) or self._match_regions(wrong)
-        judgement = self._judge_in_isolation(wrong)
+            ids = self.match(wrong.operation, wrong.judgement) or self._match_regions(wrong)
+            if ids or wrong.judgement.kind in MALFORMED:
+                return ids
+        judgement = judge_in_isolation(self.search, wrong)
         if judgement is not None:
             return self.match(wrong.operation, judgement) or self._match_regions(wrong)
         if is_modelled(wrong.operation, wrong.judgement, self.search.platform) and (
@@ -328,7 +307,7 @@ class Explainer:
 
     def _match_folded(self, wrong: WrongOperation) -> tuple[str, ...]:
         given = wrong.program, wrong.operation, wrong.values
-        judgement = self._judge_folded(*given, wrong.results)
+        judgement = judge_folded(self.search, *given, wrong.results)
         return () if judgement is None else self.match(wrong.operation, judgement)
 
     def _match_group(self, wrong: WrongOperation) -> tuple[str, ...]:
@@ -388,26 +367,6 @@ class Explainer:
         found = self.explain(FailedProgram(program, inputs, actual, judgement, made))
         return found.known if found.is_known else None
 
-    def _judge_in_isolation(self, wrong: WrongOperation) -> Judgement | None:
-        """Judge the results of an operation in isolation, on the operands it had.
-
-        None if it does not fail in isolation, or fails differently in its program.
-        """
-        taken = extract_operation(wrong.program, wrong.operation, wrong.values)
-        if taken is None or rule_of(wrong.operation) is None:
-            return None
-        try:
-            (actual,) = self.search.run(taken[0], [taken[1]])
-        except BackendError:
-            return None
-        judgement = self._judge_by_rule(wrong.operation, taken, actual)
-        if judgement is None or not judgement.verdict.fails:
-            return None
-        is_alike = equal_results(actual, wrong.results) or _has_all_failures(
-            judgement, wrong.judgement
-        )
-        return judgement if is_alike else None
-
     def match(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:
         """Return the expectations that match all failures of an operation, or none."""
         return self._match_ids((operation,), judgement)
@@ -465,33 +424,5 @@ class Explainer:
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
 
 
-def _has_all_failures(isolated: Judgement, whole: Judgement) -> bool:
-    """Return whether the operation's failures in isolation include its failures in the program,
-    except flushing.
-    """
-    is_worse = whole.verdict.severity > isolated.verdict.severity
-    return not is_worse and _kinds(whole) <= _kinds(isolated)
-
-
-def _kinds(judgement: Judgement) -> set[str]:
-    """Return the classes of elements, except classes of flushed elements."""
-    return {one.kind for one in judgement.failures if one.verdict is not Verdict.FLUSHED}
-
-
 def _is_flushed(judgement: Judgement) -> bool:
     return judgement.verdict is Verdict.FLUSHED
-
-
-def group_name(group: Sequence[Operation]) -> str:
-    """Return the name of a group in expectations, such as `convolution + maximum + reduce`.
-
-    It lists the operations' names in order, with adjacent repetitions once.
-    """
-    names = [one.name for one in group if not is_folded_constant(one)] or [group[-1].name]
-    kept = [name for n, name in enumerate(names) if n == 0 or names[n - 1] != name]
-    return " + ".join(kept)
-
-
-def group_title(group: Sequence[Operation]) -> str:
-    """Return the name of a group in expectations, with its element type."""
-    return " ".join(filter(None, (group_name(group), column_of(group[-1]))))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from conformance.catalog import column_of
 from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.overrides import Override
+from conformance.transforms.extract import is_folded_constant
 from conformance.triage.audit import OperationAudit, WrongOperation
 from conformance.triage.localise import LocatedOperation
 from reference.ir.program import Operation, Program
@@ -80,3 +82,18 @@ class Explanation:
     def is_known(self) -> bool:
         """Whether nothing remains to be explained."""
         return self.new is None and self.judgement is not None and not self.judgement.verdict.fails
+
+
+def group_name(group: Sequence[Operation]) -> str:
+    """Return the name of a group in expectations, such as `convolution + maximum + reduce`.
+
+    It lists the operations' names in order, with adjacent repetitions once.
+    """
+    names = [one.name for one in group if not is_folded_constant(one)] or [group[-1].name]
+    kept = [name for n, name in enumerate(names) if n == 0 or names[n - 1] != name]
+    return " + ".join(kept)
+
+
+def group_title(group: Sequence[Operation]) -> str:
+    """Return the name of a group in expectations, with its element type."""
+    return " ".join(filter(None, (group_name(group), column_of(group[-1]))))

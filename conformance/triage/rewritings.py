@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from conformance.judging.judgement import Judgement, collapse_failing
@@ -15,6 +15,9 @@ from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
 from reference.unspecified.table import unspecified_mask
 
+Among = Callable[[Operation], Iterable[tuple[str, Rewriting]]]
+"""A function among(operation) that returns the rewritings to try, in order."""
+
 
 def add_rewriting_class(
     program: Program,
@@ -23,21 +26,34 @@ def add_rewriting_class(
     expected: tuple[Array, ...],
     got: tuple[Array, ...],
     judgement: Judgement,
-    among: Callable[[Operation], Iterable[tuple[str, Rewriting]]] = rewritings_of,
+    among: Among = rewritings_of,
 ) -> Judgement:
-    """Return the judgement on an operation with the class of a rewriting that explains it all.
+    """Return the judgement on an operation with the first class of `rewriting_classes`, if any."""
+    for label in rewriting_classes(program, operation, values, expected, got, among):
+        return set_class(judgement, label)
+    return judgement
 
-    `among` gives the rewritings to try, in order. Elements within the operation's own tolerance and
-    unspecified elements need no explanation.
+
+def rewriting_classes(
+    program: Program,
+    operation: Operation,
+    values: Mapping[str, Array],
+    expected: tuple[Array, ...],
+    got: tuple[Array, ...],
+    among: Among = rewritings_of,
+) -> Iterator[str]:
+    """Yield the classes of the rewritings that explain all of an operation's results.
+
+    Elements within the operation's own tolerance and unspecified elements need no explanation.
     """
     if len(got) != 1 or got[0].shape != expected[0].shape:
-        return judgement
+        return
     unlike = ~equal_elements(expected[0], got[0])
     operands = given_to(operation, values)
     if operands is not None:
         unlike &= ~unspecified_mask(operation, operands, expected[0])
     if not unlike.any():
-        return judgement
+        return
     beyond = unlike & ~is_near(operation, values, ValuePrediction(expected[0]), got[0])
     for label, rewriting in among(operation):
         wrong = beyond.copy() if beyond.any() else unlike.copy()
@@ -47,8 +63,8 @@ def add_rewriting_class(
             else:  # such as zeros of the other sign, which are near
                 wrong &= ~equal_elements(predicted.result, got[0])
             if not wrong.any():
-                return set_class(judgement, label)
-    return judgement
+                yield label
+                break
 
 
 def set_class(judgement: Judgement, label: str) -> Judgement:

@@ -24,10 +24,15 @@ _CALLBACK = re.compile(r"xla\w*_python_\w+_callback")
 BuiltIn = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
 """A function built_in(inputs, attributes): the results."""
 
+MEMORY_PLACEMENTS = frozenset({"MoveToDevice", "MoveToHost", "annotate_device_placement"})
+"""Targets that annotate the memory of a value. A compiler compares it with the memory that the
+module states for its results.
+"""
+
 _IDENTITIES = (
-    "LayoutConstraint", "MoveToDevice", "MoveToHost", "SPMDFullToShardShape",
-    "SPMDShardToFullShape", "Sharding", "annotate_device_placement",
-    "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
+    *sorted(MEMORY_PLACEMENTS), "LayoutConstraint", "SPMDFullToShardShape",
+    "SPMDShardToFullShape", "Sharding", "xla.sdy.FuncResultSharding",
+    "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
 )  # fmt: skip
 """Targets that annotate the placement of a value; in a single process a shard is the whole
 value."""

@@ -7,7 +7,7 @@ bits, the magnitude of the smallest integer, and an iota beyond the range of its
 
 from __future__ import annotations
 
-from conformance.known.rewritings.narrow import is_narrow
+from conformance.known.rewritings.narrow.integers import is_narrow
 from conformance.known.rewritings.values import ObservedProgram
 from reference.ir.program import Value
 from reference.numerics.rounding import to_float64
@@ -21,7 +21,7 @@ def is_not_negative(shown: ObservedProgram, value: Value) -> bool:
         return False
     if maker.name in ("abs", "exponential"):
         return True
-    if maker.name == "iota":  # narrower ones are kept in eight bits: see narrow.py
+    if maker.name == "iota":  # narrower ones are kept in eight bits: see narrow/integers.py
         return not is_narrow(value)
     if shown.is_folded(value):
         constant = shown.constant(value)

@@ -17,7 +17,13 @@ from conformance.known.rewritings import contraction, exponentials
 from conformance.known.rewritings.contraction import TAKEN_APART
 from conformance.known.rewritings.exponentials import OF_NAN, UNROUNDED
 from conformance.known.rewritings.identities import FORMS, IDENTITIES
-from conformance.known.rewritings.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
+from conformance.known.rewritings.narrow.floats import KEPT_IN_F32, in_f32
+from conformance.known.rewritings.narrow.integers import (
+    KEPT,
+    NEGATIVE,
+    beside_negatives,
+    in_eight_bits,
+)
 from conformance.known.rewritings.patterns import predictions
 from conformance.known.rewritings.reductions import MADE_ONE, merged_reductions
 from conformance.known.rewritings.slices import ADDED_STARTS, merged_slices
@@ -127,6 +133,7 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
 OF_ANY: tuple[tuple[str, Rewriting], ...] = (
     (KEPT, in_eight_bits),
     (NEGATIVE, beside_negatives),
+    (KEPT_IN_F32, in_f32),
     (IOTA, _predict_iota),
 )
 """Rewritings that apply to any operation."""

@@ -26,7 +26,7 @@ from conformance.transforms.extract import (
     with_results,
 )
 from conformance.transforms.inline import inline
-from conformance.transforms.merge import merge, merge_arguments, split_results
+from conformance.transforms.merge import merge, merge_arguments, merge_kind, split_results
 from conformance.transforms.observe import with_observable_loops
 from conformance.transforms.outline import as_program, outline
 from conformance.transforms.replacing import with_operations
@@ -209,6 +209,19 @@ def test_a_single_program_is_merged_with_nothing() -> None:
     assert merge([WHOLE]) is WHOLE
     assert merge_arguments([WHOLE], [[INPUTS]]) == tuple(INPUTS)
     assert split_results([WHOLE], RESULTS[:1]) == [[RESULTS[0]]]
+
+
+@pytest.mark.parametrize("target", ["MoveToHost", "MoveToDevice", "annotate_device_placement"])
+def test_a_program_that_places_values_in_memory_is_merged_with_no_other(target: str) -> None:
+    text = f"""
+    func.func @main(%x: tensor<f32>) -> tensor<f32> {{
+      %0 = stablehlo.custom_call @{target}(%x) : (tensor<f32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }}"""
+    placing, other = parse_module(text), parse_module(text.replace(target, "LayoutConstraint"))
+    assert merge_kind(placing) != merge_kind(placing)
+    assert merge_kind(placing) != merge_kind(other)
+    assert merge_kind(other) == merge_kind(other)
 
 
 def test_a_function_as_main() -> None:

@@ -14,6 +14,8 @@ import pytest
 from conformance.gate.expectations import Expectation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
+from conformance.known.rewritings.identities import MAGNITUDE, REGROUPED
+from conformance.known.rewritings.narrow.floats import KEPT_IN_F32
 from conformance.known.rewritings.unrounded_terms import CONTRACTED
 from conformance.known.rewritings.values import ObservedProgram
 from conformance.stablehlo.parse import parse_module
@@ -117,6 +119,33 @@ def test_flushing_is_known_if_no_operation_shows_it(verdict: str) -> None:
     inputs = tuple(np.array(one, ml_dtypes.bfloat16) for one in (3e-39, 1e-39))
     found = explain_results(run, SMALL, inputs, known)
     assert found.is_known == (verdict == "flushed")
+
+
+ROOT_OF_A_SQUARE = """
+func.func @main(%x: tensor<f8E5M2>) -> (tensor<f8E5M2>, tensor<f8E5M2>) {
+  %0 = stablehlo.multiply %x, %x : tensor<f8E5M2>
+  %1 = stablehlo.sqrt %0 : tensor<f8E5M2>
+  return %0, %1 : tensor<f8E5M2>, tensor<f8E5M2>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_known"), [(MAGNITUDE, True), (KEPT_IN_F32, True), (REGROUPED, False)]
+)
+def test_any_of_several_classes_that_explain_a_result_may_be_known(
+    kind: str, is_known: bool
+) -> None:
+    """The root of a square that is not rounded is a magnitude, too."""
+
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        squares = [one for one in program.main.body.operations if one.name == "multiply"]
+        for inputs in sets:
+            results = [np.asarray(one) for one in evaluate(program, inputs)]
+            yield [results[0], *inputs] if squares and len(results) > 1 else results
+
+    known = Expectation("kept", ("sqrt",), "", kinds=(kind,))
+    inputs = (np.array(0.001, ml_dtypes.float8_e5m2),)
+    assert explain_results(run, ROOT_OF_A_SQUARE, inputs, known).is_known == is_known
 
 
 FOLDED = """

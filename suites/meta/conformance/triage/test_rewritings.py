@@ -11,7 +11,7 @@ import pytest
 from conformance.judging.judgement import passing_judgement
 from conformance.known.rewritings.exponentials import LARGEST_ARGUMENT, UNROUNDED
 from conformance.known.rewritings.identities import EXPONENTIAL, LOGARITHM, REGROUPED, ZEROS
-from conformance.known.rewritings.narrow import KEPT, NEGATIVE
+from conformance.known.rewritings.narrow.integers import KEPT, NEGATIVE
 from conformance.known.rewritings.table import IOTA
 from conformance.triage.prediction import is_modelled
 from conformance.verdict import Failing, Verdict

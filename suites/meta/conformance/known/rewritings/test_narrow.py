@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.known.rewritings.narrow import KEPT
+from conformance.known.rewritings.narrow.integers import KEPT
 from suites.meta.support.rewriting import kind_of
 
 BEHIND = """
