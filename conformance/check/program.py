@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.backends.session import Session
+from conformance.check.assertions import judge_assertions
 from conformance.check.explaining import ExplanationTime
 from conformance.check.settings import INVALID
 from conformance.check.step_notes import LEAST_SECONDS, Auditor
@@ -27,32 +26,30 @@ from conformance.frontends.modules import Unit
 from conformance.frontends.naming import describe_operation
 from conformance.gate.expectations import Expectation, hypotheses_of
 from conformance.judging.compare import describe_malformed, judge_operation
-from conformance.judging.differences import decimal
 from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import (
     is_different,
     is_single,
     judge_program,
-    permitted_elements,
 )
 from conformance.known.in_force import in_force
 from conformance.limits import Limits
 from conformance.phases import phase
 from conformance.pipeline.outcome import NotJudged, Outcome, Settled, ignore
+from conformance.transforms.extract import with_results
 from conformance.triage.attribute import Explainer
 from conformance.triage.audit import OperationAudit, audit
 from conformance.triage.conclusion import Concluder
 from conformance.triage.fault import FailedProgram, Fault, group_title
 from conformance.triage.localise import Search
-from conformance.triage.misshapen import judge_shown
+from conformance.triage.misshapen import judge_shown, malformed_results
 from conformance.triage.stages import find_culprit
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.errors import OutOfMemoryError
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from reference.numerics.alike import equal_elements
 
 REFERENCE_BACKEND = ("reference", "reference:right")
 """The name of the backend that is the reference itself."""
@@ -144,7 +141,9 @@ class ProgramChecker:
         actual: Sequence[Array], settled: Settled,
     ) -> Outcome:  # fmt: skip
         """Return the outcome of a program with assertions."""
-        outcome = self._judge_assertions(permitted, actual)
+        outcome = judge_assertions(
+            self._unit.assertions, permitted, actual, is_reference=self._is_reference
+        )
         if not outcome.verdict.fails or self._is_reference:
             return outcome
 
@@ -182,7 +181,7 @@ class ProgramChecker:
         if self._is_reference:
             return _outcome(judge_program(permitted, actual))
         if describe_malformed(permitted.expected, actual) is not None:
-            return self._malformed_outcome(program, inputs, permitted, actual)
+            return self._judge_malformed(program, inputs, permitted, actual, on_settled)
 
         def on_wrong(found: OperationAudit) -> None:
             worst = max(
@@ -253,6 +252,35 @@ class ProgramChecker:
             message = "; ".join(filter(None, (outcome.message, explanation_time.note())))
             return replace(outcome, message=message)
 
+    def _judge_malformed(
+        self, program: Program, inputs: tuple[Array, ...], permitted: PermittedResults,
+        actual: Sequence[Array], on_settled: Settled,
+    ) -> Outcome:  # fmt: skip
+        """Return the outcome for results some of which are not of the right types.
+
+        If these are known, the others are judged like the results of a program of their own.
+        """
+        wrong = malformed_results(permitted.expected, actual)
+        others = [n for n in range(len(actual)) if n not in wrong]
+        if not wrong or not others or program.process_count > 1:
+            return self._malformed_outcome(program, inputs, permitted, actual)
+
+        def select(
+            numbers: Sequence[int],
+        ) -> tuple[Program, tuple[Array, ...], PermittedResults, list[Array]]:
+            ends = program.main.body.operations[-1].operands
+            part = with_results(program, [ends[n] for n in numbers])
+            own = PermittedResults(part, inputs, self._platform, self._unit.infeeds)
+            return part, inputs, own, [actual[n] for n in numbers]
+
+        outcome = self._malformed_outcome(*select(wrong))
+        if not outcome.known:
+            return outcome
+        left = self._judge_several_operations(*select(others), on_settled)
+        if not left.verdict.fails:
+            return outcome
+        return replace(left, known=(*outcome.known, *left.known) if left.known else ())
+
     def _malformed_outcome(
         self, program: Program, inputs: tuple[Array, ...], permitted: PermittedResults,
         actual: Sequence[Array],
@@ -262,13 +290,7 @@ class ProgramChecker:
         """
         judgement = judge_program(permitted, actual)
         outcome = _outcome(judgement)
-        pairs = zip(permitted.expected, actual, strict=False)
-        wrong = (
-            n
-            for n, (want, got) in enumerate(pairs)
-            if describe_malformed([want], [got]) is not None
-        )
-        number = next(wrong, None)
+        number = next(iter(malformed_results(permitted.expected, actual)), None)
         made = program.main.body.operations[-1].operands[number] if number is not None else None
         makers = (o for o in program.main.body.operations if made in o.results)
         maker = next(makers, None)
@@ -354,36 +376,6 @@ class ProgramChecker:
         where = describe_operation(self._unit, operation)
         return replace(outcome, operation=where, known=(id_,), culprit=group_title((operation,)))
 
-    def _judge_assertions(self, permitted: PermittedResults, actual: Sequence[Array]) -> Outcome:
-        """Return the worst outcome of the assertions of a test program."""
-        bad = describe_malformed(permitted.expected, actual)
-        if bad is not None:
-            return Outcome(Verdict.DIVERGENT, *bad)
-        outcomes = [Outcome(Verdict.PASS)]
-        for number, assertion in enumerate(self._unit.assertions):
-            got, want = actual[2 * number], actual[2 * number + 1]
-            fails = assertion.fails(got, want)
-            if fails.any() and assertion.is_near:
-                fails &= ~self._right_elements(permitted, 2 * number, got, want)
-            if not fails.any():
-                continue
-            open_ = _unspecified_mask(permitted, 2 * number) & fails
-            verdict, kind = Verdict.DIVERGENT, "expectation"
-            if open_.all() or (open_ == fails).all():
-                verdict, kind = Verdict.UNSPECIFIED, permitted.reasons[0]
-            outcomes.append(_assertion_outcome(verdict, kind, assertion.name, fails, got, want))
-        return max(outcomes, key=lambda one: one.verdict.severity)
-
-    def _right_elements(
-        self, permitted: PermittedResults, number: int, got: Array, want: Array
-    ) -> Array:
-        """Return the mask of elements that are right although the assertion fails. Expected values
-        come from some backend, and are rounded. If the assertion permits less than the program's
-        roundings amount to, every value that a backend may give is right.
-        """
-        either = permitted_elements(permitted, number, want)
-        return either if self._is_reference else either & permitted_elements(permitted, number, got)
-
     @phase("locating")
     def _explain_outcome(
         self, outcome: Outcome, judgement: Judgement, program: Program,
@@ -453,15 +445,6 @@ class ProgramChecker:
         return told
 
 
-def _unspecified_mask(permitted: PermittedResults, number: int) -> Array:
-    """Return the mask of elements of a result that depend on unspecified values."""
-    want = permitted.expected[number]
-    varying = np.zeros(want.shape, np.bool_)
-    for one in permitted.filled_samples():
-        varying |= ~equal_elements(want, one[number])
-    return varying
-
-
 def _outcome(judgement: Judgement) -> Outcome:
     return Outcome(
         judgement.verdict, judgement.kind, judgement.message, elements=judgement.elements
@@ -470,15 +453,3 @@ def _outcome(judgement: Judgement) -> Outcome:
 
 def _judge_refusal(error: BackendError) -> Judgement:
     return Judgement(*failure_of(error), str(error), 0, 0)
-
-
-def _assertion_outcome(
-    verdict: Verdict, kind: str, name: str, fails: Array, got: Array, want: Array
-) -> Outcome:
-    index = tuple(int(i) for i in np.argwhere(fails)[0])
-    one, other = (np.asarray(array[index]).reshape(1) for array in (want, got))
-    message = (
-        f"check.{name} does not hold for {int(fails.sum())} of {fails.size} elements; "
-        f"at {list(index)} expected {decimal(one)}, got {decimal(other)}"
-    )
-    return Outcome(verdict, kind, message)

@@ -65,6 +65,10 @@ PROGRAMS = (
         rewrite=folded_bitcasts.extend_sign, concerns=folded_bitcasts.concerns,
     ),
     Hypothesis(
+        other_types.BYTES,
+        rewrite=other_types.bitcast_all_by_bytes, concerns=other_types.concerns,
+    ),
+    Hypothesis(
         gathered_by_sum.LABEL, rewrite=gathered_by_sum.rewrite, several=True,
         platform=Hardware.TPU,
     ),

@@ -94,6 +94,12 @@ def _match_misshaping(
     return knows(operation, Verdict.DIVERGENT, judged.kind, judged.message)
 
 
+def malformed_results(expected: Sequence[Array], actual: Sequence[Array]) -> list[int]:
+    """Return the numbers of the results that have another shape or element type than expected."""
+    pairs = enumerate(zip(expected, actual, strict=False))
+    return [n for n, (want, got) in pairs if describe_malformed([want], [got])]
+
+
 def judge_shown(
     program: Program, operation: Operation, inputs: Sequence[Array], shown: Sequence[Array]
 ) -> Judgement | None:

@@ -50,8 +50,6 @@ operation's error hides the previous operation's in three quarters of the evalua
 def judge_program(permitted: PermittedResults, actual: Sequence[Array]) -> Judgement:
     """Judge a backend's results of a program by its permitted results."""
     judgement = _judge_results(permitted, actual)
-    if judgement.kind in MALFORMED:
-        return judgement
     return explain_by_candidate(permitted, actual, judgement)
 
 
@@ -77,7 +75,8 @@ def explain_by_candidate(
     other = find_candidate(permitted, actual)
     if other is None:
         return judgement
-    return rename_kind(judgement, other.label, other.near(permitted.expected))
+    beside = None if judgement.kind in MALFORMED else permitted.expected
+    return rename_kind(judgement, other.label, other.near(beside))
 
 
 def find_candidate(permitted: PermittedResults, actual: Sequence[Array]) -> Candidate | None:

@@ -20,7 +20,8 @@ import numpy as np
 from conformance.known.xla.memory import constant
 from conformance.known.xla.other_types import bitcast_shape
 from conformance.transforms.dead_code import remove_unused
-from conformance.transforms.extract import extract, with_body, with_results
+from conformance.transforms.extract import extract, with_results
+from conformance.transforms.inferred import with_inferred_types
 from conformance.transforms.values import foldable_values
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program, TensorType
@@ -88,10 +89,9 @@ def _with_read_bitcasts(
 ) -> Program | None:
     """Return the program with what `read` makes of each constant in place of its bitcast.
 
-    Only a bitcast that is the last operation may give another shape than stated. None if no bitcast
-    is replaced.
+    None if no bitcast is replaced, or if operations do not take a result of another shape.
     """
-    *operations, end = program.main.body.operations
+    operations = program.main.body.operations[:-1]
     folded, made, is_other = foldable_values(program), list[Operation](), False
     for operation in operations:
         array = _read_bitcast(program, operation, read) if _is_narrow(operation, folded) else None
@@ -100,12 +100,9 @@ def _with_read_bitcasts(
             continue
         (result,) = operation.results
         value = replace(result, type=TensorType(array.shape, element_type_of(array)))
-        if value != result and (operation is not operations[-1] or end.operands != (result,)):
-            return None
         made.append(constant(value, array))
-        end = replace(end, operands=tuple(value if v == result else v for v in end.operands))
         is_other = True
-    return with_results(with_body(program, (*made, end)), end.operands) if is_other else None
+    return with_inferred_types(program, made) if is_other else None
 
 
 def _is_narrow(operation: Operation, folded: frozenset[str]) -> bool:

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
 from conformance.known.xla.memory import constant
 from conformance.transforms.extract import with_body, with_results
+from conformance.transforms.inferred import with_inferred_types
 from conformance.transforms.retype import element_of, retype
 from reference.ir.program import Operation, Program, Region, TensorType, Value, attributes
 from reference.ir.types import ELEMENT_TYPES, ElementType, bits_dtype, from_bits
@@ -38,6 +40,21 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
         if others:
             whole = with_body(program, (*before, *others, end))
             yield (with_results(whole, others[-1].results),)
+
+
+def bitcast_all_by_bytes(program: Program) -> Iterator[tuple[Program]]:
+    """Yield the program with all bitcasts from or to i1 by bytes, and the shapes that follow."""
+    parts = [(one, [*bitcast_by_bytes(one)]) for one in program.main.body.operations[:-1]]
+    if not any(others for _, others in parts):
+        return
+    whole = with_inferred_types(program, chain(*(others or [one] for one, others in parts)))
+    if whole is not None:
+        yield (whole,)
+
+
+def concerns(operation: Operation) -> bool:
+    """Return whether an operation is a bitcast from or to i1."""
+    return any(True for _ in bitcast_by_bytes(operation))
 
 
 def _narrow_body(operation: Operation) -> Operation | None:

@@ -171,6 +171,7 @@ def test_wrong_element_type_is_known_after_unspecified_result(tmp_path: Path) ->
         (("2xf32", "2x2xi16", "2x2x2xi8"), "bitcast-of-a-bitcast"),
         (("2x2x2xi8", "2x2xi16", "2xf32"), "bitcast-of-a-bitcast"),
         (("1xf16", "1x2xi8", "1x2x8xi1"), "bitcast-i1-shape"),
+        (("2x8xi1", "2xi8", "2xui8"), "bitcast-i1-shape"),
     ],
 )
 def test_bitcast_of_a_bitcast_is_known(
@@ -179,3 +180,32 @@ def test_bitcast_of_a_bitcast_is_known(
     settings = Settings("cpu", expectations=load(None, ("cpu",), versions()))
     found = check_text(tmp_path, BITCASTS.format(*types), settings)
     assert found.known == (known,)
+
+
+BESIDE_BITS = """
+func.func @main(%x: tensor<2xf64>, %state: tensor<2xui64>) -> (tensor<2xf64>, tensor<2xf64>) {
+  %0 = stablehlo.tanh %x : tensor<2xf64>
+  %1, %2 = stablehlo.rng_bit_generator %state, algorithm = THREE_FRY
+    : (tensor<2xui64>) -> (tensor<2xui64>, tensor<2xf64>)
+  return %2, %0 : tensor<2xf64>, tensor<2xf64>
+}"""
+
+
+@pytest.mark.x86
+@pytest.mark.parametrize(
+    ("entries", "known", "culprit"),
+    [
+        (("random-bits-are-unsigned", "subnormals-flushed"),) * 2 + ("tanh f64",),
+        (("random-bits-are-unsigned",), (), "tanh f64"),
+        (("subnormals-flushed",), (), "rng_bit_generator f64"),
+    ],
+)
+def test_results_beside_results_of_another_type_are_judged_by_themselves(
+    entries: tuple[str, ...], known: tuple[str, ...], culprit: str, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "in.npz", x=np.array([0, 4e-313]), state=np.zeros(2, np.uint64))
+    shipped = tuple(one for one in load("cpu", ("cpu",), versions()) if one.id in entries)
+    settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=shipped)
+    found = check_text(tmp_path, BESIDE_BITS, settings)
+    assert found.known == known
+    assert found.culprit == culprit

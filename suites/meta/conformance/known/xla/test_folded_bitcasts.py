@@ -8,6 +8,7 @@ import pytest
 
 from conformance.known.programs import candidates_for
 from conformance.known.xla.folded_bitcasts import BY_BYTES, SIGN_ABOVE
+from conformance.known.xla.other_types import BYTES
 from conformance.stablehlo.parse import parse_module
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -52,6 +53,30 @@ def test_truth_values_have_a_byte_each_and_results_of_another_shape() -> None:
     assert predicting_label(1, 1, 1, 1, *rest) == ""
     pair = np.array([1, 0], np.uint8)
     assert label("[1, 0]", "2xui4", "ui8", pair) == ""  # only an i1 makes other shapes
+
+
+def test_operations_may_follow_results_of_another_shape() -> None:
+    text = """
+func.func @main(%x: tensor<2x4xi1>) -> tensor<2xi4> {
+  %0 = stablehlo.constant dense<[[false, true, false, false], [true, false, true, false]]>
+    : tensor<2x4xi1>
+  %1 = stablehlo.not {operand} : tensor<2x4xi1>
+  %2 = stablehlo.bitcast_convert %1 : (tensor<2x4xi1>) -> tensor<2xi4>
+  %3 = stablehlo.negate %2 : tensor<2xi4>
+  return %3 : tensor<2xi4>
+}"""
+    given = (np.array([[False, True, False, False], [True, False, True, False]]),)
+
+    def label_of(operand: str, *elements: int) -> str:
+        got = np.array(elements, ml_dtypes.int4).reshape(2, 4, 2)
+        return predicting_class(parse_module(text.replace("{operand}", operand)), given, (got,))
+
+    bytes_, elements = (-1, 0, -1, -1, 0, -1, 0, -1), (7,) * 8
+    assert label_of("%0", *bytes_, *elements) == BY_BYTES
+    assert label_of("%0", *bytes_[:-1], 1, *elements) == ""
+    in_memory = (-1, 0, 0, 0, -1, 0, -1, 0, 0, 0, -1, 0, 0, 0, -1, 0)
+    assert label_of("%x", *in_memory) == BYTES
+    assert label_of("%x", *bytes_, *elements) == ""
 
 
 TAKEN = """

@@ -1,0 +1,57 @@
+"""Types that follow from values of other types than stated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.known.xla.memory import constant
+from conformance.stablehlo.parse import parse_module
+from conformance.transforms.inferred import with_inferred_types
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import TensorType
+from suites.meta.support.small_programs import array
+
+PROGRAM = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> (tensor<2xf32>, tensor<{last}>) {{
+  %0 = stablehlo.abs %x : tensor<2xf32>
+  %1 = stablehlo.reverse %0, dims = [0] : tensor<2xf32>
+  %2 = {operation} : {type}
+  return %1, %2 : tensor<2xf32>, tensor<{last}>
+}}"""
+
+
+def results_with_six(operation: str, types: str, last: str) -> list[list[float]] | None:
+    """Return the results if the first operation gives the six numbers 0 to 5, in two rows."""
+    program = parse_module(PROGRAM.format(operation=operation, type=types, last=last))
+    first, *others, _ = program.main.body.operations
+    six = array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    (value,) = first.results
+    assert isinstance(value.type, TensorType)
+    wide = replace(value, type=replace(value.type, shape=six.shape))
+    whole = with_inferred_types(program, [constant(wide, six), *others])
+    x = array([1.0, 2.0])
+    return None if whole is None else [one.tolist() for one in evaluate(whole, (x, x))]
+
+
+def test_types_are_inferred_from_the_operands() -> None:
+    found = results_with_six("stablehlo.add %1, %0", "tensor<2xf32>", "2xf32")
+    assert found == [[[3, 4, 5], [0, 1, 2]], [[3, 5, 7], [3, 5, 7]]]
+
+
+def test_stated_types_that_an_operation_needs_are_kept() -> None:
+    types = "(tensor<2xf32>) -> tensor<2x2xui16>"
+    assert results_with_six("stablehlo.bitcast_convert %1", types, "2x2xui16") is None
+    found = results_with_six("stablehlo.convert %1", "(tensor<2xf32>) -> tensor<2xi8>", "2xi8")
+    assert found == [[[3, 4, 5], [0, 1, 2]]] * 2
+    types = "(tensor<2xf32>) -> tensor<2x3xf32>"
+    assert results_with_six("stablehlo.broadcast_in_dim %y, dims = [0]", types, "2x3xf32") == [
+        [[3, 4, 5], [0, 1, 2]],
+        [[1, 1, 1], [2, 2, 2]],
+    ]
+
+
+@pytest.mark.parametrize("operation", ["stablehlo.add %1, %y", "stablehlo.add %y, %1"])
+def test_operands_that_do_not_fit_have_no_program(operation: str) -> None:
+    assert results_with_six(operation, "tensor<2xf32>", "2xf32") is None
