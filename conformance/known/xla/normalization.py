@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,13 @@ class Machine:
         yield from _distinct_arrays(
             self.fused(x, y, addend), self.round_step(self.round_step(x * y) + addend)
         )
+
+    def centered(self, x: Array, total: Array, inverse: Array, mean: Array) -> list[Array]:
+        """Return x - mean, then x - total / count rounded once if the mean is not rounded."""
+        center = self.round_step(x - self.stored("mean", mean))
+        if self.divides or "mean" in self.rounded:
+            return [center]
+        return [*_distinct_arrays(center, self.fused(-total, inverse, x))]
 
     def reciprocal_roots(self, numbers: Array) -> Iterator[Array]:
         """Yield 1 / sqrt(x), correctly rounded, then its neighbours."""
@@ -273,11 +281,11 @@ def _normalize_in_one_pass(given: NormalizationOperands) -> Iterator[Results]:
             )
         ]
         clamped = (np.maximum(one, 0) for one in variances)
-        center = machine.stored("mean", mean)
+        centered = machine.centered(x, total, inverse, mean)
         for unrounded in _distinct_arrays(*variances, *clamped):
             variance = machine.stored("variance", unrounded)
-            for root in given.roots(variance):
-                normalized = machine.round_step(machine.round_step(x - center) * root)
+            for difference, root in product(centered, given.roots(variance)):
+                normalized = machine.round_step(difference * root)
                 for result in machine.multiply_add(normalized, scale, offset):
                     yield result, mean, variance
 

@@ -79,6 +79,23 @@ def test_the_reciprocal_of_the_count_is_folded_in_the_narrow_type_alone() -> Non
     assert {one.kind for one in found.failing} == {"one-pass variance", "accuracy"}
 
 
+def test_a_mean_may_be_subtracted_unrounded() -> None:
+    """Three times 0.33333334 exceeds 1, which is the rounded mean of three ones, by 2^-25."""
+    program = parse_module(
+        TEXT.replace("xT>", "xf32>").replace("COUNT", "3").replace("epsilon = 1.0", "epsilon = 0.0")
+    )
+    inputs = [np.ones((3, 1), F32), np.ones(1, F32), np.zeros(1, F32)]
+    expected = evaluate(program, inputs)
+    variance = F32(2**-25)
+    result = -variance * (F32(1) / np.sqrt(variance))
+    actual = [np.full((3, 1), result), np.ones(1, F32), np.full(1, variance)]
+    found = judge_operation(program, inputs, expected, actual)
+    assert {one.kind for one in found.failing} == {"one-pass variance"}
+    actual[0][1] *= 1.01
+    found = judge_operation(program, inputs, expected, actual)
+    assert {one.kind for one in found.failing} == {"one-pass variance", "NaN"}
+
+
 FOLDED = """
 func.func @main(%s: tensor<1xf16>, %o: tensor<1xf16>)
     -> (tensor<3x1xf16>, tensor<1xf16>, tensor<1xf16>) {
