@@ -253,7 +253,7 @@ class _Auditor:
         stated = add_rewriting_class(*given, judgement, stated_of)
         if stated is not judgement:
             return stated
-        judgement = self._judge_in_window(number, operation, got, judgement)
+        judgement = self._judge_in_window(number, operation, expected, got, judgement)
         if judgement is None or judgement.verdict is Verdict.FLUSHED:
             return judgement
         if is_modelled(operation, judgement, self._platform):
@@ -294,11 +294,17 @@ class _Auditor:
         return True
 
     def _judge_in_window(
-        self, number: int, operation: Operation, got: tuple[Array, ...], judgement: Judgement
+        self,
+        number: int,
+        operation: Operation,
+        expected: tuple[Array, ...],
+        got: tuple[Array, ...],
+        judgement: Judgement,
     ) -> Judgement | None:
         """Return None if results are right when cheap operands are recomputed within the operation.
 
-        Cheap operands of these may be recomputed, too. Otherwise return the mildest judgement, or
+        Cheap operands of these may be recomputed, too. Elements that are `expected` of the shown
+        operands are right in any case. Otherwise return the mildest judgement, or
         the given judgement if models predict all that is wrong, and it is not just flushed.
         Unspecified values among the operands are no excuse: the backend has shown which values it
         uses.
@@ -316,7 +322,10 @@ class _Auditor:
             inputs = [one for one in given if one is not None]
             if len(inputs) < len(given):
                 break
-            found = judge_program(PermittedResults(group, inputs, self._platform), got)
+            permitted = PermittedResults(group, inputs, self._platform)
+            given_and_got = zip(permitted.expected, expected, got, strict=True)
+            left = [np.where(equal_elements(a, b), one, b) for one, a, b in given_and_got]
+            found = judge_program(permitted, left)
             if found.verdict is Verdict.PASS:
                 return None
             if found.verdict is Verdict.UNSPECIFIED:

@@ -103,6 +103,28 @@ def test_fault_after_unspecified_value_is_not_hidden(
     assert (found.known, found.is_new_failure) == (("s",), False)
 
 
+MAGNITUDES = """
+func.func @main(%x: tensor<3xcomplex<f64>>) -> tensor<2x3xf64> {
+  %a = stablehlo.abs %x : (tensor<3xcomplex<f64>>) -> tensor<3xf64>
+  %b = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<3xf64>) -> tensor<2x3xf64>
+  return %b : tensor<2x3xf64>
+}"""
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1 + 2**-52, "pass"), (1.01, "divergent")])
+def test_operand_is_recomputed_beside_unspecified_elements(
+    on: Callable[..., CheckedFile], factor: float, verdict: str
+) -> None:
+    """The broadcast of a recomputed magnitude has another second element than the magnitude."""
+    changes = (
+        result_of("abs", lambda x: np.where(np.isinf(x), np.nan, x)),
+        result_of("broadcast_in_dim", lambda x: np.where(x == 5, x * factor, x)),
+    )
+    inputs = {"x": np.array([complex(np.nan, np.inf), 3 + 4j, 1])}
+    found = on(MAGNITUDES, inputs, compose_changes(*changes))
+    assert found.verdict.value == verdict
+
+
 # --- Rounding that decides -----------------------------------------------------------------------
 
 PEAKED = """
