@@ -1,0 +1,1 @@
+"""Tests of near misses with quantized tensors."""

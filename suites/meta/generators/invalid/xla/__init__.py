@@ -1,0 +1,1 @@
+"""Tests of near misses of XlaBuilder's ops."""
