@@ -1,0 +1,1 @@
+"""Tests of cases that gather and scatter."""
