@@ -71,7 +71,7 @@ def last_new(column: Column, count: int) -> int:
     offered = [index for options in column.options.values() for index in options.values()]
     never = {value for options in column.options.values() for value in options} - met
     vain = [index for value, index in column.aimed.items() if value in never]
-    return max(last, *(index for index in (*offered, *vain) if index < count))
+    return max((last, *(index for index in (*offered, *vain) if index < count)))
 
 
 def offered_until(last: int, *firsts: Mapping[int, int]) -> list[int]:

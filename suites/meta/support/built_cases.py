@@ -1,15 +1,19 @@
-"""Cases that a builder makes of random choices, or of planned ones."""
+"""Cases and chains that builders and patterns make of random choices, or of planned ones."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from generators.case.case import Case
 from generators.case.choices import Pick
+from generators.chains.chain import Chain
+from generators.chains.patterns.pattern import Pattern
 from generators.programs.building import Builder
-from reference.interpreter.evaluate import check
-from reference.ir.program import Operation, TensorType
-from reference.ir.types import element_type
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import Operation, TensorType, Value
+from reference.ir.types import Array, element_type
 
 
 def pick_of(seed: int, planned: dict[str, str] | None = None, turn: int | None = None) -> Pick:
@@ -48,3 +52,34 @@ def sizes(operation: Operation, number: int = 0) -> tuple[int, ...]:
 def assert_valid(cases: list[Case]) -> None:
     """Assert that no program breaks a constraint."""
     assert [ids for case in cases for _, ids in check(case.program) if ids] == []
+
+
+def written(
+    patterns: Sequence[Pattern], name: str, of: str, shape: tuple[int, ...], count: int = 20
+) -> list[tuple[Chain, Value]]:
+    """Return chains of one pattern on a parameter, and the result of each; all are valid."""
+    (pattern, *_) = [one for one in patterns if one.name == name]
+    found: list[tuple[Chain, Value]] = []
+    for seed in range(count):
+        chain = Chain(pick_of(seed), exact=True)
+        kind = TensorType(shape, element_type(of))
+        assert pattern.takes(kind)
+        chain.data.append(chain.parameter(kind))
+        found.append((chain, pattern.write(chain, chain.data[0])))
+        assert_valid([chain.case([found[-1][1]])])
+    return found
+
+
+def evaluated(chain: Chain, result: Value, first: Array) -> Array:
+    """Return the result of a chain whose first parameter has these elements, others any."""
+    case = chain.case([result])
+    inputs = list(materialise(case.program, case.inputs[0]))
+    names = [value.name for value in case.program.main.arguments]
+    if chain.data[0].name in names:
+        inputs[names.index(chain.data[0].name)] = first
+    return evaluate(case.program, inputs)[0]
+
+
+def steps_of(chain: Chain) -> list[str]:
+    """Return the names of a chain's operations, without constants."""
+    return [one.name for one in chain.operations if one.name != "constant"]

@@ -1,4 +1,4 @@
-"""Batch normalizations: the feature dimension, sizes, epsilon, profiles in the order of operands."""
+"""Batch normalizations: features, sizes, epsilon, profiles in the order of operands."""
 
 from __future__ import annotations
 

@@ -7,13 +7,7 @@ import pytest
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from generators.cells.plan import cases
-from generators.families.collectives.replica_groups import (
-    groups,
-    groups_of_any_sizes,
-    groups_of_some,
-    pad_groups,
-    state_groups,
-)
+from generators.families.collectives import replica_groups
 from reference.ir.mesh import MeshGroups
 from reference.ir.program import Dense, Program
 from reference.ir.types import ELEMENT_TYPES
@@ -87,7 +81,7 @@ def test_meshes_are_read_as_they_are_written() -> None:
 def test_all_ids_are_in_groups_of_one_size(kind: str, lengths: set[int]) -> None:
     seen: set[int] = set()
     for seed in range(20):
-        found = groups(pick_of(seed, {"groups": kind}), 6)
+        found = replica_groups.groups(pick_of(seed, {"groups": kind}), 6)
         assert sorted(number for group in found for number in group) == list(range(6))
         assert len({*map(len, found)}) == 1
         seen.add(len(found[0]))
@@ -96,12 +90,14 @@ def test_all_ids_are_in_groups_of_one_size(kind: str, lengths: set[int]) -> None
 
 def test_a_prime_number_of_ids_has_no_several_groups() -> None:
     pick = pick_of(0)
-    groups(pick, 5)
+    replica_groups.groups(pick, 5)
     assert pick.asked[0].offered == ("one group", "each alone")
 
 
 def test_empty_groups_stand_for_all_ids_in_order() -> None:
-    found, stated = state_groups(pick_of(0, {"groups": "none listed"}), 4, may_be_empty=True)
+    found, stated = replica_groups.state_groups(
+        pick_of(0, {"groups": "none listed"}), 4, may_be_empty=True
+    )
     assert found == [[0, 1, 2, 3]]
     assert stated.type.static_shape[0] == 0
 
@@ -113,7 +109,7 @@ def test_empty_groups_stand_for_all_ids_in_order() -> None:
 def test_groups_by_a_mesh_are_the_groups_that_it_states(way: str) -> None:
     for seed in range(20):
         planned = {"groups are stated as": way, "groups": "one group"}
-        found, stated = state_groups(pick_of(seed, planned), 8, may_be_empty=False)
+        found, stated = replica_groups.state_groups(pick_of(seed, planned), 8, may_be_empty=False)
         assert isinstance(stated, MeshGroups)
         assert found == listed_ids(stated)
         assert sorted(found[0]) == list(range(8))
@@ -121,14 +117,14 @@ def test_groups_by_a_mesh_are_the_groups_that_it_states(way: str) -> None:
 
 def test_groups_may_leave_ids_out() -> None:
     for seed in range(20):
-        found, _ = groups_of_some(pick_of(seed, {"ids left out": "yes"}), 6)
+        found, _ = replica_groups.groups_of_some(pick_of(seed, {"ids left out": "yes"}), 6)
         assert sum(map(len, found)) < 6
 
 
 def test_groups_of_several_sizes_are_filled_up() -> None:
-    assert pad_groups([[3], [0, 2, 1]]).array.tolist() == [[3, -1, -1], [0, 2, 1]]
+    assert replica_groups.pad_groups([[3], [0, 2, 1]]).array.tolist() == [[3, -1, -1], [0, 2, 1]]
     planned = {"groups of several sizes": "yes", "groups are stated as": "listed"}
     for seed in range(20):
-        stated = groups_of_any_sizes(pick_of(seed, planned), 5, may_be_empty=False)
+        stated = replica_groups.groups_of_any_sizes(pick_of(seed, planned), 5, may_be_empty=False)
         ids = [number for row in stated.array.tolist() for number in row if number >= 0]
         assert sorted(ids) == list(range(5))
