@@ -1,0 +1,80 @@
+"""The page of a sweep: its headline, the texts of functions, pictures, and unreadable folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from conformance.errors import UsageError
+from conformance.sweep.saving import AXIS, SUMMARY
+from conformance.verdict import Verdict
+from reports.sweeps.page import PAGE, html, read, write
+from suites.meta.reports.sweeps.made_up import function, result_class, sweep
+
+GOOD = function()
+
+
+@pytest.mark.parametrize(
+    ("functions", "headline"),
+    [
+        ([GOOD], "No unknown divergence on cpu in 1 function"),
+        ([GOOD, function(op="exponential")], "No unknown divergence on cpu in 2 functions"),
+        ([function(state="unsupported")], "Nothing was swept on cpu"),
+        ([function(classes=(result_class(Verdict.DIVERGENT),))], "1 new class of failures on cpu"),
+        ([function(classes=(result_class(Verdict.DIVERGENT, known="k"),))],
+         "No unknown divergence on cpu in 1 function"),
+    ],
+)  # fmt: skip
+def test_the_headline_says_whether_anything_new_failed(
+    functions: list[object], headline: str
+) -> None:
+    assert headline in html(sweep(*functions), {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changed", "texts"),
+    [
+        ({}, ["all 100", "99.0000 %", "2"]),
+        ({"correctly_rounded": 100}, ["100 %"]),
+        ({"planned": 10**7, "values": 10**7, "correctly_rounded": 10**7 - 1}, ["99.9999 %"]),
+        ({"values": 50, "correctly_rounded": 50}, ["50 of 100"]),
+        ({"inversions": 1234}, ["1,234"]),
+    ],
+)
+def test_texts_of_a_function(changed: dict[str, object], texts: list[str]) -> None:
+    page = html(sweep(function(**changed)), {})
+    assert all(text in page for text in texts)
+
+
+def test_a_part_of_a_sweep_is_not_all_values() -> None:
+    page = html(sweep(GOOD, shard="1/4"), {})
+    assert "all 100" not in page
+    assert "1/4" in page
+
+
+def test_a_picture_only_of_floats_with_errors_over_the_axis() -> None:
+    axes = {"add f32": [(1.0, 0.5)], "add si8": [(1.0, 0.5)]}
+    assert html(sweep(GOOD), axes).count("<polyline") == 1
+    assert html(sweep(function(element_type="si8")), axes).count("<polyline") == 0
+    assert html(sweep(GOOD), {}).count("<polyline") == 0
+
+
+def test_a_sweep_is_read_as_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / SUMMARY).write_bytes(msgspec.json.encode(sweep(GOOD)))
+    (tmp_path / AXIS).write_text(json.dumps({"add f32": [[1.0, 0.5]]}))
+    assert read(tmp_path) == sweep(GOOD)
+    assert write(read(tmp_path), tmp_path, tmp_path / "new") == tmp_path / "new" / PAGE
+    assert "<polyline" in (tmp_path / "new" / PAGE).read_text("utf-8")
+
+
+def test_folders_that_hold_no_sweep(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="finish the sweep by its command"):
+        read(tmp_path)
+    (tmp_path / SUMMARY).write_text("{}")
+    with pytest.raises(UsageError, match="was not written by `sweep` of this version"):
+        read(tmp_path)
+    with pytest.raises(UsageError, match="cannot write"):
+        write(sweep(GOOD), tmp_path, tmp_path)
