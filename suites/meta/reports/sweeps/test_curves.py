@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -42,8 +42,8 @@ def test_zeros_have_a_sign_and_exponents_out_of_range_the_nearest() -> None:
     assert errors_by_exponent([(8.0, 1.0), (0.125, 2.0)], 1.0, (0, 1)) == (2.0, 1.0)
 
 
-def drawn(*curves: Curve, budget: float | None = None) -> ElementTree.Element:
-    return ElementTree.fromstring(picture("a <title>", curves, (-2, 1), budget))
+def drawn(*curves: Curve, budget: float | None = None) -> ET.Element:
+    return ET.fromstring(picture("a <title>", curves, (-2, 1), budget))
 
 
 CURVE = Curve("one & two", "red", (0.0, 1.0, 0.0, 2.0), (4.0, 0.0, 0.0, 0.0))
