@@ -8,8 +8,8 @@ each element has a finite set of predicted values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import replace
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,11 @@ from conformance.known.hypothesis import (
     predict_where,
     value_hypothesis,
 )
+from conformance.known.xla.normalization_steps import (
+    Machine,
+    NormalizationOperands,
+    distinct_arrays,
+)
 from conformance.tolerance.bounds.normalization import (
     FULL_SIZE_OPERANDS,
     measure_by,
@@ -30,9 +35,8 @@ from conformance.tolerance.bounds.normalization import (
 from conformance.tolerance.bounds.underflow import has_flushing_modes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
-from reference.numerics.alike import equal_elements, flush_subnormals
-from reference.numerics.rounding import next_down, next_up, round_to, to_float64
-from reference.numerics.unrounded import fused_multiply_add
+from reference.numerics.alike import equal_elements
+from reference.numerics.rounding import round_to, to_float64
 from reference.ops import normalization as ops
 from reference.ops.table import OPS
 
@@ -48,10 +52,6 @@ _MOST_ELEMENTS = 1 << 18
 """Largest number of elements of an operand whose results are predicted."""
 
 _MEASURE = measure_by(round_each_operation)
-
-_ULPS = 2
-"""Error of an approximate 1 / sqrt(x), in ulp."""
-
 
 _STEPS_ROUNDED = (
     (),
@@ -77,142 +77,6 @@ _STEPS = {
 
 _FOLDED_STEPS = ("spread", "root", "factor", "shift")
 """The steps of an inference that are folded if scale, mean and variance are constants."""
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """The arithmetic of all steps: a type, and whether subnormals are flushed to zero.
-
-    Constants `are_rounded` to the operands' type `narrow` first. So are the results of the
-    `rounded` steps. It `divides` by the count, or multiplies by its reciprocal.
-    """
-
-    of: ElementType
-    flushes: bool
-    narrow: ElementType
-    are_rounded: bool = True
-    rounded: tuple[str, ...] = ()
-    divides: bool = False
-
-    def stored(self, step: str, numbers: Array) -> Array:
-        """Return the result of a step, in the operands' type if that step is rounded."""
-        return self.narrowed(numbers) if step in self.rounded else numbers
-
-    def narrowed(self, numbers: Array) -> Array:
-        """Return numbers rounded to the operands' type."""
-        return self.taken(round_to(to_float64(numbers), self.narrow))
-
-    def round_step(self, numbers: Array) -> Array:
-        """Return results of a step, rounded to the stored type."""
-        numbers = np.asarray(numbers)
-        return flush_subnormals(numbers) if self.flushes else numbers
-
-    def taken(self, numbers: Array) -> Array:
-        """Return numbers of any type in the machine's type."""
-        if element_type_of(numbers) == self.of:
-            return self.round_step(numbers)
-        return self.round_step(round_to(to_float64(numbers), self.of))
-
-    def fused(self, x: Array, y: Array, addend: Array) -> Array:
-        """Return x * y + addend, rounded once."""
-        return self.round_step(fused_multiply_add(x, y, addend, self.of))
-
-    def multiply_add(self, x: Array, y: Array, addend: Array) -> Iterator[Array]:
-        """Yield x * y + addend with the product first unrounded, then rounded."""
-        yield from _distinct_arrays(
-            self.fused(x, y, addend), self.round_step(self.round_step(x * y) + addend)
-        )
-
-    def centered(self, x: Array, total: Array, inverse: Array, mean: Array) -> list[Array]:
-        """Return x - mean, then x - total / count rounded once if the mean is not rounded."""
-        center = self.round_step(x - self.stored("mean", mean))
-        if self.divides or "mean" in self.rounded:
-            return [center]
-        return [*_distinct_arrays(center, self.fused(-total, inverse, x))]
-
-    def reciprocal_roots(self, numbers: Array) -> Iterator[Array]:
-        """Yield 1 / sqrt(x), correctly rounded, then its neighbours."""
-        exact = 1 / np.sqrt(to_float64(numbers).astype(np.longdouble))
-        nearest = round_to(exact, self.of)
-        yield self.round_step(nearest)
-        larger = smaller = nearest
-        inexact = np.isfinite(exact) & (exact != 0)
-        for _ in range(_ULPS):
-            larger = np.where(inexact, next_up(larger), larger)
-            smaller = np.where(inexact, next_down(smaller), smaller)
-            yield self.round_step(larger)
-            yield self.round_step(smaller)
-
-    def sums(self, *factors: Array, axes: tuple[int, ...]) -> Iterator[Array]:
-        """Yield sums of products of the factors over dimensions: fused in order, rounded in order,
-        and correctly rounded sums of rounded products.
-        """
-        rows = [_rows(one, axes) for one in factors]
-        products = (
-            rows[0]
-            if len(rows) == 1
-            else self.stored("products", self.round_step(rows[0] * rows[1]))
-        )
-        zero = np.zeros(products.shape[1:], products.dtype)
-        is_fused = len(rows) > 1 and "products" not in self.rounded
-        total = zero
-        for row in zip(*(rows if is_fused else [products]), strict=True):
-            total = (
-                self.fused(row[0], row[1], total) if is_fused else self.round_step(total + row[0])
-            )
-        ordered = zero
-        for row in products:
-            ordered = self.round_step(ordered + row)
-        wide = to_float64(products).astype(np.longdouble).sum(axis=0)
-        for one in (total, ordered, self.round_step(round_to(wide, self.of))):
-            yield np.expand_dims(self.stored("sums", one), axes)
-
-
-def _distinct_arrays(*arrays: Array) -> Iterator[Array]:
-    """Yield arrays of equal shape and type, omitting those whose bits repeat an earlier array."""
-    yield from {one.tobytes(): one for one in arrays}.values()
-
-
-def _rows(array: Array, axes: tuple[int, ...]) -> Array:
-    """Return the summed elements in order as the first dimension."""
-    others = [axis for axis in range(array.ndim) if axis not in axes]
-    moved = array.transpose(*axes, *others)
-    return moved.reshape(-1, *(array.shape[axis] for axis in others))
-
-
-@dataclass(frozen=True, slots=True)
-class NormalizationOperands:
-    """Operands on a machine, shaped to broadcast, and constants of its type."""
-
-    machine: Machine
-    operands: list[Array]
-    epsilon: Array
-    count: Array
-    axes: tuple[int, ...]
-
-    def spreads(self, variance: Array) -> Iterator[Array]:
-        """Yield variance + epsilon, and also variance if epsilon is 0, because -0 + 0 is +0."""
-        spread = self.machine.stored("spread", self.machine.round_step(variance + self.epsilon))
-        yield from _distinct_arrays(spread, variance if self.epsilon == 0 else spread)
-
-    def roots(self, variance: Array) -> Iterator[Array]:
-        """Yield 1 / sqrt(variance + epsilon)."""
-        for spread in self.spreads(variance):
-            for root in self.machine.reciprocal_roots(spread):
-                yield self.machine.stored("root", root)
-
-    @property
-    def inverse(self) -> Array:
-        """1 / count."""
-        return self.machine.stored(
-            "inverse", self.machine.round_step(np.ones_like(self.count) / self.count)
-        )
-
-    def means(self, total: Array) -> Array:
-        """Return the means of the elements of which this is the total."""
-        if self.machine.divides:
-            return self.machine.round_step(total / self.count)
-        return self.machine.round_step(total * self.inverse)
 
 
 def _feature_index(operation: Operation) -> int:
@@ -263,8 +127,21 @@ def _normalize_in_one_pass(given: NormalizationOperands) -> Iterator[Results]:
 
     XLA of jaxlib 0.12 puts 0 in place of a negative variance.
     """
-    machine, (x, scale, offset) = given.machine, given.operands
-    inverse = given.inverse
+    machine, (_, scale, offset) = given.machine, given.operands
+    moments = chain(_moments_of_equal_numbers(given), _moments(given))
+    for centered, mean, variances in moments:
+        clamped = (np.maximum(one, 0) for one in variances)
+        for unrounded in distinct_arrays(*variances, *clamped):
+            variance = machine.stored("variance", unrounded)
+            for difference, root in product(centered, given.roots(variance)):
+                normalized = machine.round_step(difference * root)
+                for result in machine.multiply_add(normalized, scale, offset):
+                    yield result, mean, variance
+
+
+def _moments(given: NormalizationOperands) -> Iterator[tuple[list[Array], Array, list[Array]]]:
+    """Yield the differences from the mean, the mean, and variances, by sums of all elements."""
+    machine, x, inverse = given.machine, given.operands[0], given.inverse
     added = zip(machine.sums(x, axes=given.axes), machine.sums(x, x, axes=given.axes), strict=True)
     for total, squares in added:
         mean = given.means(total)
@@ -280,14 +157,29 @@ def _normalize_in_one_pass(given: NormalizationOperands) -> Iterator[Results]:
                 machine.fused(squares, inverse, -machine.round_step(x_ * y_)),
             )
         ]
-        clamped = (np.maximum(one, 0) for one in variances)
-        centered = machine.centered(x, total, inverse, mean)
-        for unrounded in _distinct_arrays(*variances, *clamped):
-            variance = machine.stored("variance", unrounded)
-            for difference, root in product(centered, given.roots(variance)):
-                normalized = machine.round_step(difference * root)
-                for result in machine.multiply_add(normalized, scale, offset):
-                    yield result, mean, variance
+        yield machine.centered(x, total, inverse, mean), mean, variances
+
+
+def _moments_of_equal_numbers(
+    given: NormalizationOperands,
+) -> Iterator[tuple[list[Array], Array, list[Array]]]:
+    """Yield the same for equal numbers, whose sums XLA computes as products with the count.
+
+    The count, its reciprocal and their squares are one constant then.
+    """
+    machine, number = given.machine, given.equal_number
+    if number is None or machine.divides or machine.rounded:
+        return
+    square, inverse = machine.round_step(number * number), given.inverse
+    one = machine.round_step(given.count * inverse)
+    both = machine.round_step(given.count * given.count), machine.round_step(inverse * inverse)
+    of_squares = machine.round_step(both[0] * both[1])
+    mean = machine.round_step(number * one)
+    variances = [
+        *machine.multiply_add(-square, of_squares, machine.round_step(square * one)),
+        machine.fused(square, one, -machine.round_step(square * of_squares)),
+    ]
+    yield [machine.round_step(given.operands[0] - mean)], mean, variances
 
 
 def _reorder(given: NormalizationOperands) -> Iterator[Results]:
@@ -332,7 +224,7 @@ def _reorder(given: NormalizationOperands) -> Iterator[Results]:
             other = factor
             if machine.of == machine.narrow:
                 other = machine.round_step(scale * machine.round_step(root * inverse))
-            factors = _distinct_arrays(factor, other)
+            factors = distinct_arrays(factor, other)
             for factor in factors:
                 for one in inner:
                     yield (

@@ -79,6 +79,20 @@ def test_the_reciprocal_of_the_count_is_folded_in_the_narrow_type_alone() -> Non
     assert {one.kind for one in found.failing} == {"one-pass variance", "accuracy"}
 
 
+def test_sums_of_equal_numbers_may_be_products() -> None:
+    """The squares of 7 and of the rounded 1 / 7 have the product 1 + 2^-23, and 7 has 1."""
+    program = parse_module(TEXT.replace("xT>", "xf32>").replace("COUNT", "7"))
+    inputs = [np.full((7, 1), 3, F32), np.ones(1, F32), np.zeros(1, F32)]
+    expected = evaluate(program, inputs)
+    variance = F32(9) - F32(9) * F32(1 + 2**-23)
+    actual = [np.zeros((7, 1), F32), np.full(1, 3, F32), np.full(1, variance)]
+    found = judge_operation(program, inputs, expected, actual)
+    assert {one.kind for one in found.failing} == {"one-pass variance"}
+    actual[2] = -actual[2]
+    found = judge_operation(program, inputs, expected, actual)
+    assert {one.kind for one in found.failing} == {"wrong value"}
+
+
 def test_a_mean_may_be_subtracted_unrounded() -> None:
     """Three times 0.33333334 exceeds 1, which is the rounded mean of three ones, by 2^-25."""
     program = parse_module(
