@@ -14,6 +14,7 @@ from conformance.catalog import Cell
 from conformance.check.program import ProgramChecker
 from conformance.frontends.modules import unit_of
 from conformance.gate.expectations import Expectation, hypotheses_of, matching_entry
+from conformance.gate.pairs import outermost_operation
 from conformance.gate.reading import ExpectationError, load
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.conditions import CONDITIONS
@@ -59,6 +60,25 @@ def check_program(
     program: Program, inputs: tuple[Array, ...], backend: str, known: tuple[Expectation, ...]
 ) -> Outcome:
     return ProgramChecker(unit_of(program), open_session(backend), known, 60.0).judge_inputs(inputs)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"instead_of": "(add (multiply x y) z)"}, "add"),
+        ({"instead_of": "(compare.LT x y)"}, "compare"),
+        ({"instead_of": ""}, ""),
+        ({"op": "add"}, ""),
+    ],
+)
+def test_op_is_the_outermost_operation_of_the_pattern(given: dict[str, str], found: str) -> None:
+    assert outermost_operation(given) == found
+
+
+@pytest.mark.parametrize("text", ["x", "(add x", "%0 = stablehlo.add %a, %b"])
+def test_pattern_must_be_an_operation(text: str) -> None:
+    with pytest.raises(ValueError, match="'instead_of' must be"):
+        outermost_operation({"instead_of": text})
 
 
 @pytest.mark.parametrize("construct", [None, *CONSTRUCTS])

@@ -9,8 +9,11 @@ from conformance.backends.session import open_session
 from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
+from conformance.judging.perturbation.tiny_numbers import Tiny, tiny_of
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
+from reference.interpreter.evaluate import apply
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 PROGRAM = """
 func.func @main(%a: tensor<1x{of}>, %b: tensor<1x{of}>, %c: tensor<1x{of}>) -> tensor<1x{of}> {{
@@ -111,3 +114,44 @@ def test_result_of_xla_on_this_cpu_is_permitted() -> None:
     inputs = [a, b, np.zeros(1, np.float32)]
     actual = open_session("cpu").compile(program).run(inputs)
     assert judge_program(PermittedResults(program, inputs), actual).verdict is Verdict.PASS
+
+
+def mask(*values: int) -> np.ndarray:
+    return np.array(values, np.bool_)
+
+
+def tiny_after(op: str, *operands: list[float], tiny: tuple[Tiny | None, ...]) -> Tiny | None:
+    arrays = tuple(array(one) for one in operands)
+    size = len(arrays[0])
+    operation = op_program(op, [tensor_of(size)] * len(arrays), tensor_of(size)).subject
+    return tiny_of(operation, arrays, tiny, apply(operation, arrays)[0])
+
+
+def test_product_that_underflows_stands_for_a_number_of_its_sign() -> None:
+    found = tiny_after("multiply", [1e-30, -1e-30, 0.0], [1e-30, 1e-30, 1.0], tiny=(None, None))
+    assert found is not None
+    assert found.positive.tolist() == [True, False, False]
+    assert found.negative.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("op", ["multiply", "add"])
+def test_exact_zeros_stand_for_nothing(op: str) -> None:
+    assert tiny_after(op, [0.0, 1.0], [0.0, 2.0], tiny=(None, None)) is None
+
+
+def test_negation_turns_the_sign_of_what_a_zero_stands_for() -> None:
+    found = tiny_after("negate", [0.0, 0.0], tiny=(Tiny(mask(0, 0), mask(1, 0)),))
+    assert found is not None
+    assert (found.negative.tolist(), found.positive.tolist()) == ([True, False], [False, False])
+
+
+def test_sum_with_a_larger_number_is_no_zero() -> None:
+    assert tiny_after("add", [0.0], [1.0], tiny=(Tiny(mask(0), mask(1)), None)) is None
+
+
+def test_zero_may_have_the_sign_of_the_number_that_it_stands_for() -> None:
+    zeros = array([0.0, -0.0, 0.0])
+    either = Tiny(negative=mask(1, 1, 0), positive=mask(0, 0, 1)).zeros_of_either_sign(zeros)
+    assert either.tolist() == [True, False, False]
+    assert Tiny(mask(1), mask(0)).mask(-1.0).tolist() == [True]
+    assert not Tiny(mask(0), mask(0)).any
