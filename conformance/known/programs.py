@@ -57,16 +57,16 @@ PROGRAMS = (
         rewrite=bounded_windows.rewrite, concerns=bounded_windows.concerns,
     ),
     Hypothesis(
+        other_types.BYTES,
+        rewrite=other_types.bitcast_all_by_bytes, concerns=other_types.concerns,
+    ),
+    Hypothesis(
         folded_bitcasts.BY_BYTES, unsteady=True,
         rewrite=folded_bitcasts.read_elements_as_bytes, concerns=folded_bitcasts.concerns,
     ),
     Hypothesis(
         folded_bitcasts.SIGN_ABOVE,
         rewrite=folded_bitcasts.extend_sign, concerns=folded_bitcasts.concerns,
-    ),
-    Hypothesis(
-        other_types.BYTES,
-        rewrite=other_types.bitcast_all_by_bytes, concerns=other_types.concerns,
     ),
     Hypothesis(
         gathered_by_sum.LABEL, rewrite=gathered_by_sum.rewrite, several=True,

@@ -53,6 +53,9 @@ def test_truth_values_have_a_byte_each_and_results_of_another_shape() -> None:
     assert predicting_label(1, 1, 1, 1, *rest) == ""
     pair = np.array([1, 0], np.uint8)
     assert label("[1, 0]", "2xui4", "ui8", pair) == ""  # only an i1 makes other shapes
+    eight = "[true, false, false, true, true, false, true, false]"
+    by_bytes = np.array([1, 0, 0, 1, 1, 0, 1, 0], np.int8)
+    assert label(eight, "8xi1", "i8", by_bytes) == BYTES  # folded or not
 
 
 def test_operations_may_follow_results_of_another_shape() -> None:
