@@ -220,8 +220,8 @@ class LostBatch:
         often = f"{self.failed} of {self.runs} runs" if self.runs > 1 else "its only run"
         return (
             f"lost batch on {self.backend}: {self.name}, {cases}: "
-            f"{self.verdict.value.replace('_', ' ')} in {often}, and none of the cases "
-            f"in isolation: {self.message or self.kind}"
+            f"{self.verdict.value.replace('_', ' ')} in {often}, though none of the "
+            f"cases fails in isolation: {self.message or self.kind}"
         )
 
 

@@ -143,8 +143,8 @@ class TaskRunner:
         if not isinstance(value, (WorkerCrash, WorkerTimeout)):
             if not (split.left or split.has_culprit):
                 self.notice(
-                    f"{_name(tasks)}: defect of hlo-conformance ({type(value).__name__}: {value}), "
-                    "and with none of these cases in isolation"
+                    f"{_name(tasks)}: defect of hlo-conformance ({type(value).__name__}: {value}); "
+                    "in isolation, none of these cases shows it"
                 )
             return
         batch = _lost_batch(tasks, value, split)

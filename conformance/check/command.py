@@ -247,7 +247,7 @@ def _lines_of(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
             continue
         yield f"{entry['file']}: @{entry['program']}"
         taken, results = entry["parameters"], entry["results"]
-        yield "  takes" if taken else "  takes nothing"
+        yield "  takes" if taken else "  takes no inputs"
         for value in taken:
             called = f"  (%{value['called']})" if value["called"] != value["name"] else ""
             yield f"    {value['name']}: {value['type']}{called}"

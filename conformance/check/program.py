@@ -188,7 +188,7 @@ class ProgramChecker:
                 (one.judgement for one in found.wrong), key=lambda one: one.verdict.severity
             )
             outcome = Outcome(
-                worst.verdict, worst.kind, "a result is outside the range of rounding"
+                worst.verdict, worst.kind, "a result is outside the range that rounding permits"
             )
             on_settled(self._with_first(outcome, found), permitted.expected, actual)
 
@@ -408,7 +408,7 @@ class ProgramChecker:
             message = f"{outcome.message}; {first}"
             return Outcome(outcome.verdict, kind, message, where, elements, known, culprit, itself)
         left, ids = why.judgement, ", ".join(why.known)
-        message = f"{left.message}; beside the known divergence {ids}, {first}"
+        message = f"{left.message}; in addition to the known divergence {ids}, {first}"
         if why.new is None:
             known_one = f"{first}, a known divergence, {ids}"
             message = f"{left.message}; {known_one}; no other fault was found"

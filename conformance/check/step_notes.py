@@ -73,7 +73,7 @@ class Auditor:
         except OutOfTime:
             return (f"{UNJUDGED}: it took longer than {seconds:.0f} s",)
         if found is None:
-            return (f"{UNJUDGED}: their results cannot all be shown",)
+            return (f"{UNJUDGED}: the backend cannot return all their results",)
         return tuple(self._describe_steps(found))
 
     def _describe_steps(self, found: OperationAudit) -> Iterator[str]:

@@ -297,7 +297,7 @@ class Nodes:
                 node.answered[opening] = True
                 return
             name = differing[0]
-            reason = f"{name}: {answer.get(name)} there, {standard[name]} elsewhere"
+            reason = f"{name}: {answer.get(name)} there, {standard[name]} on other nodes"
         else:
             reason = _failure(answer)
         self.leave_out(node, reason)

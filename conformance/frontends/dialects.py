@@ -77,7 +77,7 @@ def _version_error(data: bytes) -> str:
     if written is None or tuple(map(int, written.groups())) <= tuple(map(int, known.split("."))):
         return ""
     version = b".".join(written.groups()).decode()
-    return f"a portable artifact of StableHLO {version}, later than {known}, which jaxlib has"
+    return f"a portable artifact of StableHLO {version}, but jaxlib reads versions up to {known}"
 
 
 def expand_chlo(text: str) -> str:
@@ -109,7 +109,7 @@ def expand_chlo(text: str) -> str:
         names = {f"chlo.{name}" for name in _CHLO.findall(str(module))}
         left = sorted(names - {*_KEPT})
         if left:
-            raise Unreadable(f"jaxlib has no expansion of {', '.join(left)}")
+            raise Unreadable(f"jaxlib cannot expand to StableHLO: {', '.join(left)}")
         return print_module(module)
 
 

@@ -156,8 +156,8 @@ def units_of(text: str) -> Iterator[Unit | NotChecked]:
     counts = _PARTITIONS.findall(blank_strings(text))
     if any(int(count) > 1 for count in counts) and _BY_HAND.search(text):
         yield NotChecked(
-            "shard_map in GSPMD's form (@SPMDFullToShardShape) is not read; "
-            "jax 0.5 and later write it in Shardy's, sdy.manual_computation, which is"
+            "shard_map in GSPMD's form (@SPMDFullToShardShape) is not read: "
+            "export it with jax 0.5 or later, which writes sdy.manual_computation"
         )
         return
     code, strings = set_aside(unpack_booleans(text))

@@ -58,7 +58,7 @@ def _describe_cases_not_run(run: RunData) -> list[str]:
         more = len(none or run.left_out) - len(shown)
         lines.append(
             f"left out by --budget: up to {sum(one.cases for one in run.left_out)} programs of "
-            f"{len(run.left_out)} cells, {len(none)} of which have none; such as {named}"
+            f"{len(run.left_out)} cells ({len(none)} cells were not tested at all), such as {named}"
             + (f" and {more} more" if more else "")
             + "; with a larger --budget, or without, the same command continues"
         )
@@ -127,7 +127,7 @@ def _coverage(dialect: str, reached: CoverageReport) -> str:
     values = f"{reached.values:,} of {reached.declared_values:,} values"
     apart = f" ({reached.out_of_reach} out of reach)" if reached.out_of_reach else ""
     pairs = f"{reached.pairs:,} of {reached.declared_pairs:,} pairs of them"
-    return f"reached of {dialect}: {values} of dimensions of variation{apart}, {pairs}"
+    return f"coverage of {dialect}: {values} of dimensions of variation{apart}, {pairs}"
 
 
 def _new_lines(run: RunData, replay: str) -> list[str]:

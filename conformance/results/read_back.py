@@ -34,7 +34,7 @@ class ReadBack:
     @property
     def share(self) -> str:
         """The cells that have values, as a share of those that compile."""
-        cells = f"{self.with_values:,} of {self.compiled:,} cells that compile have values"
+        cells = f"{self.with_values:,} of {self.compiled:,} cells that compile could be evaluated"
         return f"{cells} ({percent(self.with_values, self.compiled)})"
 
     @property

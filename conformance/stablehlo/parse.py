@@ -179,7 +179,7 @@ class _Reader:
             raise refusal(
                 owner,
                 f"branches among {len(blocks)} blocks (cf.br, cf.cond_br) are not read; StableHLO "
-                "has if, case and while in their place",
+                "has if, case and while instead",
             )
         arguments = tuple(self._argument(value, owner) for value in blocks[0].arguments)
         operations = tuple(self.operation(view.operation) for view in blocks[0].operations)

@@ -162,7 +162,7 @@ def _matching_names(
         pattern = str(error.args[0])
         if pattern in known:
             record = OPS[pattern]
-            hint = f"sweep {record.twin!r}, which it is computed as" if record.twin else (
+            hint = f"sweep {record.twin!r} instead, as which it is computed" if record.twin else (
                 "a sweep takes elementwise ops of one or two operands"
             )  # fmt: skip
             raise UsageError(f"{pattern!r} cannot be swept: {hint}") from None

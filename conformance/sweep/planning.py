@@ -87,7 +87,7 @@ def plan(options: Options) -> Plan:
     """
     part, parts = options.shard
     if not 1 <= part <= parts:
-        raise UsageError(f"--shard {part}/{parts}: the first number is from 1 to the second")
+        raise UsageError(f"--shard {part}/{parts}: the first number must be from 1 to {parts}")
     functions = functions_of(options.ops, options.element_types, options.to, options.arity)
     if not functions:
         raise UsageError("no function is left to sweep: the ops have no such element type or form")

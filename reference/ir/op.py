@@ -75,27 +75,27 @@ class QuantizedUse(Enum):
 class Rounding(Enum):
     """The rounding that the arithmetic of an op performs on floating-point operands."""
 
-    MOVES = "none: elements of results are elements of operands, or made of their bits"
-    EXACT = "none: results are other values, and exact"
-    CORRECT = "the exact result, once"
-    APPROXIMATES = "a function's value, with errors"
-    ACCUMULATES = "sums and products of many elements, or what a body makes of them"
+    MOVES = "none: results are elements of operands, or made of their bits"
+    EXACT = "none: results are computed exactly"
+    CORRECT = "one correct rounding of the exact result"
+    APPROXIMATES = "a function's value, with an error"
+    ACCUMULATES = "sums and products of many elements, or results of a body"
 
 
 class Structure(Enum):
     """The role of an op in a program."""
 
-    COMPUTES = "results of operands, attributes, and regions that it applies as functions"
+    COMPUTES = "results computed from operands, attributes, and regions applied as functions"
     CONSTANT = "a result that the program states"
     BRANCHES = "regions that are parts of the program, of which one is run"
-    LOOPS = "regions that are parts of the program, run again and again"
-    STARTS = "a region that is a part of the program, run whenever"
+    LOOPS = "regions that are parts of the program, run repeatedly"
+    STARTS = "a region that is a part of the program, run asynchronously"
     CALLS = "a function of the program"
     CALLS_TARGET = "something outside of the program, by the name of a target"
-    COMMUNICATES = "values that the processes of a group give one another, or a process's own id"
+    COMMUNICATES = "values that the processes of a group exchange, or the process's id"
     TRANSFERS = "values that go to or come from the host or another process, by queues"
-    FORWARDS = "values handed on, taken together or apart"
-    AWAITS = "values of what was started, handed on"
+    FORWARDS = "unchanged values of operands, packed into a tuple or unpacked"
+    AWAITS = "the results of an asynchronous start"
 
     @property
     def is_inside(self) -> bool:

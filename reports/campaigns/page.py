@@ -27,7 +27,7 @@ PAGE, BESIDE_A_RUN = "index.html", "campaign.html"
 """The name of the page, and its name in a folder that also has a run's report."""
 
 _MEANINGS = {
-    KNOWN_TO_CRASH: "not run: by an expectation an operation crashes the process",
+    KNOWN_TO_CRASH: "not run: an expectation says that an operation crashes the process",
     NOT_EVALUATED: "the reference has no result",
     ONLY_IN_BATCH: "fails in a batch, but not in isolation",
     "not judged": "a defect of hlo-conformance",

@@ -76,7 +76,7 @@ def _allocate(_: object) -> NoReturn:
     taken: list[bytes] = []
     while psutil.virtual_memory().percent < 90:
         taken.append(b"\1" * (64 << 20))
-    raise MemoryError(f"{len(taken) * 64} MiB taken, no more to be had")
+    raise MemoryError(f"{len(taken) * 64} MiB allocated, no more memory is available")
 
 
 def _abort_on_nan(inputs: Sequence[Array]) -> None:
@@ -291,7 +291,7 @@ _VALUES: dict[str, Fault] = {
     "tail_not_written": Fault(
         "elements from the 1025th on are 0", results=_leave_elements_unwritten
     ),
-    "nan_not_written": Fault("where NaN is due there is another number", results=_nan_unwritten),
+    "nan_not_written": Fault("another number instead of NaN", results=_nan_unwritten),
     **{
         name: Fault(description, process=process)
         for name, (description, process) in PROCESS_FAULTS.items()
@@ -299,7 +299,7 @@ _VALUES: dict[str, Fault] = {
     "booleans_inverted": Fault("i1 results are inverted", results=_invert_booleans),
     "batch_only": Fault("wrong in modules of several programs", results=_flip_bits_in_batches),
     "flaky": Fault("wrong every other execution", results=_flip_every_other),
-    "stale_result": Fault("gives the results of the execution before", results=_return_previous),
+    "stale_result": Fault("gives the results of the previous execution", results=_return_previous),
 }
 """Faults of computed values."""
 
@@ -313,7 +313,9 @@ _ANSWERS: dict[str, Fault] = {
     "unsupported": Fault("knows no op", compile=_refuse(Unsupported, "not implemented")),
     "internal_error": Fault("cannot compile", compile=_refuse(Failed, "INTERNAL: broken")),
     "runtime_error": Fault("cannot execute", start=_refuse(Failed, "INTERNAL: broken")),
-    "python_error": Fault("raises what it must not", start=_refuse(RuntimeError, "a defect")),
+    "python_error": Fault(
+        "raises an exception that is no backend error", start=_refuse(RuntimeError, "a defect")
+    ),
     "error_now_and_then": Fault(
         "cannot compile a program every other time",
         compile=partial(_refuse_every_second_time, _refuse(Failed, "INTERNAL: out of luck")),

@@ -128,7 +128,7 @@ def _take_previous() -> WrongProcess:
 
 PROCESS_FAULTS: dict[str, tuple[str, WrongProcess]] = {
     "share_lost": (
-        "what the last process of a group gives is zero",
+        "the values of the last process of a group are zero",
         _with_received_values(_share_lost),
     ),
     "share_twice": (
@@ -141,13 +141,13 @@ PROCESS_FAULTS: dict[str, tuple[str, WrongProcess]] = {
         _with_received_values(_rotate_values),
     ),
     "pair_exchanged": (
-        "the first two processes of a group are in each other's place",
+        "the first two processes of a group are swapped",
         _with_received_values(_pair_exchanged),
     ),
-    "not_sent": ("each process has its own values alone", _with_received_values(_own_alone)),
+    "not_sent": ("each process receives only its own values", _with_received_values(_own_alone)),
     "wrong_group": ("groups are those of the next replicas", _neighbours),
-    "wrong_replica_id": ("replicas take themselves for the next one", _next_replica),
-    "wrong_partition_id": ("partitions take themselves for the next one", _next_partition),
-    "stale_buffer": ("what is sent arrives one collective late", _take_previous()),
+    "wrong_replica_id": ("replicas use the id of the next replica", _next_replica),
+    "wrong_partition_id": ("partitions use the id of the next partition", _next_partition),
+    "stale_buffer": ("values arrive one collective late", _take_previous()),
 }
 """Faults of collectives, by name."""

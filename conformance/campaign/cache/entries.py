@@ -215,7 +215,9 @@ class Entries:
             yield
         except sqlite3.Error as error:
             said = one_line(error)
-            self._tell(f"the cache {self.path} cannot be used any more ({said}): cases are run")
+            self._tell(
+                f"the cache {self.path} cannot be used any more ({said}): all further cases are run"
+            )
             self._let_go()
 
     def _let_go(self) -> None:

@@ -121,7 +121,7 @@ def _replace(path: Path, text: str) -> None:
 def _group(culprits: Mapping[str, int], signatures: Mapping[str, int], programs: int) -> list[str]:
     """Return the lines about the programs in which a divergence was found."""
     count = f"{programs} programs" if programs != 1 else "1 program"
-    lines = [f"{count} of the campaign came to this finding."]
+    lines = [f"{count} of the campaign led to this finding."]
     types = element_types(culprits)
     if types:
         lines += ["", f"Element types: {', '.join(types)}."]
@@ -299,10 +299,10 @@ def issue(finding: Finding, versions: Mapping[str, str]) -> str:
 def _title(finding: Finding) -> str:
     kind = f" ({finding.kind})" if finding.kind else ""
     words = {
-        Verdict.CRASHED: "the process ends",
+        Verdict.CRASHED: "the process crashes",
         Verdict.TIMED_OUT: "no answer",
         Verdict.REJECTED: "a valid program is refused",
-        Verdict.FLUSHED: "subnormal numbers are lost",
+        Verdict.FLUSHED: "subnormal numbers are treated as zero",
     }
     return words.get(finding.verdict, "a wrong result") + kind
 

@@ -28,7 +28,7 @@ def cut_files(files: Sequence[Path]) -> CutFragments:
         pieces, why = _cut_file(file)
         found |= {piece.digest: piece for piece in pieces}
         if not pieces:
-            notes.append(f"{file}: {why or 'no operation in it suits multi-operation programs'}")
+            notes.append(f"{file}: {why or 'no operation in it can be part of a longer program'}")
     return CutFragments(tuple(found.values()), tuple(notes))
 
 

@@ -34,7 +34,7 @@ def gather_material(executor: Executor, given: Path | None) -> Material:
         return Material(own, SELDOM)
     users = _cut_fragments(executor, _files(given))
     if not users:
-        raise UsageError(f"--seeds: no operation in {given} suits multi-operation programs")
+        raise UsageError(f"--seeds: no operation in {given} can be part of a longer program")
     return Material((*users, *own), OFTEN)
 
 

@@ -100,7 +100,7 @@ def _padded_with_zeros(site: Site) -> Tree:
     codes = flat if has_zero else reinterpret(site.building, flat, ELEMENT_TYPES["ui8"])
     order = order_of(source, target)
     if np.unique(order[order >= 0]).size != math.prod(own.static_shape):
-        raise site.unreadable("its result has not all elements of its operand")
+        raise site.unreadable("its result lacks elements of its operand")
     taken = site.building.take_elements(codes, order.tolist(), tuple(target.dimensions))
     return reinterpret(site.building, taken, own.element)
 

@@ -139,7 +139,7 @@ def _potrf(p: Problem) -> Iterator[str]:
             yield "the factor times its adjoint is not the matrix"
     other = np.triu(np.ones(a.shape, np.bool_), 1)
     if not np.array_equal(found[other if lower else other.T], a[other if lower else other.T]):
-        yield "the other triangle is not what it was"
+        yield "the other triangle is changed"
 
 
 def _lu(p: Problem, factors: Array, pivots: Array) -> Iterator[str]:

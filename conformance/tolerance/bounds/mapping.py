@@ -41,9 +41,9 @@ def map_rule(budget: Budget) -> Rule:
 
     return Rule(
         "map",
-        "exact where the computation rounds at most once, correctly; otherwise what its "
-        "operations' errors, each within the budget of its own rule and 1 ulp where that asks for "
-        "correct rounding, can make of the result",
+        "exact where the computation rounds at most once, correctly; otherwise within the "
+        "propagated errors of its operations: each has the budget of its own rule, or 1 ulp "
+        "where that rule requires correct rounding",
         "the rules of the ops of the computation",
         bound=bound,
         permits=permits,

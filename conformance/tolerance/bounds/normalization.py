@@ -131,10 +131,10 @@ def _gpu_arithmetic(element_type: ElementType) -> Arithmetic:
 def _rule(name: str, division: str, arithmetic_for: ArithmeticChoice) -> Rule:
     return Rule(
         name,
-        "the errors of the specification's formula, carried from step to step: u for each "
-        f"operation{division}, (n - 1) u for a sum of n numbers in any order, exact steps being "
-        "exact; where a step overflows, divides by zero or gives NaN for sure, what IEEE 754 makes "
-        "of it; where rounding errors leave that open, whatever may follow",
+        "the errors of the specification's formula, propagated from step to step: u for each "
+        f"operation{division}, (n - 1) u for a sum of n numbers in any order, none for exact "
+        "steps; a step that certainly overflows, divides by zero or is NaN gives the result of "
+        "IEEE 754; where rounding errors decide about that, either result",
         "StableHLO specification; Higham, Accuracy and Stability, 2.4 and 4.4",
         bound=_interval_bound(arithmetic_for),
         measure=measure_by(arithmetic_for),

@@ -31,9 +31,9 @@ from reference.ops.quantization import rounded_scales, shape_per_axis
 from reference.ops.table import OPS
 
 _TEXT = (
-    "within one code, and no less than the codes of the numbers within the op's own tolerance on "
-    "operands that are rounded either way; bit for bit where the result is a code without any "
-    "rounding, and where elements are only moved"
+    "within one code, or within the codes of numbers that the op's own tolerance permits on "
+    "operands rounded up or down; bit for bit where the result is a code without any rounding, "
+    "and where elements are only moved"
 )
 _SOURCE = (
     "StableHLO specification, execution semantics of quantized operations (left to the "

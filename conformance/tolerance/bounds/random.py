@@ -215,7 +215,7 @@ BERNOULLI = Rule(
 GENERATED = Rule(
     "random bits",
     "bit for bit what XLA's variants of Threefry-2x32-20 and Philox-4x32-10 give; other output is "
-    "left open by the specification (every variant is implementation-defined), unless its bits are "
+    "unspecified (every variant is implementation-defined), unless its bits are "
     f"not uniform at p < {PROBABILITY:g}",
     "Salmon et al., 2011; XLA operation semantics, RngBitGenerator; StableHLO specification",
     excludes=_exclude_random_bits,

@@ -128,8 +128,8 @@ def _exclude_unexplained(
 SCATTERED_UPDATES = Rule(
     "scattered updates",
     "sums and products of n updates within n u times the sum of magnitudes, or ((1 + u)^n - 1) "
-    "times the product, exactly where all partial results are exact; anything else bit for bit, "
-    "as some order of the updates gives it",
+    "times the product, without error if all partial results are exact; anything else bit for "
+    "bit as in some order of the updates",
     "StableHLO specification, scatter; Higham, Accuracy and Stability of Numerical Algorithms, 3.1",
     bound=_bound,
     excludes=_exclude_unexplained,

@@ -136,8 +136,8 @@ def are_sorted(rows: tuple[Array, ...], comparator: Body) -> Array:
 
 SORTED = Rule(
     "sort",
-    "sorted by the comparator itself, a permutation of the inputs' elements, those of all operands "
-    "together; where is_stable, equal elements in their order: then bit for bit",
+    "a permutation of the inputs' elements, the same for all inputs, that the comparator accepts "
+    "as sorted; if is_stable, bit for bit, with equal elements in their order",
     "StableHLO specification, sort",
     permits=_permit_sorted_permutations,
     excludes=_exclude_non_permutations,

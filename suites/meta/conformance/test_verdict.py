@@ -52,9 +52,10 @@ def test_a_lost_batch_names_its_ops_with_some_of_their_types() -> None:
     assert batch.name == "add f16, f32, f64 and 2 more types, abs f32"
     assert batch.line == (
         "lost batch on cpu: add f16, f32, f64 and 2 more types, abs f32, 6 cases: crashed in 1 of "
-        "4 runs, and none of the cases in isolation: check failed"
+        "4 runs, though none of the cases fails in isolation: check failed"
     )
     single = LostBatch("cpu", cases[:1], Verdict.TIMED_OUT, "no answer", "")
     assert single.line.endswith(
-        "add f16, 1 case: timed out in its only run, and none of the cases in isolation: no answer"
+        "add f16, 1 case: timed out in its only run, though none of the cases fails in isolation: "
+        "no answer"
     )

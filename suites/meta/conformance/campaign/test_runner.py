@@ -316,7 +316,7 @@ def test_coverage_is_reported_by_dialect(tmp_path: Path) -> None:
     assert list(both) == ["StableHLO", "XlaBuilder"]
     assert both["XlaBuilder"] == replace(done.coverage["Add"], missing=(), dimensions={})
     assert both["StableHLO"].values == done.coverage["add"].values + done.coverage["negate"].values
-    counted = [line for line in lines_of(done, "{}") if line.startswith("reached of ")]
+    counted = [line for line in lines_of(done, "{}") if line.startswith("coverage of ")]
     told = both["XlaBuilder"]
     assert f"XlaBuilder: {told.values:,} of {told.declared_values:,} values" in counted[1]
     parts = done.summary["coverage"]["dialects"]

@@ -105,7 +105,9 @@ def test_second_fault_is_not_hidden_by_known_divergence(text: str, tmp_path: Pat
     where = TANH if text is BEHIND else "tanh %4 (line 7)"
     found = check_text(tmp_path, text, settings_for("sine"))
     assert (found.verdict, found.known, found.operation) == (Verdict.DIVERGENT, (), where)
-    assert f"beside the known divergence sine-wrong, first wrong: {where}: " in found.message
+    assert (
+        f"in addition to the known divergence sine-wrong, first wrong: {where}: " in found.message
+    )
     found = check_text(tmp_path, text, settings_for("sine", "tanh"))
     assert (found.known, found.operation) == (("sine-wrong", "tanh-wrong"), SINE)
 

@@ -72,7 +72,7 @@ def test_snippet_writes_the_programs_inputs(name: str, tmp_path: Path, capsys: A
     [
         ("hello", 2, "line 1, column 1"),
         ("func.func @main() {\n  foo.bar\n  return\n}", 4, "foo.bar is not read"),
-        (TEST_PROGRAM.format("expect_eq", "0.2"), 0, "takes nothing"),
+        (TEST_PROGRAM.format("expect_eq", "0.2"), 0, "takes no inputs"),
     ],
 )
 def test_program_without_parameters_says_so(

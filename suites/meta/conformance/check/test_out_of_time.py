@@ -114,6 +114,6 @@ def test_a_wrong_operation_settles_that_a_program_fails(
     assert told.verdict is Verdict.DIVERGENT
     assert told.operation.startswith("exponential %0 ")
     assert told.message.startswith(
-        "a result is outside the range of rounding; first wrong: exponential"
+        "a result is outside the range that rounding permits; first wrong: exponential"
     )
     assert told.message.endswith("; drawn inputs, set 1 of 3")

@@ -125,7 +125,7 @@ def test_a_portable_artifact_of_a_later_version_says_so(tmp_path: Path) -> None:
     assert found.verdict is Verdict.UNSUPPORTED
     later = known.replace(f"{major}.", "9.", 1)
     assert found.message == (
-        f"a portable artifact of StableHLO {later}, later than {known}, which jaxlib has"
+        f"a portable artifact of StableHLO {later}, but jaxlib reads versions up to {known}"
     )
 
 

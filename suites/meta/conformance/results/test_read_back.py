@@ -31,7 +31,7 @@ def test_compiled_cells_have_values_or_name_the_unreadable_construct() -> None:
     run = RunData(RECORDS, {}, 0, "smoke", {}, planned=planned, backends=described)
     (found,) = read_back_of(run)
     assert found.line == (
-        f"{NAME}: 1 of 2 cells that compile have values (50.0 %); "
+        f"{NAME}: 1 of 2 cells that compile could be evaluated (50.0 %); "
         "programs not read back: custom-call $x (1)"
     )
 
