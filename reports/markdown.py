@@ -12,7 +12,7 @@ from conformance.gate.conclusion import ChangeGroup, group_changes, scope_line
 from conformance.results.agreement import unspecified_cases
 from conformance.results.read_back import read_back_of
 from conformance.results.remarks import is_new, other_incidents, remarks_on
-from conformance.results.standings import NEW, UNEXPLAINED, cells_which
+from conformance.results.standings import NEW, UNEXPLAINED, status_predicates
 from conformance.results.summary import RunData
 from conformance.verdict import LostBatch
 from reports import findings, squares, text, view
@@ -97,7 +97,7 @@ def _standings(seen: View) -> str:
         counts = [text.count(count) for count in one.cells.values()]
         changed = [text.count(view.changes_of(seen, one.backend, kind)) for kind in kinds]
         rows.append((escape(one.backend), escape(one.verdict), one.share, *counts, *changed))
-    statuses = cells_which(NEW if since is None else UNEXPLAINED).values()
+    statuses = status_predicates(NEW if since is None else UNEXPLAINED).values()
     since_baseline = [f"{kind.value} since the baseline" for kind in kinds]
     head = ("backend", "cases", "cells that conform", *statuses, *since_baseline)
     return _table(head, rows, 2) if rows else ""

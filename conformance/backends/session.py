@@ -129,7 +129,7 @@ class Session:
             executable = self._backend.compile(text, program)
             return Compiled(executable, program.process_count, self._around)
 
-    def compile_alone(self, program: Program, text: str = "") -> Compiled:
+    def compile_in_isolation(self, program: Program, text: str = "") -> Compiled:
         """Compile a program that shares its module with no other, as `compile` does.
 
         A compiler without its device is not asked again about a program in the small cache.
@@ -162,7 +162,7 @@ class Session:
         with self._around(EMISSION):
             whole = merge(programs)
             text = emit(whole)
-        compile_module = self.compile_alone if len(programs) == 1 else self.compile
+        compile_module = self.compile_in_isolation if len(programs) == 1 else self.compile
         compiled = compile_module(whole, text)
         found: list[list[list[Array]]] = [[] for _ in programs]
         for turn in range(max(map(len, sets))):

@@ -55,7 +55,7 @@ class Deadline:
         return self.seconds is not None and monotonic() - self.begun >= self.seconds + self.grace
 
 
-def helpings(tasks: Iterable[Task]) -> tuple[Task, ...]:
+def cut_into_rounds(tasks: Iterable[Task]) -> tuple[Task, ...]:
     """Return tasks cut into rounds of doubling size by cell: indices 0 to 1, 2 to 3, 4 to 7 and so
     on.
     """

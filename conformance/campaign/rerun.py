@@ -114,7 +114,7 @@ def _run_again(task: Task, record: Record, generic: bool) -> Replay:
         return _show_arrays(item, refusal_record(item, error), 0, None, generic)
     new = conclude(item, ItemAnswer(results, [item]), batcher).record
     return _show_arrays(
-        item, new, JudgementCache(item, batcher).of(results).worst_turn, results, generic
+        item, new, JudgementCache(item, batcher).of(results).worst_set, results, generic
     )
 
 

@@ -16,14 +16,14 @@ from typing import Any
 from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.backends.registry import Choice, parse_all
-from conformance.campaign.budget import helpings
+from conformance.campaign.budget import cut_into_rounds
 from conformance.campaign.cache.digests import BackendDigests
 from conformance.campaign.cache.entries import Entries
 from conformance.campaign.coverage import coverage_of
-from conformance.campaign.gone import find_stale
 from conformance.campaign.planning import PROFILES, Options, Plan, plan
 from conformance.campaign.progress import Watcher
 from conformance.campaign.session import RunSession, SessionSetting
+from conformance.campaign.stale_entries import find_stale
 from conformance.campaign.tasks import peak_rss_mb, run_tasks
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
@@ -99,7 +99,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         store = stack.enter_context(Store(path))
         _identify(store, options, planned, found)
         finished = store.finished_tasks()
-        tasks = helpings(planned.tasks) if store.meta().get("in_helpings") else planned.tasks
+        tasks = cut_into_rounds(planned.tasks) if store.meta().get("in_helpings") else planned.tasks
         unfinished = any(task.id not in finished for task in tasks)
         if described or unfinished:
             described = described or _describe(opened, given)

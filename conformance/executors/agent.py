@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.errors import NotAvailable
-from conformance.executors.carried import SerialisedCall, run_serialised, write_file
 from conformance.executors.local import Call, CallEnd, LocalExecutor
+from conformance.executors.serialised_calls import SerialisedCall, run_serialised, write_file
 from conformance.limits import Limits
 
 _TICK = 0.02

@@ -17,11 +17,11 @@ from time import sleep
 from typing import Any, Self
 
 from conformance.executors.agent import WorkerSpec
-from conformance.executors.carried import TransferredFile, serialise_call
 from conformance.executors.executor import Engine
 from conformance.executors.interrupt import raise_if_seen
 from conformance.executors.local import Call, CallEnd, WorkerCrash
 from conformance.executors.nodes import Node, Nodes, Notice, load_ray, words_of
+from conformance.executors.serialised_calls import TransferredFile, serialise_call
 
 _SUSPECT, _BLAMED = 2, 4
 """Nodes that a call may lose before it gets a node of its own, and before it counts as a crash."""

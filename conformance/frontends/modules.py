@@ -16,7 +16,7 @@ from conformance.frontends.dialects import expand_chlo, module_text
 from conformance.frontends.older import ADVICE, NOTE, convert_mhlo, is_of_its_time, update_spellings
 from conformance.frontends.symbolic_shapes import specialise_main
 from conformance.stablehlo.emit import emit
-from conformance.stablehlo.lexical import blank_strings, comments, put_back, set_aside
+from conformance.stablehlo.lexical import blank_strings, comments, extract_strings, restore_strings
 from conformance.stablehlo.literals import unpack_booleans
 from conformance.stablehlo.parse import ParseError, Unreadable, parse_module
 from conformance.transforms.dead_code import remove_unused
@@ -160,9 +160,9 @@ def units_of(text: str) -> Iterator[Unit | NotChecked]:
             "export it with jax 0.5 or later, which writes sdy.manual_computation"
         )
         return
-    code, strings = set_aside(unpack_booleans(text))
+    code, strings = extract_strings(unpack_booleans(text))
     code, queues = _runs_as_calls(rewrite(code))
-    for found in _read(put_back(code, strings), queues=queues):
+    for found in _read(restore_strings(code, strings), queues=queues):
         yield replace(found, part=text) if isinstance(found, Unit) else found
 
 

@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 
 from conformance.frontends.dialects import print_module
 from conformance.stablehlo.attributes import BOOL_ARRAY, I64_ARRAY, KINDS
-from conformance.stablehlo.lexical import blank_strings, put_back, set_aside
+from conformance.stablehlo.lexical import blank_strings, extract_strings, restore_strings
 from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal
 from reference.ops.table import OPS
 
@@ -50,10 +50,10 @@ def update_spellings(text: str) -> str:
     """Return the text with older spellings of attributes updated; other text unchanged."""
     if not ("dense<" in text or '<"' in text):
         return text
-    code, strings = set_aside(text)
+    code, strings = extract_strings(text)
     code = _DENSE_LIST.sub(lambda found: _list(found, strings), code)
     code = _QUOTED_ENUM.sub(lambda found: f"#{found[1]}<{strings[int(found[2])][1:-1]}>", code)
-    return put_back(code, strings)
+    return restore_strings(code, strings)
 
 
 def is_of_its_time(text: str) -> bool:

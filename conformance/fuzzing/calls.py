@@ -34,10 +34,10 @@ PLAN = Deferred("conformance.fuzzing.attribution.asking", "plan")
 TRY_VARIANT = Deferred("conformance.fuzzing.attribution.asking", "try_variant")
 """Return the outcome of a finding's program in a variant; it may crash the worker."""
 
-VOTE = Deferred("conformance.fuzzing.attribution.third", "vote")
+VOTE = Deferred("conformance.fuzzing.attribution.third_vote", "vote")
 """Return how StableHLO's interpreter votes on a finding; it may crash the worker."""
 
-OBSERVE_PASSES = Deferred("conformance.fuzzing.attribution.watched", "observe_passes")
+OBSERVE_PASSES = Deferred("conformance.fuzzing.attribution.passes_at_crash", "observe_passes")
 """Return the passes during which a program's process ended, and the passes before.
 
 The program is run in another process, for at most so many seconds.

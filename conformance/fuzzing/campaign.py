@@ -25,7 +25,7 @@ from conformance.fuzzing.grouping import place_of
 from conformance.fuzzing.keeping.journal import Journal
 from conformance.fuzzing.keeping.keeping import FindingWriter
 from conformance.fuzzing.singles import PER_TRIAL
-from conformance.fuzzing.steering.meetings import CampaignCoverage
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.steering.steering import Steering
 from conformance.fuzzing.trial import NOT_EVALUATED, Trial, TrialResult
 from conformance.gate.expectations import Expectation

@@ -16,7 +16,7 @@ from conformance.executors.lost import crash_verdict
 from conformance.fuzzing.calls import GIVES_ANSWER, TimedResult, measure_call
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.seeds.material import case_of
-from conformance.fuzzing.steering.meetings import CampaignCoverage
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.trial import FailingProgram, Trial, TrialResult
 from conformance.limits import Limits
 from conformance.pipeline.items import Inputs

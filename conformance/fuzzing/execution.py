@@ -18,7 +18,7 @@ from conformance.check.program import ProgramChecker
 from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.frontends.modules import unit_of
 from conformance.fuzzing.seeds.material import case_of
-from conformance.fuzzing.steering.meetings import CampaignCoverage, Pair
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage, Pair
 from conformance.fuzzing.steering.pool import NEW_PER_TRIAL, pieces
 from conformance.fuzzing.trial import (
     KNOWN_TO_CRASH,

@@ -18,7 +18,12 @@ from conformance.fuzzing.calls import (
 )
 from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, worker_seconds
 from conformance.fuzzing.finding import Finding
-from conformance.fuzzing.grouping import attributions_agree, is_everywhere, key_of, may_be_one
+from conformance.fuzzing.grouping import (
+    attributions_agree,
+    has_global_cause,
+    key_of,
+    may_share_cause,
+)
 from conformance.fuzzing.keeping.journal import Journal, StoredFinding
 from conformance.fuzzing.keeping.keeping import FindingWriter, cause_in, matched_failure
 from conformance.fuzzing.places import Places
@@ -242,7 +247,7 @@ class FailureQueue:
         same = [] if finding.known else self._possible_duplicates(finding)
         one = UnexplainedFinding(failure.number, finding, place, failure.outcome.culprit, not same)
         for other in same:
-            if finding.signature in other.signatures or is_everywhere(finding):
+            if finding.signature in other.signatures or has_global_cause(finding):
                 self._join(one, other.name)
                 return None
         if same:
@@ -255,7 +260,7 @@ class FailureQueue:
         contradict.
         """
         key = key_of(finding)
-        return [one for one in self._journal.findings(key) if may_be_one(key, finding, one)]
+        return [one for one in self._journal.findings(key) if may_share_cause(key, finding, one)]
 
     def _store_cause(self, one: UnexplainedFinding, finding: Finding) -> None:
         """Store the cause of a finding, then decide about the findings that wait for it."""

@@ -99,7 +99,7 @@ def key_of(finding: Finding) -> str:
     verdict, kind = finding.fault or (finding.verdict, finding.kind)
     if verdict in WITHOUT_RESULTS:
         return _key_without_results(finding, verdict, kind)
-    if is_everywhere(finding):
+    if has_global_cause(finding):
         return _class_key(verdict.value, kind)
     if culprit := _names_in(finding.culprit):
         return _key_of_results(verdict.value, kind, culprit)
@@ -112,7 +112,7 @@ def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
 
     The message, without instructions, numbers, shapes and element types. A write to a wrong address
     crashes a process with various messages: these are one class. Programs that crash without a
-    message have one key; see `may_be_one`. An arithmetic exception is a division by zero.
+    message have one key; see `may_share_cause`. An arithmetic exception is a division by zero.
     """
     if kind == DIVISION_BY_ZERO:
         return _class_key(verdict.value, kind)
@@ -126,7 +126,7 @@ def _key_of_results(verdict: str, kind: str, culprit: str) -> str:
     """Return the key of wrong results of a class that is not one cause in all operations.
 
     Operations that go wrong only together are wrongly rewritten: verdict and class then depend on
-    the numbers. They have one key with others that end in the same operation; see `may_be_one`.
+    the numbers. They have one key with others that end in the same operation (`may_share_cause`).
     """
     last = culprit.rpartition(_AND)[2]
     if kind in UNEXPLAINED and last != culprit:
@@ -141,7 +141,7 @@ def _family(name: str) -> str:
     return next((of for of, ops in FAMILIES.items() if name in {op.name for op in ops}), name)
 
 
-def may_be_one(key: str, finding: Finding, other: StoredFinding) -> bool:
+def may_share_cause(key: str, finding: Finding, other: StoredFinding) -> bool:
     """Return whether a finding may have the same cause as another finding of the same key.
 
     If operations fail only together, the culprit of one must contain all operations of the other.
@@ -164,7 +164,7 @@ def _ends_in(ours: Sequence[str], theirs: Sequence[str]) -> bool:
     return bool({*ours[-1:]} & {*theirs} or {*theirs[-1:]} & {*ours})
 
 
-def is_everywhere(finding: Finding) -> bool:
+def has_global_cause(finding: Finding) -> bool:
     """Return whether a finding has a cause that affects every operation, such as a processor that
     flushes subnormals.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance.backends.registry import BACKENDS, parse
-from conformance.fuzzing.steering.meetings import CampaignCoverage
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.gate.expectations import Expectation
 from conformance.pipeline.items import Inputs
 from conformance.pipeline.outcome import Outcome

@@ -154,7 +154,9 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return whether the entry matches a failure."""
         classes = classes_of(failure)
         return (
-            self.names(failure.verdict, failure.kind, failure.message, failure.worst_ulp, classes)
+            self.matches_except_op(
+                failure.verdict, failure.kind, failure.message, failure.worst_ulp, classes
+            )
             and self.applies((failure.op, failure.element_type, failure.backend))
             and (not self.where or any(map(self.matches_operation, operation_texts(failure))))
         )
@@ -167,7 +169,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return whether it matches a batch that failed as a whole; only a flaky entry can."""
         return (
             self.flaky
-            and self.names(batch.verdict, batch.kind, batch.message)
+            and self.matches_except_op(batch.verdict, batch.kind, batch.message)
             and any(self.applies((op, of, batch.backend)) for op, of, _ in batch.cases)
         )
 
@@ -184,7 +186,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return any(matches_any(one, self.kinds) for one in (kind, *classes))
         return self.unpredictable and kind in self.kinds
 
-    def names(
+    def matches_except_op(
         self,
         verdict: Verdict,
         kind: str,

@@ -56,7 +56,7 @@ class SetJudgements:
     whole: Judgement
 
     @property
-    def worst_turn(self) -> int:
+    def worst_set(self) -> int:
         """The number of the first input set with the severest verdict."""
         return [one.verdict for one in self.each].index(self.whole.verdict)
 

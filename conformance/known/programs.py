@@ -20,7 +20,7 @@ from conformance.known.xla.indexing import (
     reduced_bounds,
     reshaped_padding,
 )
-from conformance.known.xla.pairs import bits_of_pairs, float_pairs, moved_pairs
+from conformance.known.xla.pairs import bits_of_pairs, float_pairs, returned_pairs
 from conformance.known.xla.processes import (
     gathered_by_sum,
     gathered_first,
@@ -83,7 +83,7 @@ PROGRAMS = (
         other_types.BYTES, rewrite=bits_of_pairs.rewrite, concerns=bits_of_pairs.concerns,
         platform=Hardware.TPU,
     ),
-    Hypothesis(float_pairs.LABEL, rewrite=moved_pairs.rewrite, platform=Hardware.TPU),
+    Hypothesis(float_pairs.LABEL, rewrite=returned_pairs.rewrite, platform=Hardware.TPU),
     Hypothesis(
         indices.LABEL, rewrite=indices.rewrite, concerns=indices.concerns,
         platform=Hardware.INTERPRETER,

@@ -80,7 +80,7 @@ class Batcher:
         Raises:
             BackendError: when the backend does not give results.
         """
-        compiled = self.session.compile_alone(item.program)
+        compiled = self.session.compile_in_isolation(item.program)
         sets = [[compiled.run(inputs) for _ in range(self.repeats)] for inputs in item.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
 

@@ -48,7 +48,7 @@ def judged_result(
     batch: Sequence[Item] = (),
 ) -> CaseResult:
     """Return the record of a case with results; `batch` is given if only the batch shows them."""
-    whole, turn = judged.whole, judged.worst_turn
+    whole, turn = judged.whole, judged.worst_set
     detail, failing = None, ()
     if batch and whole.verdict is not Verdict.PASS:
         programs = [one.program for one in batch]

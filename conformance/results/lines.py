@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.results.known_elements import KnownElements
 from conformance.results.read_back import read_back_of
-from conformance.results.standings import CellStatus, Standing, cells_which, standings
+from conformance.results.standings import CellStatus, Standing, standings, status_predicates
 from conformance.results.summary import RunData
 from generators.cells.coverage_report import CoverageReport
 
@@ -84,7 +84,7 @@ def _unsteady_lines(run: RunData) -> list[str]:
 
 def standing_line(standing: Standing) -> str:
     """Return whether a backend conforms, and its planned cells by status, in one line."""
-    which = cells_which(standing.unmatched)
+    which = status_predicates(standing.unmatched)
     counts = [
         f"{count:,} {which[status]}"
         for status, count in standing.cells.items()

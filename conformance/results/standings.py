@@ -30,7 +30,7 @@ class CellStatus(StrEnum):
 NEW, UNEXPLAINED = "new", "unexplained"
 
 
-def cells_which(unmatched: str = NEW) -> Mapping[CellStatus, str]:
+def status_predicates(unmatched: str = NEW) -> Mapping[CellStatus, str]:
     """Return the statuses as predicates, for a sentence such as "12 with new divergences"."""
     return {
         CellStatus.CONFORMS: "conform",

@@ -310,7 +310,7 @@ KINDS: dict[str, AttributeKind] = {
 """The kind of every attribute, by its name in the specification (which is its name in MLIR)."""
 
 
-def in_dialect(op: str, text: str) -> str:
+def enums_of_dialect(op: str, text: str) -> str:
     """Return an attribute's text with the enums of the op's own dialect (`mhlo.erf` has MHLO's)."""
     dialect, dot, _ = op.partition(".")
     return text.replace("#stablehlo", f"#{dialect}") if dot else text

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.stablehlo.attributes import (
     EmitError,
+    enums_of_dialect,
     float_literal,
-    in_dialect,
     quote,
     spell_attribute,
     spell_tensor,
@@ -176,7 +176,7 @@ def _operation(operation: Operation, qualified: str, indent: str, placed: str) -
     head += f'"{qualified}"({_spell_names(operation.operands)})'
     alone, structs = group_attributes(operation.name, operation.attributes)
     own = [spell_attribute(name, value) for name, value in alone]
-    texts = [*(in_dialect(operation.name, text) for text in own), *structs]
+    texts = [*(enums_of_dialect(operation.name, text) for text in own), *structs]
     own_place = placed if len(operation.results) < 2 else ""  # no attribute speaks of XLA's tuples
     given = ", ".join(filter(None, [*texts, own_place]))
     tail = f" {{{given}}}" if given else ""

@@ -39,10 +39,10 @@ def comments(text: str) -> list[str]:
     return [found[0] for found in _TOKEN.finditer(text) if found["comment"] is not None]
 
 
-def set_aside(text: str) -> tuple[str, list[str]]:
+def extract_strings(text: str) -> tuple[str, list[str]]:
     """Return the text with a number for each distinct string and comment, and the list of these.
 
-    Names of operations in generic form stay. `put_back` is the inverse.
+    Names of operations in generic form stay. `restore_strings` is the inverse.
     """
     numbers: dict[str, int] = {}
 
@@ -55,8 +55,8 @@ def set_aside(text: str) -> tuple[str, list[str]]:
     return _TOKEN.sub(number_match, text), list(numbers)
 
 
-def put_back(text: str, aside: list[str]) -> str:
-    """Return the text with the strings and comments restored that `set_aside` replaced."""
+def restore_strings(text: str, aside: list[str]) -> str:
+    """Return the text with the strings and comments restored that `extract_strings` replaced."""
     return _KEPT.sub(lambda found: aside[int(found[1] or found[2])], text)
 
 

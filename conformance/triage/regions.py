@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from conformance.backends.base import BackendError
 from conformance.transforms.extract import extract_operation
 from conformance.transforms.outline import outline
-from conformance.transforms.turns import with_single_iteration
+from conformance.transforms.single_iteration import with_single_iteration
 from conformance.triage.audit import (
     FAULTY_ITERATIONS,
     ITERATIONS,

@@ -11,7 +11,7 @@ from typing import Any
 from conformance.gate.baselines.comparison import REGRESSIONS, Kind
 from conformance.results.read_back import read_back_of
 from conformance.results.remarks import Remarks, is_new, remarks_on
-from conformance.results.standings import NEW, UNEXPLAINED, CellStatus, Standing, cells_which
+from conformance.results.standings import NEW, UNEXPLAINED, CellStatus, Standing, status_predicates
 from conformance.verdict import LostBatch, Verdict
 from reports import findings, squares, text, view
 from reports.page.cells import families
@@ -87,7 +87,7 @@ def first_screen(seen: View) -> FirstScreen:
     )
     return FirstScreen(
         rows,
-        tuple(cells_which(_word_for_unmatched(seen)).values()),
+        tuple(status_predicates(_word_for_unmatched(seen)).values()),
         tuple(kind.value for kind in _TOLD) if seen.comparison is not None else (),
         sum(not case.is_of_support for case in differing),
         compared,
@@ -105,7 +105,7 @@ def _cells(standing: Standing, status: CellStatus) -> Count:
     count = standing.cells[status]
     share = 100 * count / standing.planned if standing.planned else 0.0
     address = text.fragment(**{"matrix": standing.backend, "is": status.value})
-    words = cells_which(standing.unmatched)[status]
+    words = status_predicates(standing.unmatched)[status]
     return Count(status.value, words, count, address, status is CellStatus.NEW, share)
 
 
@@ -187,5 +187,5 @@ def filter_choices(seen: View) -> dict[str, Any]:
         "verdicts": [state for state in order if state in present],
         "families": families(op for op in seen.ops if op.is_planned),
         "types": [name for name in seen.element_types if name in types],
-        "statuses": cells_which(_word_for_unmatched(seen)),
+        "statuses": status_predicates(_word_for_unmatched(seen)),
     }

@@ -13,8 +13,8 @@ from conformance.backends.session import Session, open_session
 from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
 from conformance.fuzzing.attribution.search import search_cause
 from conformance.fuzzing.attribution.stages import cause_by_stages
-from conformance.fuzzing.attribution.third import vote
-from conformance.fuzzing.attribution.ways import (
+from conformance.fuzzing.attribution.third_vote import vote
+from conformance.fuzzing.attribution.variants import (
     REWRITINGS,
     UNOPTIMIZED,
     CompileVariant,

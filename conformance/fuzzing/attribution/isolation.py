@@ -11,7 +11,7 @@ from conformance.executors.lost import crash_verdict
 from conformance.fuzzing import calls
 from conformance.fuzzing.attribution.cause import NO_ANSWER, NO_VOTE, WRONG, Vote
 from conformance.fuzzing.attribution.search import search_cause
-from conformance.fuzzing.attribution.ways import UNOPTIMIZED, CompileVariant, Plan, rewritings
+from conformance.fuzzing.attribution.variants import UNOPTIMIZED, CompileVariant, Plan, rewritings
 from conformance.fuzzing.crashes import is_harness_timeout
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.trial import Trial

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 
 from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, Cause
-from conformance.fuzzing.attribution.ways import CompileVariant, Plan, without_passes
+from conformance.fuzzing.attribution.variants import CompileVariant, Plan, without_passes
 
 TryVariant = Callable[[CompileVariant], str]
 """A function ask(variant): the outcome of the program in a variant; see `cause.RIGHT` and the other

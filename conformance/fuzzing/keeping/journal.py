@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conformance.fuzzing.steering.meetings import CampaignCoverage
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.trial import FailingProgram, TrialResult
 from conformance.results.database import Database
 

@@ -43,7 +43,7 @@ def cuts(program: Program) -> Iterator[Fragment]:
                 yield piece
 
 
-def leading_to(program: Program, end: int, length: int) -> Fragment | None:
+def fragment_ending_with(program: Program, end: int, length: int) -> Fragment | None:
     """Return the fragment of an operation of main, and up to `length` operations that lead to it;
     None if a chain cannot contain it.
     """

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from random import Random
 
-from conformance.fuzzing.seeds.cutting import leading_to
-from conformance.fuzzing.steering.meetings import Pair, pairs_of
+from conformance.fuzzing.seeds.cutting import fragment_ending_with
+from conformance.fuzzing.steering.coverage_counts import Pair, pairs_of
 from generators.chains.guide import COLUMN, CoverageCounts
 from generators.chains.seeds.fragment import Fragment, is_usable
 from reference.ir.program import Program
@@ -74,7 +74,7 @@ def pieces(program: Program, told: CoverageCounts | None, seen: set[Pair]) -> It
             if maker in told.pairs and told.pairs[maker][column]:
                 continue
             seen.add(pair)
-            piece = leading_to(program, number, LENGTH)
+            piece = fragment_ending_with(program, number, LENGTH)
             if piece is not None and pair in pairs_of(piece):  # not cut off, and no constant
                 yield piece
         makers |= {value.name: operation.name for value in operation.results}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 
-from conformance.fuzzing.steering.meetings import CampaignCoverage, Choice
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage, Choice
 from conformance.fuzzing.steering.pool import Pool
 from conformance.fuzzing.trial import Trial, TrialResult
 from generators.chains.guide import COLUMN, ENOUGH, TYPE, CoverageCounts

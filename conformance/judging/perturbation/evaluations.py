@@ -50,7 +50,7 @@ PARTLY_FLUSHED = 8
 """Evaluations that flush subnormal results of some operations or some elements; half of them
 also move results, as contraction changes rounding, too."""
 
-OPEN_SAMPLES = 3
+FILLED_SAMPLES = 3
 """Evaluations with arbitrary values in unspecified elements, the first with NaN."""
 
 
@@ -300,7 +300,7 @@ class PermittedResults:
         """Return results with arbitrary values in unspecified intermediate elements."""
         if self._filled is None:
             self._filled = []
-            for number in range(OPEN_SAMPLES):
+            for number in range(FILLED_SAMPLES):
                 random = np.random.default_rng((self._seed, number, 1))
                 results, follower = self._run(self.inputs, fill=random, nan=not number)
                 if not follower.opened:

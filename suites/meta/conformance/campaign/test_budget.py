@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.campaign import budget, runner, session
-from conformance.campaign.budget import count_left_out, helpings, rounds, seconds_of
+from conformance.campaign.budget import count_left_out, cut_into_rounds, rounds, seconds_of
 from conformance.campaign.merging import merge_runs
 from conformance.campaign.planning import Options, plan
 from conformance.campaign.runner import run
@@ -59,20 +59,20 @@ def limited_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: float, *
 def test_cases_of_cell_are_split_into_doubling_helpings() -> None:
     cell = Cell("add", F32, "cpu")
     tasks = [Task(cell, 0, 0, 32), Task(cell, 0, 32, 64), Task(cell, 0, 64, 70)]
-    spans = [(one.start, one.stop) for one in helpings(tasks)]
+    spans = [(one.start, one.stop) for one in cut_into_rounds(tasks)]
     assert spans == [(0, 2), (2, 4), (4, 8), (8, 16), (16, 32), (32, 64), (64, 70)]
-    assert [(t.start, t.stop) for t in helpings([Task(cell, 0, 0, 1)])] == [(0, 1)]
+    assert [(t.start, t.stop) for t in cut_into_rounds([Task(cell, 0, 0, 1)])] == [(0, 1)]
 
 
 def test_every_cell_has_its_first_helping_before_any_has_its_second() -> None:
     planned = plan(options(Path("nowhere"), ops=("a*",), element_types=()))
-    found = rounds(helpings(planned.tasks), 0)
+    found = rounds(cut_into_rounds(planned.tasks), 0)
     assert {task.start for task in found[0]} == {0}
     assert {task.cell for task in found[0]} == {*planned.cells}
     assert [task.start for part in found for task in part] == sorted(
         task.start for part in found for task in part
     )
-    assert sum(map(len, found)) == len(helpings(planned.tasks))
+    assert sum(map(len, found)) == len(cut_into_rounds(planned.tasks))
     ops = [list(dict.fromkeys(t.cell.op for t in rounds(found[0], seed)[0])) for seed in (0, 1)]
     assert ops[0] != ops[1]  # whom a limit leaves out is another with each seed
     assert sorted(ops[0]) == sorted(ops[1])

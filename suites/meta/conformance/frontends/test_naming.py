@@ -19,9 +19,9 @@ from conformance.frontends.naming import parameters, value_names
 from conformance.stablehlo.lexical import (
     blank_strings,
     comments,
-    put_back,
+    extract_strings,
     remove_locations,
-    set_aside,
+    restore_strings,
 )
 from conformance.verdict import Verdict
 from suites.meta.support.checking import REFERENCE, check_text
@@ -145,7 +145,7 @@ def test_operation_of_other_dialect_is_named(line: str, name: str, tmp_path: Pat
 def test_strings_comments_and_locations_are_distinguished() -> None:
     text = 'a "b // \\" c" // d "e\n"f.g"(%x) loc("h)"(unknown)) i "j"("k")'
     assert comments(text) == ['// d "e']
-    assert put_back(*set_aside(text)) == text
+    assert restore_strings(*extract_strings(text)) == text
     for left in (blank_strings(text), remove_locations(text)):
         assert len(left) == len(text)
         assert left.count("\n") == 1

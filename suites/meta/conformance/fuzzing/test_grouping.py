@@ -19,7 +19,7 @@ from conformance.fuzzing.grouping import (
     element_types,
     group_of,
     key_of,
-    may_be_one,
+    may_share_cause,
     operations,
     place_of,
 )
@@ -88,12 +88,12 @@ def test_groups_of_operations_with_common_subset_are_one_cause() -> None:
     key = key_of(found)
     assert key == key_of(replace(found, culprit=other, kind="wrong value"))
     assert key != key_of(replace(found, culprit="compare + convert f32"))
-    assert may_be_one(key, found, stored_finding(replace(found, culprit=other), {}))
-    assert may_be_one(key, replace(found, culprit=other), stored_finding(found, {}))
+    assert may_share_cause(key, found, stored_finding(replace(found, culprit=other), {}))
+    assert may_share_cause(key, replace(found, culprit=other), stored_finding(found, {}))
     else_ = replace(found, culprit="compare + sine + atan2 f32")
-    assert not may_be_one(key, found, stored_finding(else_, {}))
+    assert not may_share_cause(key, found, stored_finding(else_, {}))
     single = finding("abs", "f32", Verdict.DIVERGENT, "NaN")
-    assert may_be_one(key_of(single), single, stored_finding(single, {}))
+    assert may_share_cause(key_of(single), single, stored_finding(single, {}))
 
 
 def test_place_of_group_of_operations_is_its_own_group() -> None:
@@ -246,7 +246,7 @@ def test_programs_that_end_without_a_word_are_one_cause_if_one_has_the_last_of_t
 
     def is_one(one: Finding, other: Finding) -> bool:
         assert key_of(one) == key_of(other)
-        return may_be_one(key_of(one), one, stored_finding(other, {}))
+        return may_share_cause(key_of(one), one, stored_finding(other, {}))
 
     behind, before = crash_of("sine", "abs"), crash_of("negate", "sine")
     assert is_one(behind, before)

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from conformance.fuzzing.steering.meetings import pairs_of
+from conformance.fuzzing.steering.coverage_counts import pairs_of
 from generators.case.stream import stream
 from generators.chains.chain import Chain
 from generators.chains.guide import Guide

@@ -11,7 +11,7 @@ import pytest
 from conformance.backends import session as backend_sessions
 from conformance.backends.fake.faults import FAULTS
 from conformance.backends.session import Compiled, Session
-from conformance.campaign import gone, session, task_runner
+from conformance.campaign import session, stale_entries, task_runner
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.campaign.task_runner import TaskRunner
@@ -239,13 +239,13 @@ def test_counterexamples_are_not_replayed_where_nothing_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    replayed = gone.replay_counterexamples
+    replayed = stale_entries.replay_counterexamples
 
     def note_and_replay(executor, entries, backend):
         asked.extend(one.id for one in entries)
         return replayed(executor, entries, backend)
 
-    monkeypatch.setattr(gone, "replay_counterexamples", note_and_replay)
+    monkeypatch.setattr(stale_entries, "replay_counterexamples", note_and_replay)
     program = """
 [known.counterexample]
 program = '''

@@ -10,7 +10,7 @@ import pytest
 from conformance.backends.registry import parse
 from conformance.backends.session import open_session
 from conformance.executors.backend_workers import executor_of
-from conformance.fuzzing.attribution import asking, third
+from conformance.fuzzing.attribution import asking, third_vote
 from conformance.fuzzing.attribution.asking import explain_finding, plan, try_variant
 from conformance.fuzzing.attribution.cause import (
     AGAINST_BACKEND,
@@ -28,7 +28,7 @@ from conformance.fuzzing.attribution.stages import (
     cause_by_stages,
     name_before_pass,
 )
-from conformance.fuzzing.attribution.ways import rewritings
+from conformance.fuzzing.attribution.variants import rewritings
 from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.minimisation import unminimised_finding
@@ -183,20 +183,20 @@ def test_interpreter_with_known_divergence_has_no_vote(
     monkeypatch: pytest.MonkeyPatch, entries: str, actual: bool, words: str
 ) -> None:
     if entries == "none":
-        monkeypatch.setattr(third, "load", lambda *_: ())
+        monkeypatch.setattr(third_vote, "load", lambda *_: ())
     zeros = (array([-0.0]), array([0.0]))
     finding = Finding(
         Verdict.DIVERGENT, "wrong value", program=TOTAL_ORDER, text="", inputs=zeros,
         expected=(np.array([True]),), actual=(np.array([actual]),), backend="cpu",
     )  # fmt: skip
-    told = third.vote(Trial("cpu", 0, 0, 1), finding)
+    told = third_vote.vote(Trial("cpu", 0, 0, 1), finding)
     assert told.words == words
     assert ("known divergence" in told.why) == (words == NO_VOTE)
 
 
 def test_interpreter_has_no_vote_on_itself_or_unsupported_programs() -> None:
     trial, finding = find_finding(FAULTY, QUOTIENT, SEVENS)
-    assert third.vote(trial, replace(finding, backend="interpreter")).line == ""
+    assert third_vote.vote(trial, replace(finding, backend="interpreter")).line == ""
     matrix = op_program("cholesky", [tensor_of(2, 2)], tensor_of(2, 2), lower=True)
     unable = replace(finding, program=matrix, inputs=(array([[1, 0], [0, 1]]),))
-    assert third.vote(trial, unable).words == NO_VOTE
+    assert third_vote.vote(trial, unable).words == NO_VOTE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.backends.passes import Passes
 from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
 from conformance.fuzzing.attribution.search import search_cause
-from conformance.fuzzing.attribution.ways import UNOPTIMIZED, CompileVariant, Plan
+from conformance.fuzzing.attribution.variants import UNOPTIMIZED, CompileVariant, Plan
 
 PASSES = Passes(("algsimp", "fusion", "layout", "dce"), ("simplification",))
 

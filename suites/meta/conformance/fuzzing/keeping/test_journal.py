@@ -11,7 +11,7 @@ import pytest
 
 from conformance.errors import UsageError
 from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
-from conformance.fuzzing.steering.meetings import CampaignCoverage
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.trial import FailingProgram, TrialResult
 from conformance.pipeline.outcome import Outcome
 from conformance.verdict import Verdict

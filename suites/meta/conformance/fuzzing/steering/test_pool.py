@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.fuzzing.seeds.material import VARIED, case_of
 from conformance.fuzzing.singles import is_single
-from conformance.fuzzing.steering.meetings import CampaignCoverage, pairs_of
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage, pairs_of
 from conformance.fuzzing.steering.pool import LENGTH, MOST_NEW, PER_TRIAL, Pool, pieces
 from conformance.fuzzing.steering.steering import LAG, Steering
 from conformance.fuzzing.trial import Trial, TrialResult

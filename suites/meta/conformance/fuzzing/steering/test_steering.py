@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.fuzzing.steering.meetings import CampaignCoverage
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.steering.steering import LAG, Steering
 from conformance.fuzzing.trial import Trial, TrialResult
 from generators.chains.guide import Guide, draw_weighted

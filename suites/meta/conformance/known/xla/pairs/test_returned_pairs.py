@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.xla.pairs.moved_pairs import rewrite
 from conformance.known.xla.pairs.representation import round_to_pairs
+from conformance.known.xla.pairs.returned_pairs import rewrite
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
 from reference.numerics.alike import equal_elements

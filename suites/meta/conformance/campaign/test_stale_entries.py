@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.campaign import gone
+from conformance.campaign import stale_entries
 from conformance.campaign.planning import Options
 from conformance.campaign.progress import Watcher
 from conformance.campaign.runner import run
@@ -107,8 +107,8 @@ def test_counterexample_is_replayed_once_for_resumed_run(
         asked.extend(one.id for one in arguments[1])
         return replay_counterexamples(*arguments)
 
-    monkeypatch.setattr(gone, "replay_counterexamples", note_and_replay)
-    monkeypatch.setattr(gone, "MANY", 1)
+    monkeypatch.setattr(stale_entries, "replay_counterexamples", note_and_replay)
+    monkeypatch.setattr(stale_entries, "MANY", 1)
     assert run(given).fixed == ("mended",)
     file.write_text(SHOWN + MENDED.replace('"1.0"', '"2.0"'))
     assert asked == []

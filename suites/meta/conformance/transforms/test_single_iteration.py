@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.turns import with_single_iteration
+from conformance.transforms.single_iteration import with_single_iteration
 from reference.interpreter.evaluate import evaluate
 
 LOOP = parse_module("""

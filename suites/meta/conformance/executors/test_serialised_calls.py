@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.executors.carried import (
+from conformance.executors.serialised_calls import (
     is_local,
     run_serialised,
     serialise_call,
