@@ -26,7 +26,7 @@ from conformance.gate.reading import load
 from conformance.results.versions import versions
 
 AIM = 0.75
-"""The ratio that campaigns are to reach."""
+"""The least ratio of the speeds of a campaign and of XLA alone that is aimed for."""
 
 Measured = tuple[int, int, float, float]
 """Programs, modules, seconds of a trial, and seconds of only its modules."""

@@ -46,7 +46,7 @@ def training_step() -> tuple[Program, list[Any]]:
 
 
 def seconds(evaluate: Callable[[], object]) -> float:
-    """Return the least time of a few rounds."""
+    """Return the least seconds that an evaluation takes in a few rounds."""
     taken: list[float] = []
     for _ in range(ROUNDS):
         begun = time.perf_counter()
@@ -56,7 +56,7 @@ def seconds(evaluate: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure the evaluations, and print their seconds and ratio."""
     program, inputs = training_step()
     fresh = [PermittedResults(program, inputs) for _ in range(ROUNDS)]
     whole = seconds(lambda: fresh.pop().moved_samples(1))

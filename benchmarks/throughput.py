@@ -71,7 +71,7 @@ class Rate:
 
 
 Calls = list[tuple[Sequence[Array], ...]]
-"""The arguments of executions, of each process."""
+"""The arguments of each execution: for each process, its arrays."""
 
 
 class Recorder:

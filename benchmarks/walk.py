@@ -143,7 +143,7 @@ def _is_property(frame: FrameType) -> bool:
 
 
 def _end_trace_at(function: Callable[..., _T]) -> Callable[..., _T]:
-    """Return a function that ends the trace."""
+    """Return a function that makes the same call and then ends the trace."""
 
     def call_and_end(*arguments: Any, **named: Any) -> _T:
         try:

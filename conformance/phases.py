@@ -30,7 +30,7 @@ _DOING = {
     "locating": "the search for the first wrong operation had run for {}",
     "settling": "operations had been judged on the backend's own operands for {}",
 }
-"""Message about each innermost phase."""
+"""Text about the innermost phase at a timeout, by name of the phase."""
 
 _AROUND = {
     "drawing": "while inputs were drawn",
@@ -42,7 +42,7 @@ _AROUND = {
     "locating": "during the search for the first wrong operation",
     "settling": "while operations were judged on the backend's own operands",
 }
-"""Message about each enclosing phase."""
+"""Text about an enclosing phase at a timeout, by name of the phase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def _advice(phases: Sequence[Phase], last: Phase, set_: Phase | None, seconds: f
 
 
 def _round(seconds: float) -> str:
-    """Return the number rounded up to two digits."""
+    """Return seconds, rounded up to two significant digits."""
     step = 10.0 ** (math.floor(math.log10(max(seconds, 1e-3))) - 1)
     return f"{math.ceil(seconds / step - 1e-9) * step:g}"
 

@@ -52,7 +52,7 @@ class _Executable:
 
 
 def with_rewriting(rewriting: Rewriting) -> FaultyBackend:
-    """Return the reference on wrongly rewritten programs."""
+    """Return a backend: the reference, which evaluates programs after a wrong rewriting."""
 
     def run(program: Program, inputs: Sequence[Any]) -> list[Any]:
         try:

@@ -45,7 +45,7 @@ class JobResult:
 
 
 def do(job: Job) -> JobResult:
-    """Seed the fault and run the campaign."""
+    """Seed the job's fault, run a campaign against it, and return the result."""
     warnings.simplefilter("ignore")
     if job.rewriting:
         rewriting = REWRITINGS[job.name]

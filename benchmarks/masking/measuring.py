@@ -92,7 +92,7 @@ class MaskingCounts:
     new_before: list[str] = field(default_factory=list[str])
 
     def add(self, other: MaskingCounts) -> None:
-        """Add the measurements of other cases."""
+        """Add the outcomes and counts of other cases."""
         self.outcomes.extend(other.outcomes)
         self.with_results.extend(other.with_results)
         self.without_results.extend(other.without_results)

@@ -59,7 +59,7 @@ def arguments_of(line: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(line: Sequence[str] | None = None) -> None:
-    """Measure and print."""
+    """Measure the ops that the command line selects, and print the tables."""
     given = arguments_of(line)
     try:
         ops = select_ops(given.op, given.family)

@@ -41,7 +41,7 @@ _CHECKS = ("strict",)
 """Keywords of statements that only report errors: changes of them cannot be detected."""
 
 _TWINS = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
-"""Functions that replace each other."""
+"""Functions that a mutant may replace, each with its replacement."""
 
 
 @dataclass(frozen=True, slots=True)

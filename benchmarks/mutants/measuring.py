@@ -31,7 +31,7 @@ class Part(Enum):
 
     EVALUATION = "evaluation"
     CONSTRAINTS = "constraints"
-    """Functions that only checking reaches."""
+    """The functions that only the check of constraints reaches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

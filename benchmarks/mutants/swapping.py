@@ -93,7 +93,7 @@ def files() -> list[Path]:
 
 @functools.cache
 def sources() -> list[Source]:
-    """Return the files of the reference, parsed."""
+    """Return the mutated files of the reference, parsed."""
     read: list[Source] = []
     for path in files():
         tree = ast.parse(path.read_text(), str(path))
@@ -106,7 +106,7 @@ class Impossible(Exception):
 
 
 Codes = list[tuple[FunctionType, CodeType]]
-"""Functions, each with its replacement code."""
+"""Functions, each with the code that replaces its own."""
 
 
 @functools.cache

@@ -28,7 +28,7 @@ SECONDS = 1.0
 
 
 Failures = dict[str, tuple[int, int]]
-"""Wrong and predicted elements by class."""
+"""The numbers of wrong elements and of predicted elements, by class."""
 
 
 class Ending(Enum):

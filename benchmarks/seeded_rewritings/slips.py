@@ -28,7 +28,7 @@ def _swap(values: list[int], one: int, other: int) -> list[int]:
 
 
 def _swap_operands(one: int, other: int) -> Slip:
-    """Swap two operands of one shape."""
+    """Return a slip that swaps two operands of the same shape."""
 
     def slip(site: Site) -> bool:
         if len(site.operand_ids) <= max(one, other):
@@ -56,7 +56,7 @@ def _opcode(turned: dict[str, str]) -> Slip:
 
 
 def _word(number: int, turned: dict[bytes, bytes]) -> Slip:
-    """Replace the text of a field."""
+    """Return a slip that replaces the text in a field, such as a comparison direction."""
 
     def slip(site: Site) -> bool:
         word = site.instruction.data(number)
@@ -320,7 +320,7 @@ def _turn_layout(site: Site) -> bool:
 
 @_is("iota")
 def _narrow_iota(site: Site) -> bool:
-    """Count in another dimension of the same size."""
+    """Let an iota count along another dimension of the same size."""
     _, sizes = shape_of(site.instruction)
     own = (site.instruction.integers(fields.DIMENSIONS) or [0])[0]
     others = [n for n, _ in enumerate(sizes) if n != own]

@@ -10,7 +10,7 @@ from .recipe import Made, recipe
 
 
 def normal_data(seed: int, *shape: int, scale: float = 1.0) -> jax.Array:
-    """Return standardised data."""
+    """Return random numbers of a normal distribution, times `scale`."""
     return jnp.asarray(scale * np.random.default_rng(seed).standard_normal(shape), jnp.float32)
 
 

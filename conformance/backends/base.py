@@ -101,7 +101,7 @@ class Description:
 
 
 class Executable(Protocol):
-    """A compiled module."""
+    """A compiled module, ready to run."""
 
     def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Run main in every process of the program at once.

@@ -26,7 +26,7 @@ _DIGITS = 12
 
 
 class PluginBackend(PjrtBackend):
-    """The first device of a PJRT plugin."""
+    """The backend that uses the first device of a PJRT plugin."""
 
     def __init__(self, name: str, library: Path) -> None:
         """Load the library and find its device.

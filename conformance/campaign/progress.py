@@ -86,7 +86,7 @@ class BarWatcher(Watcher):
     """A live bar on a terminal."""
 
     def __init__(self, console: Console) -> None:
-        """Show on this console."""
+        """Create a bar for this console, not shown yet."""
         self._console = console
         self._bar = progress_bar(console, "{task.percentage:>3.0f}%")
         self._task = self._bar.add_task("starting", total=None)
@@ -97,7 +97,7 @@ class BarWatcher(Watcher):
         self.update(tally)
 
     def update(self, tally: ProgressSource) -> None:
-        """Move the bar."""
+        """Show the tally as it is now."""
         total, done = tally.total, min(tally.done, tally.total)
         self._bar.update(self._task, total=total, completed=done, description=tally.line())
 
@@ -114,7 +114,7 @@ class LogWatcher(Watcher):
     """A display that writes a line every 15 seconds, for logs that are read later."""
 
     def __init__(self, console: Console) -> None:
-        """Write to this console."""
+        """Create a display that writes to this console."""
         self._console = console
         self._last = monotonic()
 
@@ -126,7 +126,7 @@ class LogWatcher(Watcher):
             self.say(f"{share}%: {tally.line()}")
 
     def say(self, line: str) -> None:
-        """Write a line."""
+        """Write an event as a line."""
         self._console.print(Text(line), soft_wrap=True)
 
 

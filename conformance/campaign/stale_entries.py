@@ -114,7 +114,10 @@ class _Cache:
         return self.entries.get([key]).get(key, b"").decode()
 
     def keep(self, expectation: Expectation, seen: ReplayedCounterexample) -> None:
-        """Cache the outcome of a counterexample."""
+        """Cache the outcome of a counterexample.
+
+        That it does not reproduce is cached only if memory, a race or a crash cannot be the reason.
+        """
         is_certain = not is_unsteady(expectation) and seen.verdict not in LOSING
         if self.entries is not None and (seen.reproduces or is_certain):
             self.entries.put(self._key(expectation), seen.state.encode())

@@ -92,7 +92,7 @@ TaskBatch = tuple[Task, ...]
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """The options by which a worker runs tasks."""
+    """The options of a run that a worker needs to run tasks."""
 
     hypotheses: tuple[Stated, ...] = ()
     repeats: int = REPEATS

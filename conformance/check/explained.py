@@ -27,7 +27,7 @@ class MatchedFailures:
     not_predicted: int
 
     def __str__(self) -> str:
-        """Return the figures in a line."""
+        """Return the numbers in a line for people."""
         programs = f"{self.programs:,} program{'s' if self.programs != 1 else ''}"
         found = f"matches {programs} and {self.elements.count:,} elements of the run"
         near = f"{self.elements.predicted:,} of them predicted within 2 ulp"

@@ -28,7 +28,7 @@ LEAST_SECONDS = 20.0
 """Number of seconds that judging operations one by one may always take."""
 
 SHOWN = 3
-"""Number of operations that get a note each."""
+"""Largest number of operations with a note of their own; the others are counted."""
 
 _WITHOUT_ACCURACY = (Verdict.PASS, Verdict.UNSPECIFIED, Verdict.FLUSHED)
 """Verdicts on an operation that do not concern its accuracy."""

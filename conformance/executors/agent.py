@@ -139,7 +139,7 @@ class _CallQueue:
         self._thread.start()
 
     def make(self, call: Call) -> CallEnd:
-        """Make a call and wait for its end."""
+        """Push a call to the executor, and wait for its end."""
         ticket = _Ticket(Future())
         self._calls.put(replace(call, name=ticket))
         return ticket.ended.result()

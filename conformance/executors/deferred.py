@@ -20,11 +20,11 @@ class Deferred:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The function itself."""
+        """The function, loaded with its module."""
         return getattr(import_module(self.module), self.name)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the function."""
+        """Load the function if necessary, and call it."""
         return self.function(*arguments)
 
 

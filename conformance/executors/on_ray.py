@@ -42,7 +42,7 @@ class _SentCall:
     node: Node | None = None
 
     def to(self, node: Node) -> _SentCall:
-        """Return the call as sent to a node."""
+        """Return the call, marked as sent to this node."""
         node.in_flight += 1
         return replace(self, node=node)
 

@@ -47,7 +47,7 @@ class Job:
     ends_worker: bool = False
 
     def __call__(self) -> Any:
-        """Make the call."""
+        """Call the function without arguments, and return its value."""
         return self.function()
 
 
@@ -132,7 +132,7 @@ class Manager(PoolManager):
     """Processes the messages of workers, and their ends."""
 
     def __init__(self, pool: PoolContext, workers: Workers, context: ForkServerContext) -> None:
-        """Manage these workers for a pool."""
+        """Create a manager of these workers for a pool."""
         super().__init__(pool, context)
         self.worker_manager = self.workers = workers
 

@@ -16,7 +16,7 @@ class CommandOutput:
     """Standard output of all threads but Ray's, whose output goes to standard error."""
 
     def __init__(self, stream: Any) -> None:
-        """Wrap a stream."""
+        """Wrap the stream that the output of other threads goes to."""
         self.stream = stream
 
     def __getattr__(self, name: str) -> Any:
@@ -25,7 +25,7 @@ class CommandOutput:
 
     @classmethod
     def take(cls) -> None:
-        """Replace `sys.stdout`."""
+        """Replace `sys.stdout` by this stream."""
         if not isinstance(sys.stdout, cls):
             sys.stdout = cls(sys.stdout)
 

@@ -74,7 +74,7 @@ def run_serialised(pickled: bytes, folder: Path) -> bytes:
 
 
 def is_local(file: TransferredFile) -> bool:
-    """Return whether this machine has the same file."""
+    """Return whether this machine has the file: same path, size and time of modification."""
     try:
         return _carried_file(Path(file[0])) == file
     except OSError:

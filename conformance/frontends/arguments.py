@@ -125,7 +125,7 @@ def select_inputs(
 
 _NUMBERED = re.compile(r"arr_(\d+)")
 _GENERIC = re.compile(r"(?:arg|a)?_?\d+")
-"""Names that printers and compilers generate."""
+"""Pattern of parameter names that printers and compilers generate."""
 
 
 def _parameter_label(number: int, named: Sequence[Parameter]) -> str:

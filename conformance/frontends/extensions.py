@@ -62,7 +62,7 @@ EXTENSIONS = (
         "jax.lax.dot_general; measured on jaxlib 0.10.2 and 0.12",
     ),
 )
-"""Every constraint that counts as extended."""
+"""Every extension: constraints that producers break on purpose."""
 
 
 def extension(operation: Operation, id_: str) -> Extension | None:

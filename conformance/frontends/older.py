@@ -43,7 +43,7 @@ _OF_ITS_TIME = re.compile(
     r'(?:"|\[")'
     r"|\bdot_dimension_numbers\s*=\s*\{|\bdimension_numbers\s*=\s*\{"
 )
-"""Obsolete spellings that this module does not rewrite."""
+"""Pattern of obsolete spellings that this module does not rewrite."""
 
 
 def update_spellings(text: str) -> str:

@@ -74,7 +74,7 @@ class Places:
         return ""
 
     def is_settled(self, place: str, culprit: str) -> bool:
-        """Return whether a failure need not be minimised."""
+        """Return whether a failure with this place and culprit need not be minimised."""
         if not self.finding_of(place, culprit):
             return False
         if self._met[group_of(place)] >= ENOUGH:

@@ -187,7 +187,7 @@ class ChangeGroup:
 
 
 def group_changes(changes: tuple[Change, ...]) -> list[ChangeGroup]:
-    """Return changes in groups, in the same order."""
+    """Return changes grouped by kind, op, backend and outcomes, in the order of first changes."""
     found: dict[tuple[Kind, str, str, str, str, bool], list[Change]] = {}
     for one in changes:
         words = (outcome_words(one.before), outcome_words(one.after))

@@ -19,7 +19,7 @@ NONE = "none"
 """The value of `--expectations` for no expectations."""
 
 EVERY = ("*",)
-"""The backends of a file that is not limited to a backend."""
+"""Patterns of the backends that a file is about, if it is not limited to a backend."""
 
 Given = str | Sequence[str] | None
 """A value of `--expectations`: None for the shipped files, or files, folders or names."""

@@ -12,7 +12,7 @@ TODO = "TODO"
 """The beginning of the reason that `expectations update` writes, until a person replaces it."""
 
 _MOST = 3
-"""The number of entries that a message names."""
+"""Largest number of entries that a message names."""
 
 
 def has_reason(entry: Expectation) -> bool:

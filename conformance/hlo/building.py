@@ -1,4 +1,4 @@
-"""Builder of the operations of one region."""
+"""Builder of regions: adds the operations of an HLO computation one by one."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Building:
         return Region(tuple(arguments), ended)
 
     def constant(self, dense: Dense) -> Value:
-        """Add a constant."""
+        """Add a constant, and return its value."""
         return self.one("constant", (), dense.type, value=dense)
 
     def full(self, number: complex | bool, of: TensorType) -> Value:
@@ -150,7 +150,7 @@ class Building:
         return self.one(name, (operand,), operand.type)
 
     def compare(self, direction: str, lhs: Value, rhs: Value, kind: str | None = None) -> Value:
-        """Add a comparison."""
+        """Add an elementwise comparison in a direction, such as LT, and return its result."""
         of = tensor_of(lhs)
         result = TensorType(of.shape, ELEMENT_TYPES["i1"], of.bounds)
         return self.one(

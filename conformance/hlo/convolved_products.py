@@ -90,7 +90,7 @@ class _Side:
     own: Part
 
     def places(self, wanted: Part) -> Sizes:
-        """Return the spatial dimensions that have a role."""
+        """Return the spatial dimensions of this operand that have the `wanted` role."""
         pairs = zip(self.spatial, self.parts, strict=True)
         return tuple(place for place, part in pairs if part is wanted)
 

@@ -11,7 +11,7 @@ from reference.ir.types import ELEMENT_TYPES, ElementType
 _SAME = """abs add and atan2 cbrt ceil clamp complex convert divide exponential floor imag log
     logistic maximum minimum multiply negate not or popcnt power real remainder rsqrt select sign
     sqrt subtract tan tanh xor cosine sine"""
-"""Opcodes with the names of the reference's ops."""
+"""Opcodes that have the same name as an op of the reference."""
 
 _RENAMED = {
     "cosh": "mhlo.cosh", "erf": "mhlo.erf", "count-leading-zeros": "count_leading_zeros",

@@ -42,7 +42,7 @@ def window_of(site: Site) -> list[WindowDimension]:
 
 
 def padding_of(window: list[WindowDimension]) -> Dense:
-    """Return a window's padding as programs hold it."""
+    """Return a window's padding as the attribute `padding`: low and high for each dimension."""
     pairs = np.array([(d.padding_low, d.padding_high) for d in window], np.int64).reshape(-1, 2)
     return Dense.of(pairs, TensorType(pairs.shape, ELEMENT_TYPES["si64"]))
 

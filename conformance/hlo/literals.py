@@ -56,7 +56,7 @@ def array_of(literal: Literal) -> Array:
 
 
 def dense_of(literal: Literal) -> Dense:
-    """Return a constant as programs hold it."""
+    """Return a literal as a constant of a program."""
     array = array_of(literal)
     shape = literal.shape or Shape()
     return Dense.of(array, array_type_of(shape))

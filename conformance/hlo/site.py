@@ -99,7 +99,9 @@ class Site:
 
     @property
     def construct(self) -> str:
-        """The instruction's name in reports."""
+        """The name by which reports count the instruction: a custom call's target, or the
+        opcode.
+        """
         target = self.instruction.custom_call_target
         return f"custom call {target}" if target else f"opcode {self.instruction.opcode}"
 

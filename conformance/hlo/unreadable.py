@@ -1,4 +1,4 @@
-"""The error that the reader raises."""
+"""The error for modules that the reader of HLO cannot read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Unreadable(Exception):
     """
 
     def __init__(self, construct: str, reason: str) -> None:
-        """Name the construct and the missing feature."""
+        """Store the construct that cannot be read, and the reason."""
         super().__init__(construct, reason)
         self.construct = construct
         self.reason = reason

@@ -12,7 +12,7 @@ _PREDICATES = {
     Verdict.INACCURATE: "further off than is permitted",
     Verdict.DIVERGENT: "wrong",
 }
-"""Predicates for the elements of a verdict."""
+"""Predicates of the message on elements with a verdict, such as "are wrong"."""
 
 
 def elements_message(

@@ -62,7 +62,7 @@ class ElementClasses:
             self.table.append((verdict, kind))
 
     def per_element(self) -> list[VerdictClass]:
-        """Return the finding of every element, in order."""
+        """Return verdict and class of every element, in order."""
         return [self.table[code] for code in self.codes.tolist()]
 
 

@@ -64,7 +64,7 @@ NEAR = 2.0
 
 
 def is_any(operation: Operation) -> bool:
-    """Return True: the hypothesis is about any operation."""
+    """Return True for every operation, for hypotheses about any operation."""
     del operation
     return True
 

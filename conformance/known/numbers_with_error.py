@@ -33,7 +33,7 @@ FUNCTION = max(max(rule.ulps.f32, rule.ulps.f64) for rule in _FUNCTIONS if rule.
 formulas.
 """
 POWER = 16
-"""Error of a real power: OpenCL's figure."""
+"""Error of a real power in units of the roundoff: OpenCL's figure."""
 _PRODUCT, _QUOTIENT = 2, 5
 """Indices n in the bounds sqrt(2) gamma_n of complex products and quotients (Higham, lemma 3.5)."""
 
@@ -50,7 +50,7 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def exactly(self, numbers: Array) -> Number:
-        """Return given numbers, which have no error."""
+        """Return numbers that are given to the formula, and have no error."""
 
     @abstractmethod
     def step(
@@ -66,7 +66,7 @@ class Arithmetic(ABC):
         """
 
     def product_error(self, x: Array, y: Array) -> Array | float:
-        """Return the errors of products besides their rounding."""
+        """Return additional errors of products, on top of their rounding."""
         del x, y
         return 0.0
 
@@ -118,7 +118,7 @@ class Number:
 
     @property
     def transposed(self) -> Number:
-        """The transposed matrices."""
+        """The numbers as transposed matrices."""
         return self.move(lambda array: np.swapaxes(array, -1, -2))
 
     @property

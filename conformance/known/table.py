@@ -139,7 +139,7 @@ TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
     **dict.fromkeys(("reduce", "reduce_window"), extrema.OF_PAIRS),
     "subtract": (float_pairs.OF_MINUENDS,),
 }
-"""Divergences of the TPU's compiler alone, by op."""
+"""Divergences of the TPU's compiler only, by op."""
 
 OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE, float_pairs.OF_SPLATS)
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
-"""A number of things."""
+"""A count: an integer that is not negative."""
 
 State = Literal[
     "pass", "unspecified", "unsupported", "flushed", "inaccurate", "divergent", "rejected",

@@ -10,7 +10,7 @@ from conformance.outputs.fields import State, about
 from conformance.outputs.run import Backend, Shares
 
 Outcome = Literal["conforms", "known", "new", "unsupported", "untested"]
-"""The field of `Shares` that counts a cell."""
+"""The outcome of a cell: the name of the field of `Shares` that counts it."""
 
 
 class PastRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ English words, too.
 
 @dataclass(frozen=True, slots=True)
 class StopWatch:
-    """The seconds spent on each part of `Timing`."""
+    """A watch that adds up the seconds spent on each part of `Timing`."""
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 

@@ -17,7 +17,7 @@ class NotJudged(Exception):
     """A program that is not judged, with the reason; `kind` is the class."""
 
     def __init__(self, message: str, kind: str = "not evaluated") -> None:
-        """Take the reason and the class."""
+        """Store the reason as the message, and the class."""
         super().__init__(message)
         self.kind = kind
 
@@ -68,7 +68,7 @@ explanation.
 
 
 def ignore(outcome: Outcome, expected: Sequence[Array], actual: Sequence[Array]) -> None:
-    """Do nothing with a settled outcome."""
+    """Do nothing: for callers that do not need failures before they are explained."""
     del outcome, expected, actual
 
 

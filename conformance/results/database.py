@@ -174,7 +174,7 @@ class Database:
 
 
 def write_meta(database: sqlite3.Connection, values: Mapping[str, Any]) -> None:
-    """Store values by key, within a transaction."""
+    """Store metadata by key, within an open transaction."""
     rows = [(key, json.dumps(value, sort_keys=True)) for key, value in values.items()]
     database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 

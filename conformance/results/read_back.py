@@ -12,7 +12,7 @@ from conformance.results.summary import RunData
 from generators.case.columns import INVALID
 
 _MOST_NAMED = 6
-"""The number of constructs in one line."""
+"""Largest number of constructs that a line names."""
 
 
 @dataclass(frozen=True, slots=True)

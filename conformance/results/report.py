@@ -26,7 +26,7 @@ from generators.cells.coverage_report import CoverageReport as Measured
 
 
 def denominators(cells: Sequence[CellResults]) -> Denominators:
-    """Count ops, and cells by their state."""
+    """Return the number of ops, and the numbers of cells by state."""
     states = Counter(cell.state for cell in cells)
     tested = [cell for cell in cells if cell.is_tested]
     return Denominators(

@@ -13,7 +13,7 @@ CONFORMS, KNOWN, NEW, UNSUPPORTED = "conforms", "known", "new", "unsupported"
 
 
 def outcome_of(cell: CellResults) -> str:
-    """Return the outcome of a planned cell."""
+    """Return the outcome of a planned cell: the name of the field of `Shares` that counts it."""
     return outcome(cell.state, cell.new, cell.known)
 
 

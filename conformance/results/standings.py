@@ -18,7 +18,7 @@ class CellStatus(StrEnum):
     CONFORMS = "conforms"
     """Every case passed, or differs only in unspecified results."""
     NEW = "new"
-    """A case fails and no expectation matches it."""
+    """Some case fails, and no expectation matches it."""
     KNOWN = "known"
     """Cases fail, and expectations match all of them."""
     UNSUPPORTED = "unsupported"

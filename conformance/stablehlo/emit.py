@@ -42,7 +42,7 @@ _CONTAINERS = ("builtin.module", "func.func")
 
 
 def spell(value_type: ValueType) -> str:
-    """Spell a type as MLIR does."""
+    """Return the spelling of a type in MLIR."""
     if isinstance(value_type, TokenType):
         return "!stablehlo.token"
     if isinstance(value_type, TupleType):

@@ -27,7 +27,7 @@ from reference.ir.program import Program
 from reference.ir.types import Array
 
 PIECE = 1 << 19
-"""Number of values of one execution."""
+"""Number of arguments of one execution."""
 
 
 @dataclass(frozen=True, slots=True)

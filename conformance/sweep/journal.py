@@ -114,7 +114,7 @@ class Journal:
         self._done.append(line)
 
     def extend(self, lines: Sequence[Line]) -> None:
-        """Store several blocks on disk before returning."""
+        """Store several finished blocks on disk before returning."""
         self._file.writelines(msgspec.json.encode(line) + b"\n" for line in lines)
         self._file.flush()
         os.fsync(self._file.fileno())

@@ -126,4 +126,4 @@ def hexadecimal(value: float) -> str:
 
 
 BINS = len(HISTOGRAM_EDGES) + 1
-"""Number of bins of a histogram."""
+"""Number of bins of a histogram of errors."""

@@ -15,7 +15,7 @@ from reference.ir.types import ElementType, bits_dtype, from_bits
 from reference.numerics.rounding import to_float64
 
 SUMMARY = "sweep.json"
-"""The name of the file with the results."""
+"""The name of the file with the results of a sweep."""
 
 AXIS = "axis.json"
 """The name of the file with errors by argument: for each function, pairs (argument, error)."""

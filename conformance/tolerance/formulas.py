@@ -58,4 +58,4 @@ def _sign_by_modulus(steps: int, operand: Array) -> Array:
 
 
 SIGNS_BY_MODULUS = tuple(partial(_sign_by_modulus, steps) for steps in range(-3, 4))
-"""Quotients by every permitted modulus, each a formula."""
+"""Formulas x / |x| of the sign of complex numbers, for every modulus that is permitted."""

@@ -62,7 +62,7 @@ def rewrite(region: Region, ways: Ways, numbers: Iterator[int] | None = None) ->
 
 @dataclass(slots=True)
 class _Writer:
-    """Writer of the operations of a region."""
+    """Writer of a region whose comparisons treat subnormal numbers as zeros."""
 
     ways: Ways
     numbers: Iterator[int]

@@ -10,7 +10,7 @@ from reference.ir.types import ElementType
 from reference.numerics.conversion import convert_to
 
 Types = Mapping[ElementType, ElementType]
-"""Element types, each with its replacement."""
+"""Element types to be replaced, each with its replacement."""
 
 
 def element_of(value: Value) -> ElementType | None:

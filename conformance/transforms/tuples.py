@@ -25,7 +25,7 @@ from reference.ir.program import (
 from reference.ops.structure import RETURNS, calls_target
 
 Tree = Value | tuple["Tree", ...]
-"""A value, or the values of a tuple."""
+"""A value, or the trees of the elements of a tuple."""
 
 
 class _KeptTupleError(Exception):

@@ -69,7 +69,7 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Concluder:
-    """The function that runs programs, and the platform."""
+    """Judge of programs whose results differ: runs programs by `run`, on a platform."""
 
     run: Run
     platform: str

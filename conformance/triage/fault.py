@@ -80,7 +80,7 @@ class Explanation:
 
     @property
     def is_known(self) -> bool:
-        """Whether nothing remains to be explained."""
+        """Whether expectations match all that is wrong."""
         return self.new is None and self.judgement is not None and not self.judgement.verdict.fails
 
 

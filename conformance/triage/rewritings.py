@@ -68,7 +68,7 @@ def rewriting_classes(
 
 
 def set_class(judgement: Judgement, label: str) -> Judgement:
-    """Return the judgement with another class, as divergent."""
+    """Return the judgement as divergent, with this class."""
     message = f"{label}: {judgement.message}"
     return collapse_failing(
         replace(judgement, verdict=Verdict.DIVERGENT, kind=label, message=message)

@@ -101,7 +101,7 @@ class FailureGroup:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The classes for the entry, as patterns."""
+        """The classes that the entry should match, as patterns."""
         if self.has_broken_heap:
             return _OVERWRITTEN
         return tuple(

@@ -48,7 +48,7 @@ _EXPONENTS = exponents_of(ELEMENT_TYPES[_DRAWN])
 
 
 class MeasuredFunction(msgspec.Struct, frozen=True, kw_only=True):
-    """The errors of a function."""
+    """The errors of a swept function in one measurement."""
 
     op: str
     element_type: str
@@ -195,7 +195,7 @@ def _measure_accuracy(
 
 
 def page() -> str:
-    """Return the page."""
+    """Return the page docs/accuracy.md as text."""
     found = measurements()
     parts = [
         HEAD,

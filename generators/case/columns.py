@@ -13,7 +13,7 @@ from reference.ir.types import ElementType, element_type
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """The column of the near misses."""
+    """The column of near misses, programs that break exactly one constraint."""
 
     name: str = "invalid"
 

@@ -34,7 +34,7 @@ class QuantizedColumn:
 PER_TENSOR = tuple(QuantizedColumn(ELEMENT_TYPES[name]) for name in ("si4", "si8", "ui8"))
 PER_AXIS = QuantizedColumn(ELEMENT_TYPES["si8"], per_axis=True)
 QUANTIZED_COLUMNS = {column.name: column for column in (*PER_TENSOR, PER_AXIS)}
-"""Every quantized column by name."""
+"""Every quantized column, by its name."""
 
 _SCALES = (1.0, 0.5, 0.1, 0.0078125, 0.003921568859368563, 0.05, 1.7, 0.25, 2.0)
 """Powers of two, with which codes represent their numbers exactly, and others; 1 / 255 is common,

@@ -14,7 +14,7 @@ from reference.ir.types import ElementType
 
 _RANKS = (0,) * 8 + (1,) * 40 + (2,) * 22 + (3,) * 13 + (4,) * 8 + (5,) * 6 + (6,) * 2 + (7,)
 _RANKS_FROM = tuple(tuple(rank for rank in _RANKS if rank >= least) for least in (0, 1, 2))
-"""Ranks to choose from, by the least rank."""
+"""Ranks to choose from, by the least rank permitted."""
 
 SMALL, WITH_ONE, THRESHOLD, EMPTY = "small", "with 1", "threshold", "with 0"
 _KINDS = (SMALL,) * 32 + (WITH_ONE,) * 2 + (THRESHOLD,) * 15

@@ -79,7 +79,7 @@ def _quantized_value(chain: Chain, value: Value, wanted: TensorType) -> Value:
 
 
 def _number(chain: Chain, result: Value) -> Value:
-    """Return a result as numbers, and make its codes available."""
+    """Return the numbers that a quantized result represents, and make its codes available."""
     of = result.type
     assert isinstance(of, TensorType)
     if not isinstance(of.element_type, QuantizedType):

@@ -25,7 +25,7 @@ PATTERNS: tuple[Pattern, ...] = (
     *windows.PATTERNS,
     *control.PATTERNS,
 )
-"""Every pattern."""
+"""The patterns of all kinds of rewriting."""
 
 STEPS = {
     of: {*linked_ops(of), *(one.name for one in PATTERNS if one.takes(TensorType((3,), of)))}

@@ -131,7 +131,7 @@ _PRECISIONS: tuple[tuple[str, ...], ...] = (
 
 
 def precisions(pick: Pick) -> dict[str, Attribute]:
-    """Return a `precision_config`, or none."""
+    """Return the attribute `precision_config`, or no attribute."""
     chosen = choose(pick, _PRECISIONS, "precision_config")
     return {"precision_config": chosen} if chosen else {}
 

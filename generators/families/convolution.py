@@ -63,7 +63,7 @@ class Form(NamedTuple):
 
 GENERAL = Form()
 NAMES = ("SAME", "VALID")
-"""Names of paddings."""
+"""Names of the paddings that XlaBuilder takes."""
 
 
 _SOME, _EMPTY, _WHOLE, _TURNED = "some", "empty", "whole image", "whole image, reversed"

@@ -92,7 +92,7 @@ class Writer:
         return value
 
     def number(self, value: Any, of: TensorType = SIZE) -> Value:
-        """Return a constant."""
+        """Return a constant of a type, filled with a number."""
         array = np.asarray(value, of.storage).reshape(of.static_shape)
         return self.add("constant", (), of, value=Dense.of(array, of))
 

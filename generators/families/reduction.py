@@ -395,7 +395,7 @@ def _promoted(element: ElementType, pick: Pick) -> Mapping:
 
 
 def _clamped(element: ElementType, pick: Pick) -> Mapping:
-    """Return bounds by constants."""
+    """Return a mapping that clamps elements between constants."""
     block = BodyBuilder.of(element)
     low, high = block.constant(pick(2), element), block.constant(2, element)
     if element.is_complex:
@@ -404,7 +404,7 @@ def _clamped(element: ElementType, pick: Pick) -> Mapping:
 
 
 def _kept(element: ElementType, pick: Pick) -> Mapping:
-    """Return an argument unchanged, or a constant."""
+    """Return a mapping to an argument, unchanged, or to a constant."""
     block = BodyBuilder.of(element, element)
     if pick(3) == 2:
         return (element, element), block.returns(block.constant(1, element))

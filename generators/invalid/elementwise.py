@@ -52,7 +52,7 @@ def _program(
 
 
 def _one_per_kind(types: tuple[ElementType, ...]) -> tuple[ElementType, ...]:
-    """Return the widest type of each kind."""
+    """Return the widest of these types of each kind."""
     found: dict[Kind, ElementType] = {row.kind: row for row in types}
     return tuple(found.values())
 

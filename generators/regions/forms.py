@@ -161,7 +161,7 @@ def as_dot_general(op: str, element: ElementType) -> Region:
 
 
 def _together(block: BodyBuilder, values: Sequence[Value], element: ElementType) -> Value:
-    """Return scalars as one tensor."""
+    """Return scalars, concatenated to a one-dimensional tensor."""
     parts = [block.op("reshape", value, to=TensorType((1,), element)) for value in values]
     return block.op("concatenate", *parts, to=TensorType((len(parts),), element), dimension=0)
 

@@ -33,7 +33,7 @@ class Values:
 
 
 ANY = Values()
-"""The general profiles only."""
+"""Values of ops whose operands only have the general profiles."""
 
 _FLOAT_PAIRS: tuple[ProfileRow, ...] = (
     ("small_integers", "moderate"), ("special", "moderate"), ("moderate", "special"),

@@ -50,7 +50,7 @@ class Inlining:
     """The state of one inlining: functions by name, origins, numbers of calls and operations."""
 
     def __init__(self, program: Program) -> None:
-        """Start with an empty result."""
+        """Start to inline a program, with no operations yet."""
         self._functions: dict[str, Function] = {f.name: f for f in program.functions}
         self.origins: dict[str, Origin] = {}
         self._calls = 0

@@ -72,7 +72,7 @@ class _Wait:
 
 @dataclass(slots=True)
 class Member:
-    """A process as its own evaluation sees it."""
+    """A process of a grid, with which its own evaluation communicates."""
 
     id: ProcessId
     grid: Grid | None = None
@@ -254,6 +254,6 @@ class Grid:
     def wait(
         self, process: ProcessId, operation: Operation, missing: Callable[[], Sequence[ProcessId]]
     ) -> None:
-        """Let other processes run until none is missing."""
+        """Let other processes run until `missing()` returns no process."""
         self._running[process].wait = _Wait(operation, missing)
         self._hub.switch()

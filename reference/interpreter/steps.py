@@ -32,7 +32,7 @@ _MISUSE = (ValueError, TypeError, KeyError, AttributeError, IndexError, MemoryEr
 """Exceptions that numpy and Python raise for operations that do not fit their op."""
 
 Compute = Callable[[Run, Frame, list[Any]], tuple[Any, ...]]
-"""A function compute(run, frame, operands): an operation's results."""
+"""A function compute(run, frame, operands) that returns the results of an operation."""
 
 
 def op_step(semantics: Op | None, wired: SlottedOperation, blocks: list[Block]) -> Step:

@@ -11,7 +11,7 @@ from reference.ir.types import ALL, ElementType, Kind
 
 
 class QuantizedTensors(Enum):
-    """The quantized tensors that an input admits."""
+    """The quantized tensors that an input admits: none, per tensor, or also per axis."""
 
     NONE = "none"
     PER_TENSOR = "per-tensor quantized tensors"

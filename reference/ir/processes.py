@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 ProcessId = tuple[int, int]
-"""(replica_id, partition_id)."""
+"""The id of a process: (replica_id, partition_id)."""
 
 ProcessGrid = tuple[int, int]
-"""(num_replicas, num_partitions)."""
+"""The size of a process grid: (num_replicas, num_partitions)."""
 
 Post = Callable[[Any], None]
 """A function post(value): publishes a value at this operation for the other processes."""

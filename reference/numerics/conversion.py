@@ -14,7 +14,7 @@ from reference.numerics.rounding import round_integers, round_to, to_float64
 
 
 def constant(*, value: Dense) -> Array:
-    """Return the constant's elements."""
+    """Return the elements of `value`."""
     return value.array
 
 

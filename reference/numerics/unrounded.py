@@ -35,7 +35,7 @@ class UnroundedNumbers:
         return UnroundedNumbers(-self.high, -self.low)
 
     def moved(self, by: Array) -> UnroundedNumbers:
-        """Return the numbers, increased."""
+        """Return the numbers, increased by `by`."""
         return UnroundedNumbers(self.high, self.low + by)
 
     def take(self, places: Array) -> UnroundedNumbers:

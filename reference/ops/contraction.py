@@ -77,7 +77,7 @@ class Dimensions(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """The types of lhs, rhs and result."""
+    """The types of lhs, rhs and result of a product."""
 
     lhs: TensorType
     rhs: TensorType

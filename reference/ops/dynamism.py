@@ -48,7 +48,7 @@ from reference.ops.data_movement_types import (
 from reference.ops.elementwise.types import ANY_PER_TENSOR, INTEGER
 
 SIZE = TensorType((), ELEMENT_TYPES["si32"])
-"""The type of dimension sizes as results."""
+"""The element type of results that are dimension sizes."""
 
 _COUNTABLE = admit(Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.COMPLEX)
 

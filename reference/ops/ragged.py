@@ -34,7 +34,7 @@ _DOT = (
 )  # fmt: skip
 _RAGGED = ("lhs_ragged_dimensions", "rhs_group_dimensions")
 _BATCHED = 3
-"""The rank of batches of matrices."""
+"""The rank of a stack of matrices: one batch dimension."""
 
 
 class Mode(Enum):

@@ -74,7 +74,7 @@ def structure_of(operation: Operation) -> Structure | None:
 
 
 def is_constant(operation: Operation) -> bool:
-    """Return whether the program states the operation's result."""
+    """Return whether the operation is a constant: the program states its result."""
     return structure_of(operation) is Structure.CONSTANT
 
 

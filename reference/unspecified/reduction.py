@@ -305,7 +305,7 @@ SCHEDULES: tuple[Schedule, ...] = (
     sequential_fold,
     _reverse_fold,
 )
-"""Trees that are evaluated for any other body."""
+"""Trees that are evaluated for bodies that are no monoids."""
 
 
 # --- select_and_scatter --------------------------------------------------------------------------

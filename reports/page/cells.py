@@ -40,19 +40,19 @@ class Tables:
 
     @cached_property
     def number_of(self) -> Mapping[CellKey, int]:
-        """Row numbers by planned cell."""
+        """The number of each planned cell's row."""
         return {cell.key: number for number, cell in enumerate(self.cells)}
 
     def op(self, name: str) -> int:
-        """Return the number of an op."""
+        """Return the number by which rows refer to an op."""
         return self._ops[name]
 
     def column(self, name: str) -> int:
-        """Return the number of an element type."""
+        """Return the number by which rows refer to an element type."""
         return self._types[name]
 
     def backend(self, name: str) -> int:
-        """Return the number of a backend."""
+        """Return the number by which rows refer to a backend."""
         return self._backends[name]
 
     def refusal(self, message: str) -> int:

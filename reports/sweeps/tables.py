@@ -118,7 +118,7 @@ def _cell(one: SweptFunction, *, is_whole: bool) -> Cell:
 
 
 def numbers_of(point: Point) -> str:
-    """Return the arguments of a result."""
+    """Return the arguments of a result as text."""
     return ", ".join(one.decimal for one in point.arguments)
 
 

@@ -62,7 +62,7 @@ class ReferenceBackend:
         return Description(self.name, "reference", self._fault.description, versions)
 
     def configured(self, settings: Settings) -> Backend:
-        """Raise Unsupported: nothing compiles here."""
+        """Raise Unsupported: the reference has no compiler."""
         del settings
         raise Unsupported(f"{self.name} has no compiler and takes no compiler options")
 

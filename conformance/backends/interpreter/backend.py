@@ -44,7 +44,7 @@ _OF_QUANTIZED = (
 
 
 class InterpreterBackend:
-    """The interpreter in jaxlib."""
+    """StableHLO's interpreter in jaxlib, as a backend."""
 
     name = "interpreter"
     hardware = Hardware.INTERPRETER
@@ -72,7 +72,7 @@ class InterpreterBackend:
         return Description(self.name, self.name, "StableHLO's interpreter", versions)
 
     def configured(self, settings: Settings) -> Backend:
-        """Raise Unsupported: nothing compiles here."""
+        """Raise Unsupported: the interpreter has no compiler."""
         del settings
         raise Unsupported(f"{self.name} has no compiler and takes no compiler options")
 

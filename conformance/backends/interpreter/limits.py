@@ -51,7 +51,7 @@ _STRUCTURES: dict[Structure, str] = {
 
 
 CHLO = "chlo."
-"""Ops that StableHLO's pass lowers."""
+"""Ops of CHLO that a pass of StableHLO lowers, so that the interpreter runs them."""
 
 
 def refusal_of(program: Program) -> str | None:
@@ -237,7 +237,7 @@ MATRIX = 2
 """Number of dimensions of a matrix."""
 
 DOUBLE = 64
-"""Number of bits of f64."""
+"""Width of f64 in bits."""
 
 MOST_PRODUCTS = 1 << 16
 """The largest number of products in a program that runs; each program runs on several inputs."""
@@ -248,7 +248,7 @@ MOST_COMPARISONS = 1 << 15
 _NOTHING_TO_ADD = "sums without terms crash the process"
 
 _FORMS_OF_ALL: tuple[Form, ...] = (_unknown_size, _unsigned_storage)
-"""Refused forms of any op."""
+"""Functions that refuse operations of any op in some forms."""
 
 _FORMS: dict[str, Form] = {
     "chlo.ragged_dot": _refuse_ragged_dot,
@@ -267,4 +267,4 @@ _FORMS: dict[str, Form] = {
     "sort": _refuse_sort,
     "triangular_solve": _refuse_triangular_solve,
 }
-"""Refused forms of single ops."""
+"""Functions that refuse operations of an op in some forms, by op."""

@@ -1,4 +1,4 @@
-"""Options that XLA compiles a program with."""
+"""The compile options that XLA gets with a program."""
 
 from __future__ import annotations
 

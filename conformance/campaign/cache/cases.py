@@ -33,7 +33,7 @@ Case = tuple[str, str, int]
 """Op, element type and index."""
 
 _Content = tuple[bytes, bytes]
-"""A key and its stored value."""
+"""The key of a cached case, and the value that is stored for it."""
 
 Keep = Callable[[Task, TaskResult], None]
 """A function that is called with a finished task and its result."""

@@ -36,7 +36,7 @@ _INTEGERS = ("within:0:3", "small_integers", "within:-4:12")
 """Value profiles of integer inputs, which are mostly indices or classes."""
 
 _TAMER = ("eighths", "positive", "increasing")
-"""Milder inputs, tried if results are not finite."""
+"""Versions of inputs with smaller numbers, tried if results are not finite."""
 
 ENOUGH = 0.9
 """The share of results that should be finite numbers, of those that are floating-point."""

@@ -35,7 +35,7 @@ _MOST_MATRIX = 1 << 10
 _IN_ORDER = "increasing"
 
 _BOUNDS = {"eighths": (-0.125, 0.125), "positive": (0.125, 1.0), _IN_ORDER: (-1.0, 1.0)}
-"""Bounds of milder inputs."""
+"""Bounds of the numbers in each milder version of inputs."""
 
 
 def array_of(

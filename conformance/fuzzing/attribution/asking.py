@@ -31,7 +31,7 @@ from reference.interpreter.evaluate import EvaluationError
 from reference.numerics.alike import equal_results
 
 UNANSWERED = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED, Verdict.UNSUPPORTED)
-"""Verdicts on programs that gave no results."""
+"""Verdicts on programs that gave no results, so that a variant has no outcome."""
 
 
 def explain_finding(trial: Trial, finding: Finding, seconds: float) -> Finding:

@@ -35,7 +35,7 @@ FIRST_FOUND, LAST_FOUND = "first_found", "last_found"
 """Keys of the times at which a program first and last led to a finding, in UTC."""
 
 ELEMENTS = 4
-"""Elements that are shown of a finding."""
+"""Largest number of wrong elements that the files of a finding show."""
 
 _TEMPLATE = Path(__file__).with_name("reproduction.txt")
 """The script in every folder, before the data of the finding is filled in."""

@@ -122,7 +122,7 @@ class Journal(Database):
             return self.pair_count() - before
 
     def coverage_counts(self) -> CampaignCoverage:
-        """Return the coverage counts."""
+        """Return the coverage counts of all stored trials."""
         found = CampaignCoverage()
         for query, counts in zip(_COUNTED, _counters(found), strict=True):
             counts.update({tuple(row[:-1]): row[-1] for row in self.rows(query)})

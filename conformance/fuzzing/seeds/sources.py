@@ -19,7 +19,7 @@ PATTERNS = Path(__file__).with_name("patterns")
 """The folder of patterns that are shipped with the package."""
 
 SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
-"""Suffixes of files of programs."""
+"""Suffixes of files that may contain programs."""
 
 
 def gather_material(executor: Executor, given: Path | None) -> Material:

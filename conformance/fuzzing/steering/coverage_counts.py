@@ -35,7 +35,7 @@ class CampaignCoverage:
                 self.choices[op, asked.dimension, label] += label == asked.taken
 
     def add(self, other: CampaignCoverage) -> None:
-        """Add other counts."""
+        """Add the counts of other programs to these."""
         self.pairs.update(other.pairs)
         self.steps.update(other.steps)
         self.choices.update(other.choices)

@@ -21,7 +21,7 @@ MOST_NEW = 256
 """Largest number of fragments that covered a new pair of ops; the latest are kept."""
 
 LENGTH = 3
-"""Largest number of operations of such a fragment."""
+"""Largest number of operations of a fragment that covered a new pair of ops."""
 
 PER_TRIAL = 4
 """Maximum number of programs of each kind that a trial gets to vary."""
@@ -31,7 +31,7 @@ NEW_PER_TRIAL = 2
 
 
 class Pool:
-    """Fragments that can be varied."""
+    """Fragments that later programs are variations of."""
 
     def __init__(self) -> None:
         """Begin with an empty pool."""

@@ -62,7 +62,7 @@ class Change:
 
     @property
     def key(self) -> CellKey:
-        """Op, element type, backend."""
+        """The cell: op, element type, backend."""
         return (self.op, self.element_type, self.backend)
 
 

@@ -34,7 +34,9 @@ _ACTIVATIONS: dict[str, Activation] = {
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """Operands of a product besides its two matrices."""
+    """Operands of a matrix product besides lhs and rhs; None, or no scales, if the call lacks
+    them.
+    """
 
     matrix: Value | None
     vector: Value | None
@@ -95,7 +97,7 @@ def _multiply_by(building: Building, value: Value, factor: complex) -> Value:
 
 
 def _times(building: Building, value: Value, scale: Value) -> Value:
-    """Return a value times a scalar."""
+    """Return a value times a scalar, which is broadcast."""
     of = tensor_of(value)
     scalar = building.reshape(building.convert(scale, of.element), ())
     return building.binary("multiply", value, building.broadcast(scalar, of.static_shape))
@@ -160,7 +162,7 @@ def _other(building: Building, shape: Shape, epilogue: str, before: Value, after
 
 
 def _largest_element(building: Building, value: Value) -> Value:
-    """Return the largest element."""
+    """Return the largest element of a value, as a scalar."""
     of = tensor_of(value)
     scalar = TensorType((), of.element_type)
     inner = building.inner()

@@ -40,7 +40,7 @@ _ACTIVATIONS: dict[str, Activation] = {
 
 
 def _with_scratch(site: Site, value: Value) -> Tree:
-    """Return a result, and the library's scratch memory."""
+    """Return a result, followed by the library's scratch memory as zeros."""
     shapes = site.instruction.shape.tuple_shapes
     return (value, *(scratch(site.building, shape) for shape in shapes[1:])) if shapes else value
 
@@ -91,11 +91,10 @@ def _forward(site: Site) -> Tree:
     return _with_scratch(site, building.convert(value, result.element))
 
 
-def _is_plain(site: Site) -> None:
-    """Raise Unreadable if a backward convolution is scaled.
+def _check_plain(site: Site) -> None:
+    """Check that a backward convolution has neither scale nor bias.
 
-    Raises:
-        Unreadable: when it is.
+    Raises: Unreadable: if it has.
     """
     config = configuration(site, "cudnn_conv_backend_config")
     if config.get("conv_result_scale", 1) != 1 or len(site.operands) != 2:
@@ -104,7 +103,7 @@ def _is_plain(site: Site) -> None:
 
 def _backward_input(site: Site) -> Tree:
     """Add the convolution that gives the gradient of a convolution's input."""
-    _is_plain(site)
+    _check_plain(site)
     building, forward, result = site.building, convolution_attributes(site), _result(site)
     groups: int = forward["feature_group_count"]
     gradient, kernel = site.value(0), site.value(1)
@@ -162,7 +161,7 @@ def _swap_kernel_groups(
 
 def _backward_filter(site: Site) -> Tree:
     """Add the convolution that gives the gradient of a convolution's filter."""
-    _is_plain(site)
+    _check_plain(site)
     building, forward, result = site.building, convolution_attributes(site), _result(site)
     operand, gradient = site.value(0), site.value(1)
     pads: list[tuple[int, int]] = []

@@ -26,7 +26,7 @@ class _Rows:
     """Arithmetic in f32 on arrays whose first dimension counts rows."""
 
     def __init__(self, building: Building, like: Value) -> None:
-        """Work on arrays of the shape of `like`."""
+        """Prepare arithmetic on arrays of the shape of `like`."""
         self.building = building
         self.sizes = tensor_of(like).static_shape
         self.along = tuple(range(1, len(self.sizes)))

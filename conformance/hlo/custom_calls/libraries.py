@@ -16,9 +16,7 @@ from reference.ir.types import ELEMENT_TYPES
 
 
 def options_of(site: Site) -> str | tuple[Any, ...]:
-    """Return the options of a call through the typed interface in the form of programs, or as a
-    text.
-    """
+    """Return a custom call's options as programs state them: a tuple if typed, else a text."""
     text = site.instruction.backend_config.decode("utf-8", "replace")
     if not text.startswith("{"):
         return text

@@ -446,7 +446,7 @@ def top_k_violation(
 
 
 def _rows(array: Array, axis: int) -> Array:
-    """Return the slices along a dimension as rows."""
+    """Return the slices along a dimension as the rows of a matrix."""
     numbers = to_float64(array) if element_type_of(array).is_float else array
     numbers = np.moveaxis(numbers, axis, -1)
     return numbers.reshape(-1, numbers.shape[-1])

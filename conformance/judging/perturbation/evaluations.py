@@ -113,7 +113,7 @@ class PermittedResults:
 
     @property
     def is_plain(self) -> bool:
-        """Whether results depend only on the inputs."""
+        """Whether the program is evaluated without infeeds, shifts and replaced values."""
         return not (self._infeeds or self._shifts or self._taken)
 
     def _clear_samples(self) -> None:
@@ -359,7 +359,7 @@ def _uniform_directions(way: float) -> Directions:
 
 
 def _element_directions(random: np.random.Generator) -> Directions:
-    """Return directions drawn for every element."""
+    """Return a function that draws a direction from -1 to 1 for every element."""
     return lambda shape: random.integers(0, 2, shape) * 2.0 - 1.0
 
 

@@ -63,7 +63,7 @@ class Tolerances:
     def mover(
         self, operation: Operation, operands: Values, results: Values, platform: str
     ) -> Mover:
-        """Return the mover of these results."""
+        """Return a cached function that moves these results within their tolerances."""
         kept = self._kept.get(id(operation))
         if kept is not None and all(a is b for a, b in zip(kept[1], operands, strict=True)):
             return kept[2]
@@ -74,7 +74,7 @@ class Tolerances:
     def new_mover(
         self, operation: Operation, operands: Values, results: Values, platform: str
     ) -> Mover:
-        """Return the mover of these results without the cache."""
+        """Return a new function that moves these results within their tolerances."""
         return make_mover(operation, operands, results, platform, unrounded=self.unrounded)
 
 

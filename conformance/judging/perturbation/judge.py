@@ -204,7 +204,7 @@ class _Hull:
     """
 
     def __init__(self, permitted: PermittedResults, number: int, actual: Array) -> None:
-        """Take the expected elements as the first sample."""
+        """Begin with a single sample, the expected elements."""
         expected = permitted.expected[number]
         self.permitted, self.number = permitted, number
         self.where = np.flatnonzero(~equal_elements(expected, actual))

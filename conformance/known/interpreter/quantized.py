@@ -15,7 +15,7 @@ from reference.ops.quantization import dequantize
 def _predict_wrapped_difference(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """Return results whose difference wraps around."""
+    """Return results computed with the difference of code and zero point wrapped to 32 bits."""
     del expected
     (codes,), of = operands, operation.operands[0].type
     kind = of.element_type if isinstance(of, TensorType) else None

@@ -1,8 +1,9 @@
 """Group sizes of a ragged dot that are misread as belonging to the first dimensions of lhs.
 
-Their shape consists of the batching dimensions, and of the dimensions before the ragged dimension
-that are of its kind. StableHLO's pass sets elements outside a group to zero. For that it repeats
-the sizes along the first dimensions of lhs, whatever their role.
+The shape of the sizes consists of the batching dimensions, and of those dimensions before the
+ragged dimension that are of the same kind (contracting or not). StableHLO's pass sets elements
+outside a group to zero. To do so, it repeats the sizes along the first dimensions of lhs, whatever
+their kind.
 """
 
 from __future__ import annotations

@@ -203,11 +203,11 @@ BUILT: dict[str, Callable[..., Array]] = {
     "unsigned_remainder": _low_bits,
     "other_zeros": _other_zeros,
 }
-"""Functions in replacements that are not operations."""
+"""Functions that replacements may use besides StableHLO's operations, by name."""
 
 
 def with_element_type(maker: Operation, of: ElementType) -> Operation:
-    """Return a rearranging operation with another element type."""
+    """Return an operation that rearranges elements, on elements of another type."""
 
     def change_type(value: Value) -> Value:
         assert isinstance(value.type, TensorType)

@@ -68,7 +68,7 @@ class UnroundedTerms(ObservedProgram):
 
     @property
     def evaluator(self) -> Evaluator:
-        """Evaluator of terms."""
+        """Evaluator of terms over the values of the program."""
         return self._matcher.evaluator
 
     def given(self, node: Node) -> Evaluated | None:

@@ -93,7 +93,7 @@ def _replace_by_init(operand: Array, mask: Array, init: Array) -> Array:
 
 
 def _of_other_operands(otherwise: Otherwise) -> Compute:
-    """Return the reduction of other operands."""
+    """Return a function that computes a reduction on the operands that `otherwise` returns."""
 
     def compute(operation: Operation, monoid: Monoid, operands: Operands) -> Array | None:
         changed = otherwise(monoid, *operands)
@@ -103,7 +103,7 @@ def _of_other_operands(otherwise: Otherwise) -> Compute:
 
 
 def _of_kernel(kernel: Kernel) -> Compute:
-    """Return the reduction in a kernel's order."""
+    """Return a function that computes a reduction in the order of a kernel."""
 
     def compute(operation: Operation, monoid: Monoid, operands: Operands) -> Array | None:
         if element_type_of(operands[0]).bits < _SINGLE:  # these kernels lose NaN alone

@@ -31,13 +31,13 @@ LEAST = 4096
 """Smallest number of elements of a reduction that XLA's CPU compiler gives to YNNPACK."""
 
 VECTORS = (64, 32, 16)
-"""Sizes of vectors in bytes."""
+"""Sizes in bytes of the vector registers that kernels may use."""
 
 _BLOCK = 1 << 17
 """Bytes of a block of elements that are reduced at once."""
 
 _FOUR = 4
-"""Rows that are combined at once."""
+"""Number of rows that are combined at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Kernel:
 
 
 KERNELS = (*(Kernel(size) for size in VECTORS), Kernel(VECTORS[0], _BLOCK))
-"""The kernels that are known."""
+"""The kernels whose results are predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class _Fold:
         return result
 
     def add_rows(self, result: Array, rows: Array, block: int) -> Array:
-        """Combine the result so far with rows, in blocks of so many."""
+        """Combine the result so far with rows, in blocks of `block` rows."""
         for start in range(0, len(rows), block):
             part = rows[start : start + block]
             whole = len(part) // _FOUR * _FOUR

@@ -239,7 +239,7 @@ _EXPANSIONS: dict[str, tuple[str, Callable[[NormalizationOperands], Iterator[Res
     INFERENCE: ("folded normalization", _fold),
     TRAINING: ("one-pass variance", _normalize_in_one_pass),
 }
-"""Class and expansion of each op."""
+"""The class of results, and the function that expands the op, by op."""
 
 
 def _computed_types(of: ElementType) -> Iterator[ElementType]:

@@ -47,7 +47,7 @@ def _can_be_remainders(above: Array, width: int, total: int) -> bool:
     quotient, rest = divmod(total, width)
 
     def probability_below(number: Array) -> Array:
-        """Return the probability of less than each number."""
+        """Return the probability that a remainder is less than each number."""
         return ((number * quotient + np.minimum(number, rest)) / total).astype(np.float64)
 
     return not is_refuted(probability_below(above), probability_below(above + 1))

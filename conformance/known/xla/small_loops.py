@@ -45,7 +45,7 @@ _SLICING = frozenset({"mhlo.scan"})
 _UNROUNDED = CONTROL_FLOW | {
     "bitcast_convert", "constant", "optimization_barrier", "reshape", "transpose",
 }  # fmt: skip
-"""Ops that are executed in any type."""
+"""Ops that small loops execute without rounding, in any type."""
 
 
 def _round_to(wide: Array, to: ElementType) -> Array:

@@ -22,7 +22,7 @@ from reference.ops.table import OPS
 LABEL = "turns miscounted"
 
 Numbers = Mapping[str, int]
-"""Constant scalars by the name of their value."""
+"""Constant integer scalars, by the name of the value that holds them."""
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:

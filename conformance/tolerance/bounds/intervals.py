@@ -67,7 +67,7 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def exact_interval(numbers: Any, arithmetic: Arithmetic) -> Interval:
-    """Return operands without errors."""
+    """Return numbers as intervals of a single number each."""
     wide = np.asarray(numbers)
     wide = wide if wide.dtype.kind == "f" else wide.astype(np.float64)
     return Interval(wide, wide, np.isnan(wide), arithmetic)

@@ -311,7 +311,7 @@ class _Sums:
 
     @property
     def exact(self) -> Array:
-        """Sums before they are rounded."""
+        """The sums of products, before they are rounded."""
         return self.summation(self.operation, self.operands, False)
 
     def magnitudes(self, lhs: Array, *others: Array) -> Array:

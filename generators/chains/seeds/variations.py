@@ -49,7 +49,7 @@ _SIZES = (1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32, 33, 128, 129, 256)
 """Sizes around the thresholds of compilers."""
 
 _WORDS = {"comparison_direction": ("LT", "LE", "GT", "GE", "EQ", "NE")}
-"""Attributes whose values are words, with these words."""
+"""Attributes whose values are words of an enum, each with the words."""
 
 
 def other_size(pick: Pick, fragment: Fragment) -> Fragment | None:
@@ -142,7 +142,7 @@ def _with_types(fragment: Fragment, of: Callable[[ValueType], ValueType]) -> Fra
 
 
 def other_op(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """Replace an elementwise op by another."""
+    """Replace an elementwise op by another with as many operands."""
     operations = fragment.main.body.operations
     places = [
         number for number, one in enumerate(operations[:-1]) if one.name in _plain_by_operands(0)
@@ -267,7 +267,7 @@ def _replace_operation(fragment: Fragment, at: int, operation: Operation) -> Fra
 VARIATIONS: tuple[Variation, ...] = (
     other_size, other_type, other_op, other_attribute, other_operand, one_less, one_more,
 )  # fmt: skip
-"""All variations."""
+"""All kinds of variations."""
 
 _TRIES = 4
 """Number of variations that are drawn until one is valid."""

@@ -123,7 +123,7 @@ def _own(tables: Tables, grid: ProcessGrid, of: ElementType) -> tuple[list[Opera
 
 
 def ragged_all_to_all(element: ElementType, pick: Pick) -> Case:
-    """Return a case of the op."""
+    """Return a case of `mhlo.ragged_all_to_all`."""
     grid = choose(pick, GRIDS, "grid", grid_label)
     crossing = choose(pick, ("cross_replica", "cross_partition"), "strategy")
     given: dict[str, Attribute] = {} if crossing == "cross_replica" else {"channel_id": 1 + pick(3)}

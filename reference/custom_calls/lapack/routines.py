@@ -25,7 +25,7 @@ BuiltIn = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
 
 
 class Target(NamedTuple):
-    """A routine, with the name of its rules."""
+    """A routine, and the name by which rules refer to it."""
 
     name: str
     routine: Routine
@@ -55,7 +55,7 @@ TARGETS: dict[str, Target] = {
     "ProductOfElementaryHouseholderReflectors": Target("orgqr", orgqr),
     "Qr": Target("geqrf", geqrf),
 }
-"""Every known decomposition."""
+"""The targets of all known decompositions."""
 
 
 def routine_call(inputs: tuple[Array, ...], given: dict[str, Any]) -> RoutineCall:

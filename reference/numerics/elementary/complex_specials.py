@@ -47,23 +47,23 @@ def _cis(size: Array, angle: Array) -> Parts:
 
 
 def exponential(x: Array, y: Array) -> Parts:
-    """Return cexp."""
+    """Return cexp(z) by Annex G."""
     return _cis(np.exp(x), y)
 
 
 def exponential_minus_one(x: Array, y: Array) -> Parts:
-    """Return cexp less 1."""
+    """Return cexp(z) - 1."""
     real, imaginary = exponential(x, y)
     return real - 1, imaginary
 
 
 def log(x: Array, y: Array) -> Parts:
-    """Return clog."""
+    """Return clog(z) by Annex G."""
     return np.log(np.hypot(x, y)), np.arctan2(y, x)
 
 
 def log_plus_one(x: Array, y: Array) -> Parts:
-    """Return clog of 1 + z."""
+    """Return clog(1 + z)."""
     return log(x + 1, y)
 
 
@@ -89,7 +89,7 @@ def cosine(x: Array, y: Array) -> Parts:
 
 
 def tanh(x: Array, y: Array) -> Parts:
-    """Return ctanh."""
+    """Return ctanh(z) by Annex G."""
     far = np.isinf(x)
     turn = np.where(np.isfinite(y), np.sin(2 * y), y)
     real = np.where(far, np.copysign(1.0, x), np.where(x == 0, x, np.nan))
@@ -104,7 +104,7 @@ def tan(x: Array, y: Array) -> Parts:
 
 
 def sqrt(x: Array, y: Array) -> Parts:
-    """Return csqrt."""
+    """Return csqrt(z) by Annex G."""
     tall, left, right = np.isinf(y), x == -np.inf, x == np.inf
     zero = (x == 0) & (y == 0)
     real = np.where(left, np.where(np.isnan(y), np.nan, 0.0), np.where(right, np.inf, np.nan))

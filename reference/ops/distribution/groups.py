@@ -75,7 +75,7 @@ def listed_ids(replica_groups: Dense) -> list[list[int]]:
 
 
 def is_empty(replica_groups: Dense) -> bool:
-    """Return whether there are no groups."""
+    """Return whether `replica_groups` lists no groups."""
     return replica_groups.type.shape[0] == 0
 
 

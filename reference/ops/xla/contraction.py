@@ -58,7 +58,7 @@ class RaggedDotDimensionNumbers(NamedTuple):
 
     @property
     def spread(self) -> dict[str, Any]:
-        """The dimensions by the names of `chlo.ragged_dot`."""
+        """The dimensions as the attributes of `chlo.ragged_dot`."""
         return batching(self.dot_dimension_numbers) | {
             "lhs_ragged_dimensions": self.lhs_ragged_dimensions,
             "rhs_group_dimensions": self.rhs_group_dimensions,
@@ -66,7 +66,7 @@ class RaggedDotDimensionNumbers(NamedTuple):
 
 
 def batching(numbers: DotDimensionNumbers) -> dict[str, Any]:
-    """Return dimension numbers by the names of StableHLO."""
+    """Return dimension numbers as the attributes of StableHLO's dot_general."""
     return {
         "lhs_batching_dimensions": numbers.lhs_batch_dimensions,
         "rhs_batching_dimensions": numbers.rhs_batch_dimensions,

@@ -179,7 +179,7 @@ def _apply_operation(operation: Operation, operands: Sequence[Array]) -> Iterato
 
 
 _LOW = np.int8(3)
-"""Mask of the bits of a two-bit integer."""
+"""Mask of the two bits of a two-bit integer in a byte."""
 
 _COMPARING = frozenset({"compare", "clamp"})
 

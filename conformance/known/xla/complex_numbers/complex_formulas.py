@@ -20,7 +20,7 @@ from reference.ir.types import Array
 
 
 class Complex(NamedTuple):
-    """A complex number as a pair of steps."""
+    """A complex number: its real and imaginary part as results of steps."""
 
     real: Number
     imag: Number
@@ -253,10 +253,7 @@ def power(x: Complex, y: Complex) -> Complex:
 
 
 def power_of_constant(x: Complex, y: Complex) -> Complex:
-    """Return a power of a constant base.
-
-    A real power of it is the exponential of a product with its logarithm.
-    """
+    """Return a power of a constant base x: for real y, exp(y log x)."""
     modulus, angle = _modulus(x), x.imag.angle(x.real)
     logarithm = modulus.logarithm()
     size = (y.real * logarithm).exponential() * (-y.imag * angle).exponential()

@@ -60,7 +60,7 @@ class BlockArithmetic(Arithmetic):
     """Whether each step is rounded as on the backend; otherwise errors are accumulated."""
 
     def exactly(self, numbers: Array) -> Number:
-        """Return given numbers, without errors."""
+        """Return numbers of the operands, which have no error."""
         return Number(numbers, np.zeros(numbers.shape), self)
 
     def product_error(self, x: Array, y: Array) -> float:

@@ -147,7 +147,7 @@ _EXPANSIONS: dict[str, Callable[..., tuple[Number, ...]]] = {
 
 
 def is_normalization(operation: Operation) -> bool:
-    """Return whether an operation is expanded here."""
+    """Return whether an operation is a batch normalization of f64 numbers."""
     return operation.name in _EXPANSIONS
 
 

@@ -116,7 +116,7 @@ class _WideningWriter:
     numbers: Iterator[int] = field(default_factory=count)
 
     def written(self, operation: Operation) -> Operation:
-        """Return an operation in f32."""
+        """Return an operation of main on f32 values, also in its regions."""
         constant = operation.attribute("value")
         if isinstance(constant, Dense) and _taken_element(constant.type) is not None:
             there = flush_subnormals(to_f32(constant.array))

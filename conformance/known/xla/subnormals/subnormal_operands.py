@@ -90,7 +90,7 @@ def _subnormal_class(predict: Predict, ulps: float, *, narrow: bool = False) -> 
         return (errors,)
 
     def measure(*given: Any) -> tuple[Array, ...]:
-        """Return the distances in units of `ulps`."""
+        """Return the distances from the prediction in units of `ulps`."""
         return tuple(one / ulps for one in distances(*given))
 
     return Hypothesis(LABEL, measure, ulps=distances)

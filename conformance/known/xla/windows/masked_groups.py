@@ -143,7 +143,7 @@ def _sum_without_padding(
 
 
 def _is_about(label: str, of: Geometry, operands: tuple[Array, ...]) -> bool:
-    """Return whether a class is about a convolution."""
+    """Return whether the class with this label may explain a convolution on these operands."""
     kernel = operands[1]
     if label == PADDING:
         return True

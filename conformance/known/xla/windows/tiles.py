@@ -22,7 +22,7 @@ from reference.ops.folds.folding import Lanes
 from reference.unspecified.reduction import Reduction
 
 SIZES = (16, 32, 64, 128)
-"""Sizes of tiles."""
+"""Sizes of tiles that XLA may use, all of which are tried."""
 
 Rows = tuple[Array, ...]
 
