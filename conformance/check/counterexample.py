@@ -75,7 +75,7 @@ def is_crash_matched(expectation: Expectation, name: str, outcome: Outcome) -> b
     unit, backend = _unit_of(expectation), open_session(name).name
     said = (outcome.verdict, outcome.kind, outcome.message)
     if isinstance(unit, NotChecked):
-        return expectation.names(*said)
+        return expectation.matches_except_op(*said)
     return any(
         expectation.matches(Failure(one.name, cell, backend, *said, operation=one))
         for program in unit.given
@@ -115,7 +115,7 @@ def _try_program(
     )
     if extended:
         accepted = (Verdict.ACCEPTED, extended, outcome.message)
-        reproduces = expectation.names(*accepted)
+        reproduces = expectation.matches_except_op(*accepted)
         return ReplayedCounterexample(*accepted, id=expectation.id, reproduces=reproduces)
     reproduces = expectation.id in outcome.known
     return ReplayedCounterexample.of(outcome, id=expectation.id, reproduces=reproduces)
@@ -139,7 +139,7 @@ def _refused_program(expectation: Expectation, refused: NotChecked) -> ReplayedC
     verdict, kind = Verdict.REJECTED, "refused as invalid"
     if not (refused.invalid and expectation.verdicts == (verdict.value,)):
         raise _unreadable_error(expectation, refused.reason)
-    reproduces = expectation.names(verdict, kind, refused.reason)
+    reproduces = expectation.matches_except_op(verdict, kind, refused.reason)
     return ReplayedCounterexample(
         verdict, kind, refused.reason, id=expectation.id, reproduces=reproduces
     )

@@ -103,7 +103,9 @@ def _batch_outcomes(ended: CallEnd) -> tuple[ReplayedCounterexample, ...]:
             crash_verdict(value),
         )  # it ends the process that reads it, too
         return (
-            ReplayedCounterexample(*said, id=expectation.id, reproduces=expectation.names(*said)),
+            ReplayedCounterexample(
+                *said, id=expectation.id, reproduces=expectation.matches_except_op(*said)
+            ),
         )
 
     return answers_of(ended, crash_outcomes)
