@@ -92,7 +92,8 @@ def bound_distances(expected: Array, actual: Array, bound: Array) -> Array:
         limit = of.float_format.max_finite if of.is_float else np.inf
         near = np.isfinite(want) & (np.abs(want) + bound >= limit) & np.isinf(got)
         got = np.where(near, np.copysign(limit, got), got)
-        error, same = np.abs(got - want), got == want
+        with np.errstate(invalid="ignore"):  # of infinities
+            error, same = np.abs(got - want), got == want
     with np.errstate(all="ignore"):
         units = np.where(error == 0, 0.0, error / bound)
     return np.where(same, 0.0, np.where(np.isnan(units), np.inf, units))

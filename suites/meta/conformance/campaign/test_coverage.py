@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign.cache.entries import Entries
 from conformance.campaign.coverage import coverage_of
 from conformance.verdict import Record, Verdict
 from generators.case.columns import INVALID
+from generators.cells import plan
 
 SEED = 3
 
 
 def record(op: str, of: str, index: int) -> Record:
     return Record(op, of, "reference", index, "0", Verdict.PASS)
-
-
-class Entries(dict):
-    """A cache in memory, which counts what is put into it."""
-
-    def put(self, key: str, value: object) -> None:
-        self[key] = value
 
 
 def test_more_cases_cover_more() -> None:
@@ -34,3 +33,13 @@ def test_each_op_has_its_own_report() -> None:
 
 def test_near_misses_cover_nothing() -> None:
     assert coverage_of([record("add", INVALID.name, 0)], SEED) == {}
+
+
+def test_coverage_is_taken_from_the_cache_the_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = [record("reverse", "f32", n) for n in range(3)]
+    with Entries(tmp_path, print) as entries:
+        first = coverage_of(records, SEED, entries)
+        monkeypatch.setattr(plan, "coverage_report", None)
+        assert coverage_of(records, SEED, entries) == first

@@ -11,12 +11,15 @@ import pytest
 
 from conformance.backends import session
 from conformance.check.settings import CheckedFile, Settings
+from conformance.judging.perturbation.overrides import Override
 from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
 from conformance.triage.audit import audit
+from conformance.triage.influence import influential_overrides, is_influential_value
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
-from suites.meta.support.checking import check_text
+from suites.meta.support.checking import check_text, values_of
 from suites.meta.support.faults.changed_backend import Backend, Change, compose_changes, result_of
 
 SIZE = 256
@@ -156,3 +159,56 @@ func.func @main(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
     assert right is not None
     assert [one.operation.name for one in right.wrong] == ["negate"]
     assert [one.operation.name for one in right.harmless] == ["abs"]
+
+
+CHAIN = parse_module("""
+func.func @main(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.negate %x : tensor<f32>
+  %1 = stablehlo.abs %0 : tensor<f32>
+  %2 = stablehlo.maximum %1, %y : tensor<f32>
+  return %2 : tensor<f32>
+}""")
+
+
+def repair(wrong: dict[str, float], y: float) -> list[str]:
+    """Return the ops among these with wrong results whose repair changes the program's result."""
+    values = values_of(CHAIN, (np.full((), 2, np.float32), np.full((), y, np.float32)))
+    operations = CHAIN.main.body.operations[:-1]
+    candidates = [
+        Override(one, (values[one.results[0].name],), (np.full((), wrong[one.name], np.float32),))
+        for one in operations
+        if one.name in wrong
+    ]
+    backends = values | {one.operation.results[0].name: one.actual[0] for one in candidates}
+    found = influential_overrides(CHAIN, Hardware.CPU, backends, candidates)
+    return [one.operation.name for one in found]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "y", "found"),
+    [
+        ({"negate": -5.0}, 0.0, ["negate"]),
+        ({"negate": -5.0}, 9.0, []),
+        ({"negate": 2.0}, 0.0, []),
+        ({"negate": 2.0, "maximum": 7.0}, 0.0, ["maximum"]),
+        ({}, 0.0, []),
+    ],
+)
+def test_value_is_influential_if_its_repair_changes_the_result(
+    wrong: dict[str, float], y: float, found: list[str]
+) -> None:
+    assert repair(wrong, y) == found
+
+
+@pytest.mark.parametrize(("right", "changes"), [(3.0, True), (-2.0, False), (2.0, False)])
+def test_parameter_is_influential_if_its_repair_changes_the_result(
+    right: float, changes: bool
+) -> None:
+    values = {
+        one.name: np.full((), n, np.float32)
+        for one, n in zip(CHAIN.main.arguments, (2, 0), strict=True)
+    }
+    name = CHAIN.main.arguments[0].name
+    found = is_influential_value(CHAIN, Hardware.CPU, values, name, np.full((), right, np.float32))
+    assert found is changes
+    assert is_influential_value(CHAIN, Hardware.CPU, {}, name, values[name])  # undecidable
