@@ -35,7 +35,7 @@ def test_a_size_and_its_product_become_smaller_together() -> None:
 
 
 def test_sizes_that_the_failure_needs_stay() -> None:
-    shrunk, attempts = shrink(lambda program, inputs: inputs[0].shape[0] >= 3)
+    shrunk, attempts = shrink(lambda _, inputs: inputs[0].shape[0] >= 3)
     assert shrunk
     assert attempts.inputs[0].shape[0] == 3
 
