@@ -2,9 +2,9 @@
 
     python -m benchmarks.executors --cases 16 --rounds 3
 
-Each round runs the same cells with each engine, so that what else the machine does falls on all.
-The median of the rounds counts. The start of workers, and of the cluster, is left out: a first run
-of one cell has started them. Records must be equal. Without Ray its line is left out.
+Each round runs the same cells with each engine, so that other work of the machine slows all of
+them. The median of the rounds counts. The start of workers, and of the cluster, is left out: a
+first run of one cell has started them. Records must be equal. Without Ray its line is left out.
 """
 
 from __future__ import annotations

@@ -142,7 +142,9 @@ class Repetitions:
     )
 
     def each(self) -> Iterator[list[Results]]:
-        """Yield the rounds of the first time, of the second, and so on: the same for each caller.
+        """Yield the results of each call in turn: the first call's, the second's and so on.
+
+        Every caller gets the same results.
 
         Raises:
             BackendError: when the backend gave no results.

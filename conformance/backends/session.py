@@ -132,7 +132,7 @@ class Session:
     def compile_in_isolation(self, program: Program, text: str = "") -> Compiled:
         """Compile a program that shares its module with no other, as `compile` does.
 
-        A compiler without its device is not asked again about a program in the small cache.
+        A backend that only compiles does not recompile a program in the small cache.
         """
         compile_module = self.compile_cached if only_compiles(self.name) else self.compile
         return compile_module(program, text)

@@ -1,7 +1,7 @@
 """Replay of the counterexamples of entries that matched nothing in a run.
 
-The outcome of a counterexample is stored with the run. A run that continues, or is judged again by
-the same entries, does not replay it.
+The outcome of a counterexample is stored with the run. A run that continues, or is matched again
+with the same entries, does not replay it.
 """
 
 from __future__ import annotations

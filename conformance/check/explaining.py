@@ -25,8 +25,8 @@ _RESERVE, _LEAST_RESERVE = 0.05, 0.5
 class ExplanationTime:
     """The time left for explanations of all programs and inputs of a file.
 
-    `deadline` is when its worker is ended, by
-    `time.monotonic()`, None where other files share the worker's time and come again if it is over.
+    `deadline` is when its worker is ended, by `time.monotonic()`, None if other files share the
+    worker's time; they are checked again if it is over.
     """
 
     limits: Limits

@@ -286,7 +286,7 @@ def _specialise_to_inputs(
     """Return a program of unknown sizes specialised to the sizes of the inputs, as backends need
     it.
 
-    If it does not mean the same for the reference, that is an outcome of its own.
+    If the reference evaluates it to other results, the outcome says so.
     """
     try:
         static = specialise_unit(unit, sets[0])

@@ -43,7 +43,7 @@ def check_files(
     Raises:
         NotAvailable: when the backend is not available, or no worker can be started.
         InputsError: when inputs are given that a program does not take.
-        UsageError: when what fails cannot be saved.
+        UsageError: when a failing program cannot be saved.
     """
     calls = (_call(one) for one in batches(files, settings, jobs))
     ready: dict[int, CheckedFile] = {}

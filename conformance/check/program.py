@@ -1,9 +1,9 @@
 """One program on a backend: compiled once, run and judged on each set of inputs.
 
 A program is judged as a whole by perturbed evaluation (conformance/judging/perturbation/judge.py)
-and by the backend's own values (conformance/triage/conclusion.py), or by what it asserts itself,
-where it is one of StableHLO's test programs; for a failing program, the operation at fault is
-named, unless all of it is known (conformance/triage/attribute.py).
+and by the backend's own values (conformance/triage/conclusion.py), or, if it is one of StableHLO's
+test programs, by its own assertions; for a failing program, the operation at fault is named, unless
+expectations match all that is wrong (conformance/triage/attribute.py).
 """
 
 from __future__ import annotations

@@ -324,7 +324,7 @@ def _end_early(log: Path) -> None:
     """End this worker once its log reports a failed check of the compiler.
 
     It is about to end itself, by the same signal, but takes a quarter of a second or more to look
-    up the names of the functions on its stack, which nobody reads.
+    up the names of the functions on its stack, which no one needs.
     """
     with log.open("rb") as file:
         line = ""

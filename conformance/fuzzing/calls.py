@@ -40,7 +40,7 @@ VOTE = Deferred("conformance.fuzzing.attribution.third_vote", "vote")
 OBSERVE_PASSES = Deferred("conformance.fuzzing.attribution.passes_at_crash", "observe_passes")
 """Return the passes during which a program's process ended, and the passes before.
 
-The program is run in another process, for at most so many seconds.
+The program is run in another process, with a limit in seconds.
 """
 
 CUT_FILES = Deferred("conformance.fuzzing.seeds.files", "cut_files")

@@ -92,7 +92,7 @@ class CampaignSession:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds of the budget that are left; negative if it is overdrawn."""
+        """Seconds of the budget that are left; negative after the budget is exceeded."""
         return self._campaign.seconds - self.seconds_spent if self._campaign.seconds else math.inf
 
     def work(self) -> None:

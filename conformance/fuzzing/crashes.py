@@ -61,7 +61,7 @@ class CrashHandler:
     """Handling of programs whose workers crashed or timed out."""
 
     def __init__(self, executor: Executor, seconds: float) -> None:
-        """Try programs in these workers, each for so many seconds."""
+        """Prepare to try programs in these workers, each with a time limit in `seconds`."""
         self._executor, self.seconds = executor, seconds
 
     def crash_result(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> TrialResult:
@@ -180,7 +180,7 @@ class CrashMinimisation:
     """Minimisation of a program that crashes, one call per candidate."""
 
     def __init__(self, failure: FailingProgram, seconds: float = Limits.MINIMISING_CRASHES) -> None:
-        """Begin without attempts; workers may spend so many seconds on this minimisation."""
+        """Begin without attempts; workers may spend `seconds` on this minimisation."""
         self.failure = failure
         self.program, self.inputs = failure.program, failure.inputs
         """The smallest failing program so far, and its inputs."""

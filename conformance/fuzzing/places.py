@@ -62,9 +62,9 @@ class Places:
         return (place, culprit) not in self._variants
 
     def finding_of(self, place: str, culprit: str) -> str:
-        """Return the finding for which a failure is counted that is not minimised; "" if there is
-        none. It is the finding with its culprit, else the most frequent of its place, else of its
-        group.
+        """Return the finding to which a failure that is not minimised is counted; "" if there is
+        none. It is the finding with its culprit, else the most frequent of its place, else of
+        its group.
         """
         if (found := self._by_variant.get((place, culprit))) is not None:
             return found

@@ -1,4 +1,4 @@
-"""Entries with `computes`: what a backend computes in place of an op, as StableHLO.
+"""Entries with `computes`: they state, as StableHLO, what a backend computes instead of an op.
 
 docs/expectations.md describes their keys, conformance/known/template.py the text. An entry about
 several operations has a pair of patterns: pairs.py. The entry matches the elements that are as
@@ -63,8 +63,7 @@ def with_prediction(found: Expectation, given: Mapping[str, Any]) -> Expectation
 def check(found: Expectation) -> None:
     """Check the parts of `computes` that do not require parsing it as StableHLO.
 
-    Raises:
-        ValueError: with the error.
+    Raises: ValueError: if any is wrong; the message says how to mend the entry.
     """
     check_values(found)
     if found.computes.lstrip().startswith("("):
@@ -81,8 +80,7 @@ def check(found: Expectation) -> None:
 def check_values(found: Expectation) -> None:
     """Check the parts that all entries with predicted values have.
 
-    Raises:
-        ValueError: with the error.
+    Raises: ValueError: if any is wrong; the message says how to mend the entry.
     """
     ulps(found.within)
     wrong = [verdict for verdict in found.verdicts if verdict not in VERDICTS]

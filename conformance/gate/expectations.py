@@ -80,8 +80,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     entry then matches only elements that differ from it by no more than `within`. If it `flushes`,
     intermediate subnormal numbers are zeros. `constants` are the operands that must be constants to
     a compiler, by name or glob. With `instead_of`, that and `computes` are a pair of patterns
-    (conformance/known/rewritings/terms.py): several operations, the last of them `op`, and what is
-    computed in their stead.
+    (conformance/known/rewritings/terms.py): several operations, the last of which is `op`, and the
+    computation that replaces them.
     """
 
     id: str
@@ -140,8 +140,10 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def needs_counterexample(self) -> bool:
-        """Whether a program can show that it is fixed: not if it is flaky, or about an op of
-        XlaBuilder alone, as a program has operations of StableHLO.
+        """Whether a counterexample is required.
+
+        It is not for a flaky entry, nor for an entry about an op of XlaBuilder alone, because
+        programs consist of operations of StableHLO.
         """
         twins = [op in OPS and bool(OPS[op].twin) for op in self.op]
         return not self.flaky and not (twins and all(twins))

@@ -136,15 +136,16 @@ def _columns(patterns: tuple[str, ...]) -> frozenset[str]:
 
 
 def _are_matched(narrow: Sequence[str], wide: Sequence[str]) -> bool:
-    """Return whether each pattern, read as a text, is matched, so that everything it matches is
-    matched.
+    """Return whether `wide` patterns match each `narrow` pattern, read as a text.
+
+    Then they also match every text that the narrow patterns match.
     """
     return all(matches_any(one, wide) for one in narrow)
 
 
 def _share_a_name(some: Sequence[str], others: Sequence[str], names: Collection[str]) -> bool:
-    """Return whether a pattern of one list is within the other list, or any of the names matches
-    both lists.
+    """Return whether a pattern of one list matches a pattern of the other, or a name matches both
+    lists.
     """
     if any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in some for b in others):
         return True

@@ -1,4 +1,5 @@
-"""Entries with `instead_of`: a pair of patterns, what a backend computes in place of operations.
+"""Entries with `instead_of`: a pattern of operations, and the pattern that a backend computes
+instead.
 
 docs/expectations.md describes their keys, conformance/known/rewritings/terms.py the patterns. `op`
 is the outermost operation.
@@ -49,7 +50,7 @@ def check(found: Expectation) -> None:
     """Check that both patterns have a meaning, and fit each other and the entry.
 
     Raises:
-        ValueError: with the error.
+        ValueError: if not; the message says how to mend the entry.
     """
     check_values(found)
     for key, instead in _WITHOUT.items():

@@ -30,7 +30,7 @@ def check(found: Expectation) -> None:
     """Check that an entry is unpredictable if and only if its classes are.
 
     Raises:
-        ValueError: with the error.
+        ValueError: if not; the message says how to mend the entry.
     """
     if found.computes:
         return

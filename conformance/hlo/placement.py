@@ -52,8 +52,8 @@ class Placement:
     def split(self, arguments: Sequence[Array]) -> list[list[Array]]:
         """Return the arguments of each device.
 
-        The last parts of a dimension that does not divide evenly are filled up with all bits set:
-        a partitioned program must not use what lies there.
+        The last parts of a dimension that does not divide evenly are filled up with all bits set: a
+        partitioned program must not use these elements.
         """
         given = list(zip(arguments, self.arguments, strict=True))
         return [

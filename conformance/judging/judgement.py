@@ -70,7 +70,7 @@ def rename_kind(judgement: Judgement, kind: str, predicted: int = 0) -> Judgemen
     """Return the judgement with the class `kind`, or unchanged if `kind` is empty.
 
     `kind` is the class of a mistake that explains all results. `predicted` counts the elements
-    within `NEAR` ulp of what the mistake gives.
+    within `NEAR` ulp of the values that the mistake predicts.
     """
     if not kind:
         return judgement

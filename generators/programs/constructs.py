@@ -47,8 +47,8 @@ _FOR_TAKEN = 4
 
 @dataclass(slots=True)
 class _Writer:
-    """Writer of operations around the subject of a case; `decides` has for each new parameter what
-    it holds in each of the input sets.
+    """Writer of operations around the subject of a case; `decides` has the number that each new
+    parameter holds in each input set.
     """
 
     pick: Pick

@@ -69,7 +69,9 @@ def _add_compare(
 def _payload(
     pick: Pick, element_type: ElementType
 ) -> tuple[tuple[ElementType, ...], tuple[str, ...]]:
-    """Return further operands and their profiles: none, positions, more of the same."""
+    """Return further operands and their profiles: none, positions, or more operands of the same
+    type.
+    """
     none: tuple[tuple[ElementType, ...], tuple[str, ...]] = ((), ())
     more = (((_SI32,), ("permutation",)), ((element_type,), (profiles_of(element_type)[0],)))
     both = ((element_type, _SI32), (profiles_of(element_type)[0], "permutation"))
@@ -157,7 +159,9 @@ def _two_keys(element_type: ElementType, pick: Pick) -> Comparator:
 
 
 def _across(element_type: ElementType, pick: Pick) -> Comparator:
-    """Compare elements of one operand with those of an equal operand, which is an order."""
+    """Compare an operand's elements with elements of another, equal operand: this is an order,
+    too.
+    """
     inputs = (element_type, element_type, _SI32)
     block = _begin_comparator(inputs)
     first, _, _, second = block.arguments[:4]

@@ -106,8 +106,8 @@ def fft(operand: Array, *, fft_type: str, fft_length: Sequence[int]) -> Array:
     tensors only, so for complex tensors only its length matters.
 
     IFFT and IRFFT divide by the number of elements. IRFFT treats the first and (for an even length)
-    the last element of its last dimension as real, as those of every `rfft` are: other operands
-    have no inverse.
+    the last element of its last dimension as real, because they are real in every result of `rfft`:
+    other operands have no inverse.
 
     Args:
         operand: real numbers for RFFT, complex numbers otherwise.

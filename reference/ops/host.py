@@ -63,8 +63,8 @@ def _no_channels() -> MutableMapping[int, Channel]:
 class Queues:
     """The queues between an evaluation, the host and other processes.
 
-    By default the host is an echo: the infeed returns what was written to the outfeed, and a
-    channel returns what was sent on it.
+    By default the host is an echo: the infeed returns the arrays written to the outfeed, and a
+    channel returns the arrays sent on it.
     """
 
     infeeds: Iterator[Sequence[Array]] | Mapping[ProcessId, Iterator[Sequence[Array]]] | None = None

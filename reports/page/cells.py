@@ -70,11 +70,14 @@ CELL_FIELDS = (
     "worst", "budget", "share", "verdicts", "histogram", "refusals", "nearest", "input",
     "leftOut", "cached",
 )  # fmt: skip
-"""The fields of a cell's row. The errors are texts; `share` is the percentage of the budget that is
-used, -1 where there is none; `verdicts` are pairs of state and cases, none where all are the
-cell's; `histogram` are pairs of bin and values; `nearest` is the index of the case with the worst
-error, -1 where there is none, and `input` what gives it. `leftOut` counts the cases at most that
-`--budget` left out, `cached` those from a cache."""
+"""The fields of a cell's row.
+
+The errors are texts; `share` is the percentage of the budget that is used, -1 where there is none;
+`verdicts` are pairs of state and cases, none where all are the cell's; `histogram` are pairs of bin
+and values; `nearest` is the index of the case with the worst error, -1 where there is none, and
+`input` the input that gives it. `leftOut` counts the cases at most that `--budget` left out,
+`cached` those from a cache.
+"""
 
 
 def _cell_row(tables: Tables, cell: Square) -> list[Any]:

@@ -39,7 +39,7 @@ class _VariantOutcomes:
 
 
 def search_cause(ask: TryVariant, plan: Plan, seconds: float) -> Cause:
-    """Return the cause of a divergence: the variants without it, found within so many seconds.
+    """Return the cause of a divergence: the variants without it, searched for at most `seconds`.
 
     If no single pass is the cause, whole pipelines of passes are disabled, and then all passes. The
     smallest such set is searched for.

@@ -9,7 +9,7 @@ from conformance.hlo.site import Site
 
 
 def configuration(site: Site, key: str = "") -> dict[str, Any]:
-    """Return the options of a custom call; `key` names the part of them that is wanted.
+    """Return the options of a custom call; `key` is the name of the requested part.
 
     Raises:
         Unreadable: when they are no JSON.

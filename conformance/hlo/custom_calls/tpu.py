@@ -133,7 +133,7 @@ def _inverse(*, lower: bool) -> Handler:
 
 
 def _cholesky(site: Site) -> Tree:
-    """Add the lower factors of matrices, of which the lower triangles are read; complex matrices
+    """Add the lower Cholesky factors of matrices whose lower triangles are read; complex matrices
     are given as two parts.
     """
     building, parts = site.building, site.instruction.shape.tuple_shapes

@@ -22,7 +22,9 @@ _MOVING = ("all_to_all", "broadcast_in_dim", "reshape")
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield programs in which these operations return NaN: first all, then single operations."""
+    """Yield programs in which operations that move elements return NaN: all of them, then single
+    operations.
+    """
     found = [one for one in program.walk() if _moves_powers(one)]
     for some in (found, *([one] for one in found)) if len(found) > 1 else (found,):
         if some:

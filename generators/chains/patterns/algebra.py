@@ -188,7 +188,7 @@ _COMMUTE = frozenset({"add", "multiply"})
 
 
 def _taken_from_a_number(chain: Chain, value: Value) -> Value:
-    """Write 0 - x, which is not -x for zeros, or -1 - x, which is not ~x without bits."""
+    """Write 0 - x, which is not -x for zeros, or -1 - x, which is ~x for integers only."""
     return chain.op("subtract", _number(chain, value, 0, -1, 1), value)
 
 

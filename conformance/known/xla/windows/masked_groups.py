@@ -135,8 +135,9 @@ def _error_against(
 def _sum_without_padding(
     operation: Operation, operands: Operands, sizes: bool, padding: float = 0.0
 ) -> Array:
-    """Return sums without products with padding and holes, or sums of magnitudes, where these
-    are 0."""
+    """Return sums in which products with padding and holes are 0; if `sizes`, sums of
+    magnitudes.
+    """
     if sizes:
         return convolution_sums(operation, operands, sizes, padding)
     return sums_inside(operands[0], operands[1], geometry_of(operation, operands))
