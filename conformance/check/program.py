@@ -305,6 +305,8 @@ class ProgramChecker:
         shown = None if known else judge_shown(program, maker, inputs, [actual[number]])
         if shown is not None:
             known = self._explainer.match(maker, shown)
+        if not known and (found := self._explainer.match_misshaping(program, inputs)):
+            maker, known = found[0], (found[1],)
         where = describe_operation(self._unit, maker)
         return replace(outcome, operation=where, known=known, culprit=group_title((maker,)))
 

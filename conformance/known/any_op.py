@@ -20,13 +20,16 @@ from conformance.known.hypothesis import (
 )
 from conformance.known.iota import IOTA, as_iotas, is_iota
 from conformance.tolerance.ulp import ulp_distances, ulps_from_prediction
+from conformance.transforms.retype import retype
 from reference.interpreter.evaluate import apply
 from reference.ir.op import Rounding
 from reference.ir.program import Operation
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.rounding import round_to, to_float64
 from reference.ops.table import OPS
+
+_F64 = ELEMENT_TYPES["f64"]
 
 _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
 """Types in which backends compute narrower types, which rounds results twice."""
@@ -79,6 +82,8 @@ def _exact_results(operation: Operation, operands: Operands, result: Array) -> A
     """Return the exact real results as float64 (long double for integers), where that type
     represents them.
     """
+    if not operands and element_type_of(result).is_float:  # an iota
+        return apply(retype(operation, {element_type_of(result): _F64}), ())[0]
     record, given = OPS.get(operation.name), broadcast_operands(operation, operands, result.shape)
     if record is None or given is None or not element_type_of(result).is_float:
         return None

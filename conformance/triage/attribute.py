@@ -394,6 +394,16 @@ class Explainer:
             failure = Failure(name, of, self.backend, *said, operation=operation)
             if id_ := matching_entry(self.expectations, failure):
                 return operation, id_
+        return self.match_misshaping(program, inputs)
+
+    def match_misshaping(
+        self, program: Program, inputs: Sequence[Array]
+    ) -> tuple[Operation, str] | None:
+        """Return the operation that is known to give a value of another type, with the
+        expectation's id.
+
+        None if the program's results are not of the stated types without it, too.
+        """
         return find_misshaping(self.search.run, program, inputs, self._match_one)
 
     def _match_one(self, operation: Operation, verdict: Verdict, kind: str, message: str) -> str:

@@ -1,8 +1,8 @@
-"""Programs refused because the backend gives an intermediate value another shape.
+"""Programs that are refused, or have results of other shapes, because of an intermediate value.
 
-The backend's message is about an operation that uses the value. So operations that are known to
-return another type in isolation, or to be refused for that type, are replaced by parameters. If the
-program then compiles, they are the cause.
+The backend gives the value another shape. A refusal is about an operation that uses the value. So
+operations that are known to return another type in isolation, or to be refused for that type, are
+replaced by parameters. If the program then has results of the stated types, they are the cause.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ another type, or about a refusal.
 def find_misshaping(
     run: Run, program: Program, inputs: Sequence[Array], knows: Knows
 ) -> tuple[Operation, str] | None:
-    """Return the first operation that causes the refusal, and the matching expectation's id.
+    """Return the first operation that causes the refusal or the shapes, and the matching
+    expectation's id.
 
-    None if the program is refused without such operations, too, or has none.
+    None if the program fails so without such operations, too, or has none.
     """
     if program.process_count > 1:
         return None
@@ -48,7 +49,9 @@ def find_misshaping(
             return None
         rest = [number for number in range(len(operations)) if number not in found]
         without = extract(program, rest, program.main.body.operations[-1].operands)
-        next(run(without, [[values[one.name] for one in without.main.arguments]]))
+        given = [values[one.name] for one in without.main.arguments]
+        if describe_malformed(evaluate(without, given), next(run(without, [given]))) is not None:
+            return None
     except (BackendError, EvaluationError, KeyError):
         return None
     number, id_ = next(iter(found.items()))

@@ -16,8 +16,8 @@ from conformance.known.iota import IOTA, as_iotas
 from conformance.known.rewritings import contraction, exponentials
 from conformance.known.rewritings.contraction import TAKEN_APART
 from conformance.known.rewritings.exponentials import OF_NAN, UNROUNDED
-from conformance.known.rewritings.identities import FORMS, IDENTITIES
-from conformance.known.rewritings.narrow.floats import KEPT_IN_F32, in_f32
+from conformance.known.rewritings.identities import FORMS, IDENTITIES, SELECTION
+from conformance.known.rewritings.narrow.floats import KEPT_IN_F16, KEPT_IN_F32, in_f16, in_f32
 from conformance.known.rewritings.narrow.integers import (
     KEPT,
     NEGATIVE,
@@ -26,12 +26,18 @@ from conformance.known.rewritings.narrow.integers import (
 )
 from conformance.known.rewritings.patterns import predictions
 from conformance.known.rewritings.reductions import MADE_ONE, merged_reductions
+from conformance.known.rewritings.selections import sums_of_selections
 from conformance.known.rewritings.slices import ADDED_STARTS, merged_slices
 from conformance.known.rewritings.sorts import IN_TOTAL_ORDER, first_of_sorted
 from conformance.known.rewritings.unrounded_terms import CONTRACTED, CONTRACTIBLE, QUOTIENT
 from conformance.known.rewritings.updates import IN_PLACE, overlapping_updates
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
-from conformance.known.rewritings.windows import CUT_ELEMENTS_RETURNED, merged_paddings
+from conformance.known.rewritings.windows import (
+    CUT_ELEMENTS_RETURNED,
+    ONE_FOR_ALL,
+    element_for_all_windows,
+    merged_paddings,
+)
 from conformance.transforms.extract import extract_operation
 from conformance.transforms.values import used_values
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
@@ -124,8 +130,13 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
         (UNROUNDED, partial(exponentials.of_sum, sign=-1)),
     ),
     "convolution": ((CUT_ELEMENTS_RETURNED, merged_paddings),),
+    **dict.fromkeys(("dot", "dot_general", "einsum"), ((SELECTION, sums_of_selections),)),
     "reduce": (*_OF_SUMS, (MADE_ONE, merged_reductions), (COLUMNS, of_squares)),
-    "reduce_window": (*_OF_SUMS, (CUT_ELEMENTS_RETURNED, merged_paddings)),
+    "reduce_window": (
+        *_OF_SUMS,
+        (CUT_ELEMENTS_RETURNED, merged_paddings),
+        (ONE_FOR_ALL, element_for_all_windows),
+    ),
     "slice": ((IN_TOTAL_ORDER, first_of_sorted),),
 }
 """Rewritings that are not patterns, by the operation that goes wrong."""
@@ -134,6 +145,7 @@ OF_ANY: tuple[tuple[str, Rewriting], ...] = (
     (KEPT, in_eight_bits),
     (NEGATIVE, beside_negatives),
     (KEPT_IN_F32, in_f32),
+    (KEPT_IN_F16, in_f16),
     (IOTA, _predict_iota),
 )
 """Rewritings that apply to any operation."""

@@ -1,8 +1,10 @@
-"""Windows over a value that negative padding crops: compilers add that padding to the windows'.
+"""Windows over a padded value: compilers add the value's padding to the windows'.
 
-The window's padding then exposes the cropped elements in place of padding.
+Where the padding is negative, the windows' padding exposes the cropped elements in place of
+padding (https://github.com/openxla/xla/issues/48715). Where the value has one element, every window
+is taken to contain it.
 
-Source: https://github.com/openxla/xla/issues/48715; jaxlib 0.10.2, measured.
+Source: jaxlib 0.10.2 and 0.12.0, measured.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.constants import matrix
@@ -18,6 +22,7 @@ from reference.ir.program import Dense, Operation, Program, TensorType
 from reference.ir.types import Array
 
 CUT_ELEMENTS_RETURNED = "what a pad cut off under windows"
+ONE_FOR_ALL = "one padded element for every window"
 
 
 def merged_paddings(
@@ -47,6 +52,22 @@ def merged_paddings(
     of = operation.results[0].type
     if isinstance(of, TensorType) and result.shape == of.static_shape:
         yield ValuePrediction(result)
+
+
+def element_for_all_windows(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[ValuePrediction]:
+    """Yield the only element of x as the result of all windows over pad(x)."""
+    shown = ObservedProgram(program, values)
+    pad = shown.maker(operation.operands[0])
+    if pad is None or pad.attribute("interior_padding") is None or len(operation.operands) > 2:
+        return
+    element = shown.known_value(pad.operands[0])
+    of = operation.results[0].type
+    if element is None or element.size != 1 or not isinstance(of, TensorType):
+        return
+    if of.storage == element.dtype:
+        yield ValuePrediction(np.full(of.static_shape, element.reshape(()), element.dtype))
 
 
 def _with_sums(

@@ -79,19 +79,23 @@ def _of_scaled_operands(
 
 
 def _factors_in_f16(operands: Operands) -> Operands:
-    """Return the operands times their scales, rounded to f16 where operand and scale are of f16.
+    """Return the operands times their scales, in f16 if one is of f16 and the other no wider.
 
-    XLA for GPUs multiplies them in f16 then, which may overflow, and the rest in f32. Source:
-    optimised modules of jaxlib 0.12 for GPUs.
+    XLA for GPUs multiplies them in f16 then, which may overflow, and the rest in f32. A scale may
+    be infinite or zero in f16. Source: optimised modules of jaxlib 0.12 for GPUs.
     """
+    in_f16 = factors_of(tuple(_round_to_type(to_float64(one), _F16) for one in operands))
+    pairs = zip(operands[::2], operands[1::2], strict=True)
     return tuple(
-        _round_to_type(factor, _F16)
-        if {element_type_of(operand), element_type_of(scale)} == {_F16}
-        else factor
-        for factor, operand, scale in zip(
-            factors_of(operands), operands[::2], operands[1::2], strict=True
-        )
+        _round_to_type(narrow, _F16) if _meet_in_f16(*pair) else factor
+        for pair, factor, narrow in zip(pairs, factors_of(operands), in_f16, strict=True)
     )
+
+
+def _meet_in_f16(operand: Array, scale: Array) -> bool:
+    """Return whether one of two arrays is of f16, and the other of f16 or of a narrower type."""
+    types = {element_type_of(operand), element_type_of(scale)}
+    return _F16 in types and all(one is _F16 or one.bits < _F16.bits for one in types)
 
 
 def _narrow_types(operands: Operands, expected: Results) -> set[ElementType]:

@@ -453,3 +453,18 @@ def test_budgets_by_type_and_platform() -> None:
 def test_catalog_and_semantics_have_the_same_ops() -> None:
     instructions = {name for name, record in OPS.items() if record.dialect is Dialect.MHLO}
     assert set(CATALOG) == set(OPS) - instructions
+
+
+@pytest.mark.parametrize(("got", "kind"), [(2048.0, "double rounding"), (3072.0, "wrong value")])
+def test_an_iota_that_is_rounded_twice(got: float, kind: str) -> None:
+    """2305 is 2304 in f16, the midpoint of 2048 and 2560 in f8E5M2."""
+    program = parse_module("""
+    func.func @main() -> tensor<2306xf8E5M2> {
+      %0 = stablehlo.iota dim = 0 : tensor<2306xf8E5M2>
+      return %0 : tensor<2306xf8E5M2>
+    }""")
+    (expected,) = evaluate(program, ())
+    assert expected[2305] == 2560
+    actual = expected.copy()
+    actual[2305] = got
+    assert judge_operation(program, (), [expected], [actual], "gpu").kind == kind

@@ -1,4 +1,4 @@
-"""Narrow floating-point numbers that are computed in f32 and not rounded between operations."""
+"""Narrow floating-point numbers that are not rounded between operations in f32 or f16."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conformance.known.rewritings.identities import LEFT_OUT
-from conformance.known.rewritings.narrow.floats import KEPT_IN_F32
+from conformance.known.rewritings.narrow.floats import KEPT_IN_F16, KEPT_IN_F32
 from suites.meta.support.rewriting import kind_of
 
 F8 = ml_dtypes.float8_e5m2
@@ -108,3 +108,59 @@ def test_a_conversion_and_back_of_wider_types_is_left_out() -> None:
     x = np.array(4.271973277260974)
     assert kind_of(text, [x], x) == LEFT_OUT
     assert kind_of(text, [x], x + 1e-15) != LEFT_OUT
+
+
+A_THIRD = """
+func.func @main(%x: tensor<{e}>, %y: tensor<{e}>, %a: tensor<{e}>, %b: tensor<{e}>, %c: tensor<{e}>)
+    -> tensor<{e}> {{
+  %0 = stablehlo.divide %x, %y : tensor<{e}>
+  %1 = stablehlo.subtract %0, %a : tensor<{e}>
+  %2 = stablehlo.subtract %1, %b : tensor<{e}>
+  %3 = stablehlo.subtract %2, %c : tensor<{e}>
+  return %3 : tensor<{e}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("got", "known"), [(0.0, KEPT_IN_F16), (2.0**-14 * 1.25, KEPT_IN_F32), (2.0**-13, None)]
+)
+def test_numbers_of_eight_bits_may_be_computed_in_f16(got: float, known: str | None) -> None:
+    """A third in f16 is 5/16 + 5/256 + 5/4096. Numbers of bf16 are not computed in f16."""
+    text = A_THIRD.format(e="f8E5M2")
+    given = [np.array(one, F8) for one in (1.0, 3.0, 5 / 16, 5 / 256, 5 / 4096)]
+    found = kind_of(text, given, np.array(got, F8))
+    assert found == known or (known is None and found not in (KEPT_IN_F16, KEPT_IN_F32))
+    others = [one.astype(BF16) for one in given]
+    assert kind_of(A_THIRD.format(e="bf16"), others, np.array(0.0, BF16)) != KEPT_IN_F16
+
+
+def test_bits_read_and_read_back_are_not_rounded() -> None:
+    text = """
+    func.func @main(%x: tensor<f8E4M3FNUZ>) -> tensor<f8E4M3FNUZ> {{
+      %0 = stablehlo.add %x, %x : tensor<f8E4M3FNUZ>
+      %1 = stablehlo.bitcast_convert %0 : (tensor<f8E4M3FNUZ>) -> tensor<{of}>
+      %2 = stablehlo.bitcast_convert %1 : (tensor<{of}>) -> tensor<f8E4M3FNUZ>
+      {between}
+      %4 = stablehlo.sign %3 : tensor<f8E4M3FNUZ>
+      return %4 : tensor<f8E4M3FNUZ>
+    }}"""
+    straight = "%3 = stablehlo.reshape %2 : (tensor<f8E4M3FNUZ>) -> tensor<f8E4M3FNUZ>"
+    x, one = np.array(200.0, FNUZ), np.array(1.0, FNUZ)  # 400 overflows to NaN
+    assert kind_of(text.format(of="ui8", between=straight), [x], one) == KEPT_IN_F32
+    assert kind_of(text.format(of="ui8", between=straight), [x], -one) != KEPT_IN_F32
+    other = "%3 = stablehlo.bitcast_convert %1 : (tensor<ui8>) -> tensor<f8E4M3FNUZ>"
+    assert kind_of(text.format(of="ui8", between=other), [x], one) == KEPT_IN_F32
+
+
+def test_an_iota_is_not_rounded() -> None:
+    text = """
+    func.func @main(%x: tensor<10xf8E5M2>) -> tensor<10xf8E5M2> {
+      %0 = stablehlo.iota dim = 0 : tensor<10xf8E5M2>
+      %1 = stablehlo.subtract %0, %x : tensor<10xf8E5M2>
+      return %1 : tensor<10xf8E5M2>
+    }"""
+    x = np.full(10, 8.0, F8)  # 9 rounds to 8
+    for last, is_known in ((1.0, True), (2.0, False)):
+        got = (np.arange(10).astype(F8).astype(np.float32) - 8).astype(F8)
+        got[9] = last
+        assert (kind_of(text, [x], got) == KEPT_IN_F32) == is_known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.rewritings.windows import CUT_ELEMENTS_RETURNED
+from conformance.known.rewritings.windows import CUT_ELEMENTS_RETURNED, ONE_FOR_ALL
 from suites.meta.support.rewriting import kind_of
 
 SUMS = """
@@ -56,3 +56,29 @@ def test_convolutions(first: float, is_explained: bool) -> None:
     given = [np.array([5, 6, 7], np.float32).reshape(1, 3, 1), np.full((1, 1, 1), 2, np.float32)]
     got = np.array([first, 12, 14], np.float32).reshape(1, 3, 1)
     assert (kind_of(CONVOLVED, given, got) == CUT_ELEMENTS_RETURNED) == is_explained
+
+
+PADDED = """
+func.func @main(%x: tensor<{size}xi32>, %y: tensor<i32>) -> tensor<{count}xi32> {{
+  %p = stablehlo.pad %x, %y, low = [0], high = [0], interior = [1]
+    : (tensor<{size}xi32>, tensor<i32>) -> tensor<{padded}xi32>
+  %0 = "stablehlo.reduce_window"(%p, %y) <{{padding = dense<1> : tensor<1x2xi64>,
+    window_dimensions = array<i64: 1>}}> ({{
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.minimum %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }}) : (tensor<{padded}xi32>, tensor<i32>) -> tensor<{count}xi32>
+  return %0 : tensor<{count}xi32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("size", "got", "is_explained"),
+    [(1, (7, 7, 7), True), (1, (7, 7, 6), False), (2, (7, 7, 7, 7, 7), False)],
+)
+def test_windows_over_one_padded_element(
+    size: int, got: tuple[int, ...], is_explained: bool
+) -> None:
+    text = PADDED.format(size=size, padded=2 * size - 1, count=2 * size + 1)
+    given = [np.full(size, 7, np.int32), np.array(3, np.int32)]
+    assert (kind_of(text, given, np.array(got, np.int32)) == ONE_FOR_ALL) == is_explained

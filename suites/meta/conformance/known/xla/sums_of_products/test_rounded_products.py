@@ -70,6 +70,7 @@ def test_elements_that_flushing_explains_by_chance_are_of_the_class() -> None:
         ("f16", np.inf, Hardware.GPU, LABEL),
         ("f16", 2.0**-30, Hardware.GPU, "wrong value"),
         ("bf16", np.inf, Hardware.GPU, "infinity"),
+        ("f8E5M2", np.inf, Hardware.GPU, LABEL),
     ],
 )
 def test_scaled_operands_of_f16_that_overflow_are_of_the_class(

@@ -1,0 +1,56 @@
+"""Sums of products with truth values: what a selection leaves out is no factor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.known.rewritings.identities import SELECTION
+from suites.meta.support.rewriting import kind_of
+
+DOT = """
+func.func @main(%p: tensor<2x2x{of}>, %x: tensor<2xf32>) -> tensor<2xf32> {{
+  %0 = stablehlo.convert %p : (tensor<2x2x{of}>) -> tensor<2x2xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = stablehlo.dot_general {operands}, contracting_dims = [{one}] x [0]
+    : ({types}) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}}"""
+MASK = ("%1, %x", 1, "tensor<2x2xf32>, tensor<2xf32>")
+VECTOR = ("%x, %1", 0, "tensor<2xf32>, tensor<2x2xf32>")
+
+
+def dot(of: str, form: tuple[str, int, str]) -> str:
+    return DOT.format(of=of, operands=form[0], one=form[1], types=form[2])
+
+
+@pytest.mark.parametrize(
+    ("x", "got", "is_explained"),
+    [
+        ((np.inf, 1), (1, np.inf), True),
+        ((np.inf, 1), (2, np.inf), False),
+        ((np.nan, 1), (1, np.nan), True),
+        ((np.nan, 1), (1, 1), False),
+        ((-np.inf, 1), (1, -np.inf), True),
+        ((-np.inf, 1), (1, np.inf), False),
+    ],
+)
+def test_what_is_not_selected_is_no_factor(
+    x: tuple[float, float], got: tuple[float, float], is_explained: bool
+) -> None:
+    """The first row selects the second element, the second row selects both."""
+    given = [np.array([[False, True], [True, True]]), np.array(x, np.float32)]
+    found = kind_of(dot("i1", MASK), given, np.array(got, np.float32))
+    assert (found == SELECTION) == is_explained
+
+
+def test_the_other_operand_may_select() -> None:
+    given = [np.array([[False, True], [True, True]]), np.array([np.inf, 1], np.float32)]
+    got = np.array([1, np.inf], np.float32)
+    assert kind_of(dot("i1", VECTOR), given, got) == SELECTION
+
+
+def test_integers_do_not_select() -> None:
+    given = [np.array([[0, 1], [1, 1]], np.int32), np.array([np.inf, 1], np.float32)]
+    got = np.array([1, np.inf], np.float32)
+    assert kind_of(dot("i32", MASK), given, got) != SELECTION
