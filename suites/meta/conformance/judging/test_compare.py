@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG, rule_of
-from conformance.judging.compare import describe_malformed, judge
+from conformance.judging.compare import describe_malformed, judge, judge_operation
 from conformance.judging.judgement import SAMPLED_POINTS, WORST_POINTS, combine, merge_errors
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program

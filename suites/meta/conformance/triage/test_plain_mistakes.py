@@ -33,6 +33,7 @@ PREDICTED: dict[str, set[str]] = {
     # truth values and numbers of two bits: there are few others
     "comparison-of-what-is-not-negative": {"neighbouring number", "one", "sign lost"},
     "comparison-of-what-wraps": {"neighbouring number", "operands swapped", "sign lost", "zero"},
+    "padded-element-for-every-window": {"neighbouring number", "one", "sign lost"},
     "truth-added-to-itself": {"neighbouring number", "sign lost", "zero"},
     # the counterexample shows that number in place of another
     "atan2-of-narrow-types-folds-late": {"NaN"},

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from conformance.known.rewritings.identities import SELECTION
+from conformance.known.rewritings.selections import sums_of_selections
+from conformance.stablehlo.parse import parse_module
+from suites.meta.support.checking import values_of
 from suites.meta.support.rewriting import kind_of
 
 DOT = """
@@ -54,3 +57,11 @@ def test_integers_do_not_select() -> None:
     given = [np.array([[0, 1], [1, 1]], np.int32), np.array([np.inf, 1], np.float32)]
     got = np.array([1, np.inf], np.float32)
     assert kind_of(dot("i32", MASK), given, got) != SELECTION
+
+
+def test_sums_of_finite_numbers_are_as_they_are() -> None:
+    program = parse_module(dot("i1", MASK))
+    *_, last, _ = program.main.body.operations
+    for first, count in ((2.0, 0), (np.inf, 1)):
+        given = [np.array([[False, True], [True, True]]), np.array([first, 1], np.float32)]
+        assert len([*sums_of_selections(program, last, values_of(program, given))]) == count
