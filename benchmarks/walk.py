@@ -90,7 +90,10 @@ class Walk:
         self._known: set[object] = set()
 
     def trace(self, frame: FrameType, event: str, _: object) -> None:
-        """Add the function of a frame to the stops, if it is one; called by the interpreter."""
+        """Add the called function to `stops`, if it belongs to the walk and is not there yet.
+
+        Python's interpreter calls this at each event.
+        """
         code = frame.f_code
         if event != "call" or code in self._known or not code.co_flags & CO_OPTIMIZED:
             return  # the body of a class or a module is no function

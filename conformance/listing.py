@@ -117,7 +117,9 @@ def _reached_text(reached: dict[str, Any]) -> str:
 
 
 def coverage_page() -> str:
-    """Return the page of both documents, as Markdown: every op, its cells, and omitted sections."""
+    """Return the page on coverage, as Markdown: for each of the two specifications, every op with
+    its cells, and the omitted sections.
+    """
     lines = [
         "# Coverage", "",
         "Made by `hlo-conformance ops --format markdown`; a test compares it.", "",

@@ -46,7 +46,7 @@ class Compilation:
 
     @property
     def label(self) -> str:
-        """The row of the table that counts it."""
+        """The row of the table in which the compilation is counted."""
         of = "" if self.purpose not in (BATCH, PART) else " of one" if self.programs == 1 else ""
         return f"{self.purpose}{of}{', refused' if self.is_refused else ''}"
 

@@ -49,7 +49,7 @@ class End(StrEnum):
     UNSUPPORTED = "unsupported"
     PASS = "pass"
     ERROR = "error"
-    """Judging it raises an exception, which a run reports without failing."""
+    """Judging the corrupted result raises an exception, which a run reports without failing."""
 
 
 @dataclass(frozen=True, slots=True)

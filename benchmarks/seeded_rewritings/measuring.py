@@ -94,11 +94,10 @@ class _Judge:
 def seed_slips(
     optimised: OptimisedProgram, sets: Sequence[Sequence[Array]], most: int = 0
 ) -> Iterator[SeededModule]:
-    """Yield each slip that fits into a module, judged on some sets of inputs.
-
-    A slip is flagged if it fails otherwise than the module does without it: a compiler may be known
-    to rewrite the program wrongly. `most` is the number of places that each kind of slip is tried
-    in, 0 for all.
+    """Yield the module with each slip (a wrong rewriting) that is possible in it, judged on sets of
+    inputs. A slip is flagged if the changed module fails and the unchanged module does not fail
+    in the same way. `most` is the number of places in which each kind of slip is tried, 0 for
+    all.
 
     Raises:
         NotReadBack: when the module itself cannot be read.

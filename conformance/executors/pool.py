@@ -33,7 +33,7 @@ from pebble.pool.channel import WorkerChannel
 from pebble.pool.process import NoMessage, PoolManager, TaskResult, WorkerManager
 
 LOOK_SECONDS = 0.02
-"""Seconds between two looks of the pool for ended workers."""
+"""Seconds between two checks of the pool for ended workers."""
 
 SetUp = Callable[[], BaseException | None]
 """set_up(): prepares a worker before its first call, and returns an exception or None."""

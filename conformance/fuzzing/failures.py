@@ -318,7 +318,7 @@ class FailureQueue:
         return self._journal.open_count()
 
     def _count_waiting(self) -> None:
-        """Assign waiting failures to the findings of their places, if there are any."""
+        """Assign each waiting failure to the finding of its place, if the place has a finding."""
         for place in self._backlog.places:
             if self._places.finding_of(place, ""):
                 for waiting in self._backlog.pop_place(place):

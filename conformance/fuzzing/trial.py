@@ -15,14 +15,16 @@ from generators.chains.seeds.fragment import Fragment
 from reference.ir.program import Program
 
 ONLY_IN_BATCH = "only together"
-"""The counted word for programs that fail in a batch and not in isolation."""
+"""The word under which a campaign counts programs that fail in a batch and not in isolation."""
 
 NOT_EVALUATED = "not evaluated"
-"""The counted word for programs for which the reference has no result."""
+"""The word under which a campaign counts programs for which the reference has no result."""
 
 
 KNOWN_TO_CRASH = "known to crash"
-"""The counted word for programs that are not run, because an expectation says that they crash."""
+"""The word under which a campaign counts programs that are not run, because an expectation says
+that they crash.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from reference.ops.table import OPS
 from reference.ops.xla.lowering import lower_program
 
 VERDICTS = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
-"""Verdicts on elements that such an entry predicts."""
+"""Verdicts on elements that an entry with `computes` predicts."""
 
 _OTHERS = ("within", "flushes", "constants")
 _WITHOUT = ("kinds", "words", "where", "max_ulp", "rare")

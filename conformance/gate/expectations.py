@@ -149,7 +149,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return not self.flaky and not (twins and all(twins))
 
     def matches_backend(self, backend: str) -> bool:
-        """Return whether it matches a backend, by its name or its family's."""
+        """Return whether the entry matches a backend, by the backend's name or its family's."""
         return any(matches_any(name, self.backends) for name in names_of(backend))
 
     def matches(self, failure: Failure | Record) -> bool:
@@ -168,7 +168,9 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return any(contains(operation, pattern) for pattern in self.where)
 
     def matches_batch(self, batch: LostBatch) -> bool:
-        """Return whether it matches a batch that failed as a whole; only a flaky entry can."""
+        """Return whether the entry matches a batch that failed as a whole; only a flaky entry
+        can.
+        """
         return (
             self.flaky
             and self.matches_except_op(batch.verdict, batch.kind, batch.message)

@@ -50,7 +50,7 @@ class File:
 
     @property
     def is_shipped(self) -> bool:
-        """Whether it is shipped with hlo-conformance."""
+        """Whether the file is shipped with hlo-conformance."""
         return is_shipped(self.path)
 
     @property

@@ -293,7 +293,7 @@ def _parts_of_complex(building: Building, flat: Value) -> Value:
 
 
 def _complex_of_parts(building: Building, parts: Value, element: ElementType) -> Value:
-    """Return complex numbers of parts as memory has them."""
+    """Return the complex numbers of a flat tensor that alternates real and imaginary parts."""
     count = tensor_of(parts).static_shape[0] // 2
     rows = building.reshape(parts, (count, 2))
     columns = [

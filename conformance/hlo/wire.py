@@ -68,12 +68,12 @@ def boolean(number: int) -> Any:
 
 
 def single(number: int) -> Any:
-    """Declare a `float`."""
+    """Declare a field of type `float`, 0 if absent."""
     return _declare_field(number, lambda data: struct.unpack("<f", data)[0], 0.0)
 
 
 def text(number: int) -> Any:
-    """Declare a `string`."""
+    """Declare a field of type `string`, "" if absent."""
     return _declare_field(number, _text, "")
 
 

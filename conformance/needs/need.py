@@ -37,7 +37,7 @@ class Need:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no number satisfies it."""
+        """Whether no number satisfies the need."""
         return self.low > self.high or (self.low == self.high and self.is_open)
 
     @property

@@ -46,7 +46,7 @@ class Outcome:
 
     @property
     def is_new_failure(self) -> bool:
-        """Whether it fails, and no expectation matches it."""
+        """Whether the program fails, and no expectation matches the failure."""
         return self.verdict.fails and not self.known
 
     @property

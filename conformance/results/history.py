@@ -73,12 +73,12 @@ class PastRun:
 
     @property
     def started(self) -> str:
-        """The time at which it began: UTC, in ISO 8601."""
+        """The time at which the run began: UTC, in ISO 8601."""
         return self.summary.started
 
     @property
     def date(self) -> str:
-        """The time at which it began, to the minute: 2026-11-21 09:30."""
+        """The time at which the run began, to the minute: 2026-11-21 09:30."""
         return self.started[:16].replace("T", " ") or "not dated"
 
     @property

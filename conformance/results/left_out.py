@@ -26,7 +26,7 @@ class LeftOut:
 
     @property
     def cases(self) -> int:
-        """The largest number of cases that these may be."""
+        """The number of cases in the spans: at most this many were left out."""
         return sum(stop - start for start, stop in self.spans)
 
     def __contains__(self, index: int) -> bool:

@@ -202,8 +202,7 @@ def as_table(entry: Expectation) -> dict[str, object]:
 
 
 def _include(stored: _StoredRun, out: Path) -> list[str]:
-    """Return the `include` of a new file, so that it matches everything that the run's own files
-    match.
+    """Return the `include` of a new file: the files of expectations that the run used.
 
     If several shipped files apply, they are omitted: each is about one backend, and an included
     file would apply to all.

@@ -63,7 +63,7 @@ class Command:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is a command of hlo-conformance."""
+        """Whether the command is one of hlo-conformance."""
         return self.text.startswith(f"{NAME} ")
 
 

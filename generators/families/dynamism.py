@@ -184,7 +184,7 @@ refused and must be split.
 _BYTE = 8
 
 WHOLE = "the operand"
-"""The observation if the size is set to its current value."""
+"""The name of the observation of an operand whose size is set to its current value."""
 
 
 class Numbers(NamedTuple):
@@ -201,7 +201,11 @@ class Numbers(NamedTuple):
 
 
 def _numbers(pick: Pick, given: Given, *, misread: bool = True) -> Numbers:
-    """Return operands for these numbers, of any type that can hold them, even if `misread`."""
+    """Return operands for these numbers.
+
+    Their type is drawn from those that can hold the numbers; if not `misread`, from those whose
+    signed reading can.
+    """
     every = [number for numbers in given.values() for number in numbers]
     low, high = min(every, default=0), max(every, default=0)
     fitting = [

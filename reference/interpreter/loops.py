@@ -148,7 +148,9 @@ class LoopInLanes:
         return {block.arguments[at]: of for at, of in zip(self.counting, guess, strict=True)}
 
     def _iterate(self, run: Run, frame: Frame, state: list[Array], counts: list[Array]) -> None:
-        """Evaluate iterations, given their counting values, and move the state behind them."""
+        """Evaluate several iterations at once, given the counter's value in each, and update the
+        state.
+        """
         _set_arguments(self.body, frame, state)
         values = self.each.run(run, frame, self._arguments(self.body, counts))
         for write in self.writes:

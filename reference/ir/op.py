@@ -99,18 +99,21 @@ class Structure(Enum):
 
     @property
     def is_inside(self) -> bool:
-        """Whether the regions of such an op are executed as part of the enclosing program."""
+        """Whether the regions of an op of this structure are executed as part of the enclosing
+        program.
+        """
         return self in (Structure.BRANCHES, Structure.LOOPS)
 
     @property
     def forwards_values(self) -> bool:
-        """Whether results of such an op are operands of the op, or values that a future
-        promised."""
+        """Whether the results of an op of this structure are its operands, or values that a future
+        promised.
+        """
         return self in (Structure.FORWARDS, Structure.AWAITS)
 
     @property
     def holds_program(self) -> bool:
-        """Whether the regions of such an op are parts of the enclosing program."""
+        """Whether the regions of an op of this structure are parts of the enclosing program."""
         return self in (Structure.BRANCHES, Structure.LOOPS, Structure.STARTS)
 
 
@@ -290,18 +293,20 @@ class Op:
 
     @property
     def only_rounds(self) -> bool:
-        """Whether it only rounds its operand, which a program then requests explicitly."""
+        """Whether the op only rounds its operand, as the program requests explicitly."""
         return self.rounding is Rounding.CORRECT and self.carries == (0,)
 
     @property
     def moves_elements(self) -> bool:
-        """Whether its results hold unchanged elements of its operands at other positions."""
+        """Whether the op's results hold unchanged elements of its operands at other positions."""
         moves = self.rounding is Rounding.MOVES and self.structure is Structure.COMPUTES
         return moves and not self.elementwise
 
     @property
     def rearranges(self) -> bool:
-        """Whether its results are the elements of its only operand, in another shape or order."""
+        """Whether the op's results are the elements of its only operand, in another shape or
+        order.
+        """
         return self.moves_elements and self.carries == (0,) and len(self.operands) == 1
 
     @property

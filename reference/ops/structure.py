@@ -79,12 +79,12 @@ def is_constant(operation: Operation) -> bool:
 
 
 def calls_target(operation: Operation) -> bool:
-    """Return whether this is a custom call, whose meaning is arbitrary."""
+    """Return whether an operation is a custom call, whose meaning is arbitrary."""
     return structure_of(operation) is Structure.CALLS_TARGET
 
 
 def is_inside(operation: Operation) -> bool:
-    """Return whether this is a branch or a loop, whose regions are executed inline."""
+    """Return whether an operation is a branch or a loop, whose regions are executed inline."""
     structure = structure_of(operation)
     return structure is not None and structure.is_inside
 

@@ -33,7 +33,7 @@ from reference.ir.types import Array
 from reference.ops.structure import HOST
 
 NO_DEVICE_CODE = "rewriting: no device code was run"
-"""The remark of reports on these backends."""
+"""The remark that reports make on backends that compile for an absent device."""
 
 _DEFAULTS = Settings()
 

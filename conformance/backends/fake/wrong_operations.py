@@ -131,7 +131,7 @@ def drop_sign(array: Array) -> Array:
 
 
 def negate_nans(array: Array) -> Array:
-    """Negate every NaN, if the type has several NaNs; none of them is wrong."""
+    """Negate every NaN, if the type has several NaNs. This is no fault: every NaN is permitted."""
     of = element_type_of(array)
     if not (of.float_format.has_infinity and of.float_format.has_nan):
         return array
@@ -319,7 +319,7 @@ _SIGN_MATTERS = frozenset(
     if (record.quantized is QuantizedUse.COMPUTES and not record.wraps)
     or (record.rounding is Rounding.CORRECT and record.carries)
 )
-"""Ops on numbers, and conversions of them: not bits, nor sums modulo a power of two."""
+"""Ops whose result depends on whether their operands are signed."""
 
 
 def unsigned_as_signed(computation: Computation, operands: Operands) -> Results:

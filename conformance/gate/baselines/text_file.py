@@ -57,7 +57,7 @@ class CaseOutcome:
 
     @property
     def is_unexplained(self) -> bool:
-        """Whether it failed and no expectation matched it."""
+        """Whether the case failed and no expectation matched it."""
         return self.verdict.fails and not self.known
 
 

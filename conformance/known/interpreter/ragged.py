@@ -25,8 +25,9 @@ from reference.ops.ragged import Mode, Ragged, group_members, ragged_numbers
 def _predict_misread_sizes(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """Return the results by misread sizes; None if the first dimensions are the right ones, or do
-    not fit.
+    """Return the results with group sizes read along the first dimensions of lhs.
+
+    None if the sizes belong to these dimensions, or do not fit them.
     """
     lhs, rhs, group_sizes = operands
     numbers, to = ragged_numbers(**given_attributes(operation)), element_type_of(expected[0])

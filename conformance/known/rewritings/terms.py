@@ -39,7 +39,7 @@ class Variable:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it matches only constants to a compiler."""
+        """Whether the name matches only values that are constants to a compiler."""
         return self.name.isupper()
 
 
@@ -63,7 +63,7 @@ class Term:
 
     @property
     def moves(self) -> bool:
-        """Whether it only rearranges the elements of its operand."""
+        """Whether the term only rearranges the elements of its operand."""
         return self.maker is not None and self.op in OPS and OPS[self.op].rearranges
 
 

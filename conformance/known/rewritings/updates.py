@@ -29,7 +29,10 @@ _AT_ONCE = (1, 4, 8, 16, 32, 64)
 def overlapping_updates(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
-    """Yield results of such an update, or of its elements in another shape."""
+    """Yield the results of an update that reads its operand while overwriting it.
+
+    The operation is the update itself, or a reshape of its result.
+    """
     shown = ObservedProgram(program, values)
     update = operation
     if operation.name == "reshape":

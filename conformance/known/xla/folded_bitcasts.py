@@ -87,9 +87,9 @@ def _read_with_sign(folded: Array, result: TensorType) -> Array | None:
 def _with_read_bitcasts(
     program: Program, read: Callable[[Array, TensorType], Array | None]
 ) -> Program | None:
-    """Return the program with what `read` makes of each constant in place of its bitcast.
+    """Return the program with each bitcast of a constant replaced by the array that `read` returns.
 
-    None if no bitcast is replaced, or if operations do not take a result of another shape.
+    None if no bitcast is replaced, or if an array has a shape that later operations do not accept.
     """
     operations = program.main.body.operations[:-1]
     folded, made, is_other = foldable_values(program), list[Operation](), False

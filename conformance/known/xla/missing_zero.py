@@ -18,7 +18,7 @@ from reference.ir.program import Operation, Program, TensorType, Value
 LABEL = "NaN for a zero of f8E8M0FNU"
 
 _MOVING = ("all_to_all", "broadcast_in_dim", "reshape")
-"""Ops that the compiler writes with such a sum."""
+"""Ops that the compiler writes with a sum along dropped dimensions of size 1."""
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:

@@ -67,7 +67,8 @@ def _bytes(array: Array) -> Array:
 def _predict_constant_update(
     operation: Operation, operands: Operands, *, update: int
 ) -> Iterator[Results]:
-    """Yield an array updated by such a constant: -1 in the elements after an update in its byte.
+    """Yield an array updated by a negative constant: with -1 in the elements that follow an update
+    in the same byte.
 
     The elements that depend on the constant are found by a second evaluation with another constant.
     """

@@ -214,7 +214,9 @@ def _one_row(chain: Chain, size: int, of: ElementType) -> Value:
 
 
 def _some_rows(chain: Chain, size: int, line: TensorType) -> Value:
-    """Return indices in range, at the edges of their type, any, or from a parameter."""
+    """Return indices: a number in range, an edge of their type, an arbitrary constant, or a
+    parameter.
+    """
     of, kind = line.element, chain.pick(6)
     count = min(size, of.max_integer)
     if kind == 0:

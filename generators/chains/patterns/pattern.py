@@ -35,20 +35,20 @@ class Pattern:
 
 
 def is_any(of: TensorType) -> bool:
-    """Accept any value."""
+    """Accept every type."""
     del of
     return True
 
 
 def is_number(of: TensorType) -> bool:
-    """Accept numbers of types with zeros."""
+    """Accept types of numbers that include zero."""
     element = of.element
     has_zero = not element.is_float or element.float_format.has_zero
     return not element.is_boolean and has_zero
 
 
 def is_signed(of: TensorType) -> bool:
-    """Accept numbers of types with negatives."""
+    """Accept types of numbers that include zero and negative numbers."""
     element = of.element
     return is_number(of) and (
         element.is_complex
@@ -58,37 +58,37 @@ def is_signed(of: TensorType) -> bool:
 
 
 def is_integer(of: TensorType) -> bool:
-    """Accept integers."""
+    """Accept integer types."""
     return of.element.is_integer
 
 
 def is_float(of: TensorType) -> bool:
-    """Accept floating-point numbers of types with zeros and negatives."""
+    """Accept floating-point types that include zero and negative numbers."""
     return of.element.is_float and is_number(of) and of.element.float_format.signed
 
 
 def is_continuous(of: TensorType) -> bool:
-    """Accept numbers that elementary functions take."""
+    """Accept types that elementary functions take: complex, or floats of at least 16 bits."""
     return of.element.is_complex or (of.element.is_float and of.element.bits >= 16)
 
 
 def is_real(of: TensorType) -> bool:
-    """Accept real numbers that elementary functions take."""
+    """Accept floating-point types of at least 16 bits, which elementary functions take."""
     return is_continuous(of) and not of.element.is_complex
 
 
 def is_ordered(of: TensorType) -> bool:
-    """Accept ordered values."""
+    """Accept types of numbers that have an order: neither complex nor boolean."""
     return not of.element.is_complex and not of.element.is_boolean and is_number(of)
 
 
 def is_bits(of: TensorType) -> bool:
-    """Accept integers and booleans."""
+    """Accept integer types and i1."""
     return of.element.is_integer or of.element.is_boolean
 
 
 def is_complex(of: TensorType) -> bool:
-    """Accept complex numbers."""
+    """Accept complex types."""
     return of.element.is_complex
 
 

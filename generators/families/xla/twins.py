@@ -15,13 +15,15 @@ from reference.ir.program import Operation, Program, attributes
 from reference.ir.types import ElementType
 
 Restate = Callable[[Operation], dict[str, Any]]
-"""A function restate(operation of the counterpart): the page's attributes, where they differ."""
+"""A function from an operation of StableHLO's op to the attributes of XlaBuilder's op, as far as
+they differ.
+"""
 
 
 def restate_case(
     build: Builder, record: Op, restate: Restate | None, element_type: ElementType, pick: Pick
 ) -> Case:
-    """Return a case of the twin as a case of the op."""
+    """Return a case of the op, made from a case of its twin in StableHLO."""
     made = build(element_type, pick)
     return Case(rename_to_op(made.program, record, restate), made.inputs)
 
@@ -70,7 +72,9 @@ def twins(
     records: Iterable[Op],
     restated: Mapping[str, Restate] | None = None,
 ) -> dict[str, Builder]:
-    """Return builders for such ops, given the builders for their twins."""
+    """Return the builders of ops that have a twin in StableHLO, given the builders of their
+    twins.
+    """
     ways = restated or {}
     return {
         record.name: partial(restate_case, builders[record.twin], record, ways.get(record.name))

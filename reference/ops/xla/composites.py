@@ -32,7 +32,8 @@ _MNEMONIC = "composite"
 
 
 def write_composites(program: Program) -> Program:
-    """Return the program with such ops written as composites; itself if it has none.
+    """Return the program with ops that StableHLO lacks written as composites; itself if it has
+    none.
 
     Raises:
         ConstraintViolation: if the operands of such an op cannot be lowered.
@@ -57,7 +58,7 @@ class _CompositeWriter:
     made: dict[Operation, Function] = field(default_factory=dict[Operation, Function])
 
     def region(self, region: Region) -> Region:
-        """Return a region with such ops written as composites."""
+        """Return a region with ops that StableHLO lacks written as composites."""
         return replace(region, operations=tuple(map(self._operation, region.operations)))
 
     def _operation(self, operation: Operation) -> Operation:

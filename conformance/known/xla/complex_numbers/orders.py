@@ -27,7 +27,7 @@ _LOOSE = {"maximum": np.greater_equal, "minimum": np.less_equal}
 def _measure(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for each element that such an order may give, else infinity."""
+    """Return 0 for each element that an order by the real part alone may give, else infinity."""
     found = np.zeros(expected[0].shape, np.bool_)
     if element_type_of(operands[-1]).is_complex:
         for other in _possible_results(operation, operands):

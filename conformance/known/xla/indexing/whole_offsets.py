@@ -24,7 +24,10 @@ _BYTE = 8
 
 
 def _predict_update(_: Operation, operands: tuple[Array, ...], expected: Results) -> Results | None:
-    """Return the operand with the update at such an offset; None if it cannot be one copy."""
+    """Return the operand with the update at an offset that is clamped as a whole.
+
+    None if the update is not contiguous in the operand.
+    """
     del expected
     operand, update, *starts = operands
     of = element_type_of(operand)

@@ -21,7 +21,9 @@ LABEL = "gathered along the first dimension"
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield the program of several processes with such blocks, with groups as stated or misread."""
+    """Yield the program of several processes with its operands gathered along the first dimension,
+    for the stated groups and for misread groups.
+    """
     misread = (misread_groups.rewrite(program), process_order.rewrite(program))
     for (one,) in chain([(program,)], *misread):
         collective = collective_of(one)

@@ -11,7 +11,10 @@ from reference.ir.program import Operation
 
 
 def flushing_class(rule: Rule) -> Hypothesis:
-    """Return the class of results within a rule's bound and its flushing loss, if it has both."""
+    """Return the hypothesis that subnormal intermediate numbers were flushed.
+
+    It explains results within the rule's bound plus its `flush_loss`; the rule must have both.
+    """
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results

@@ -48,7 +48,9 @@ def is_narrow(of: ElementType) -> bool:
 
 
 def may_flush(operands: Sequence[Any], results: Sequence[Any]) -> bool:
-    """Return whether operands or results of such a type have a number that is subnormal in f32."""
+    """Return whether an operand or a result of a narrow type has a number that is subnormal in
+    f32.
+    """
     return any(_is_tiny(one).any() for one in (*operands, *results) if _is_taken(one))
 
 
@@ -100,7 +102,7 @@ def _is_tiny(array: Array) -> Array:
 
 
 def _taken_element(of: object) -> ElementType | None:
-    """Return the element type of a tensor type if it is such a narrow type."""
+    """Return the element type of a tensor type if it is narrow (see `is_narrow`), else None."""
     element = of.element_type if isinstance(of, TensorType) else None
     return element if isinstance(element, ElementType) and is_narrow(element) else None
 

@@ -83,7 +83,9 @@ def _is_tiny(array: Array) -> Array:
 
 
 def _outcomes(region: Region, operation: Operation, operands: Operands) -> Iterator[Results]:
-    """Yield the results with such a region; of a reduction in several orders."""
+    """Yield the results of the region; if it ends with a reduction, the results in several
+    orders.
+    """
     *_, last, _ = region.operations
     if last.name in FOLDS:
         yield from _fold_selections(last, operands)

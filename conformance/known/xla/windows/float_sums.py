@@ -36,7 +36,9 @@ _BYTE = 8
 def _measure_float_sum(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for elements equal to such a sum, else infinity."""
+    """Return 0 for elements equal to a sum that was added in float64 and saturated, else
+    infinity.
+    """
     to = element_type_of(expected[0])
     if not to.is_integer:
         return predict_nothing(expected)
