@@ -68,7 +68,8 @@ def forms(here: Sequence[Bug]) -> dict[str, set[frozenset[str]]]:
 
 
 def is_one(bug: Bug, ways: Collection[frozenset[str]], folder: Path) -> bool:
-    """Return whether a finding is that bug, whose programs have the operations in `ways`.
+    """Return whether the finding in `folder` is this bug; the bug's programs have the operations in
+    `ways`.
 
     Findings group programs by cause: any of the minimised programs may be the bug's.
     """
@@ -78,7 +79,9 @@ def is_one(bug: Bug, ways: Collection[frozenset[str]], folder: Path) -> bool:
 
 
 def _is_of(bug: Bug, ways: Collection[frozenset[str]], signature: str) -> bool:
-    """Return whether a minimised program of this signature is that bug; see Finding.signature."""
+    """Return whether a minimised program with this signature (see Finding.signature) is this
+    bug.
+    """
     verdict, kind, *_, shown = signature.split(" | ")
     names = frozenset(one.split()[0] for one in shown.split("; ") if one)
     return verdict == bug.verdict and kind in (bug.kinds or (kind,)) and names in ways

@@ -1,4 +1,6 @@
-"""A campaign against one faulty backend until it finds something: one worker, no steering."""
+"""A campaign against one faulty backend until a program fails: with one worker, without
+steering.
+"""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ PURPOSES = {
     Batcher.batch_again.__code__: "batch, run again",
     _SplitBatch._refused_batch.__code__: "batch, run again",
 }
-"""The purpose of compilations that a function asks for."""
+"""The purpose of the compilations that a function requests, by the function's code."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,7 +220,7 @@ def swap_neighbours(actual: Array, expected: Array, random: Random) -> Array | N
 def shifted_tile(actual: Array, expected: Array, random: Random) -> Array | None:
     """Shift a whole tile by one along one of its dimensions, the last element becoming the first.
 
-    It contains an element that is chosen as in other changes.
+    The tile contains an element that is chosen as in other changes.
     """
     long = [axis for axis, size in enumerate(actual.shape) if size > 1]
     for position in _order(actual, expected, random) if long else ():

@@ -53,7 +53,10 @@ def of_add(operation: Operation, need: Need, known: KnownValues) -> Needed:
 
 
 def _exclude_range(low: float, high: float) -> Need:
-    """Return the need that excludes the numbers between two, on the side that contains zero."""
+    """Return the need of numbers that are greater than both bounds, or less than both.
+
+    It is the side that contains zero; if zero lies between the bounds, the positive numbers.
+    """
     low, high = min(low, high), max(low, high)
     if high <= 0:
         return POSITIVE if high > -SMALL else at_least(high, is_open=True)

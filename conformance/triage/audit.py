@@ -337,8 +337,8 @@ class _Auditor:
         return judgement
 
     def _add_copies(self, kept: set[int]) -> set[int]:
-        """Add operations that copy values of these operations, if any of these operations takes the
-        copy.
+        """Add to `kept` the operations that copy a value of an operation in `kept`, if another
+        operation in `kept` takes the copy.
 
         Recomputed, the value and its copy are the same numbers.
         """

@@ -144,7 +144,9 @@ class Concluder:
         given: Sequence[Array],
         cut: Sequence[Value],
     ) -> bool:
-        """Return whether results follow from the backend's intermediate values, all permitted."""
+        """Return whether all intermediate values of the backend are permitted, and results follow
+        from them.
+        """
         whole = with_results(program, [*cut, *wanted])
         try:
             (arrays,) = self.run(whole, [inputs])

@@ -149,7 +149,7 @@ class _Judge:
         self._judged: list[tuple[Sequence[Array], bool]] = []
 
     def is_right(self, results: Sequence[Array]) -> bool:
-        """Return whether these results are permitted."""
+        """Return whether the program permits these results."""
         for others, is_right in self._judged:
             if equal_results(results, others):
                 return is_right

@@ -42,13 +42,13 @@ _EARLY = 3
 """Number of cases of a column in the shortest runs."""
 
 _FIRST = 2
-"""Number of cases of a column in the shortest run of most ops: no scalars among them."""
+"""Number of cases of a column in the shortest run of most ops: these cases have no scalars."""
 
 _LATE = NARROWING | {SCALAR}
 """Values that the first cases take only if they are the aim."""
 
 _NEW_VALUE = 100
-"""Weight of a value that is new to a column, in new pairs."""
+"""The weight of a value that is new to a column: as much as this number of new pairs."""
 
 _SHIFT = 24
 _LOW = (1 << _SHIFT) - 1

@@ -224,9 +224,10 @@ def _slice(op: str, element_type: ElementType, pick: Pick) -> Case:
 def _indices(
     pick: Pick, room: Sequence[int]
 ) -> tuple[dict[str, TensorType], tuple[ProfileRow, ...]]:
-    """Return start indices of a slice with so much room, and their profiles.
+    """Return the types of the start indices of a slice, and rows of their profiles.
 
-    They are where the slice fits, at the far end, next to it, or anywhere.
+    `room` has the largest index at which the slice fits, for each dimension. Indices are within it,
+    equal to it, near it, or arbitrary.
     """
     of = choose(pick, INDEX_TYPES, "index type", index_label)
     if of.is_signed and max(room, default=0) > of.max_integer and pick(8) < 7:

@@ -191,8 +191,7 @@ class Numbers(NamedTuple):
     """Operands that hold numbers: their types, all of one integer type, and their profiles.
 
     `misread`: whether StableHLO's verifier and folding, which read every integer as signed, would
-    see other numbers in constants of that type. Parameters are not affected. They do not read
-    parameters.
+    see other numbers in constants of that type. They do not read parameters.
     """
 
     types: dict[str, TensorType]

@@ -32,7 +32,10 @@ _WIDTHS = (1, 2, 3, 5, 8, 9, 17, 40, 129, 1000)
 
 
 def _width(size: int) -> str:
-    """Return whether a row has room for every special value, and for most pairs."""
+    """Return the kind of a row's size:
+
+    1, few (under 16), or many, enough for all special values.
+    """
     return "1" if size == 1 else "few" if size < 16 else "many"
 
 

@@ -22,7 +22,7 @@ _IDS = Ids("C14", "C17", "C18", "C19", "C20")
 _AXES = Axes((1, 3), (2, 5), (2, 5))
 
 INSEPARABLE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program violates in isolation, by op: none."""
+"""Ids of constraints that are violated only with others, by op: none."""
 
 
 def _types(lhs: Element, rhs: Element, result: Element) -> tuple[TensorType, ...]:

@@ -23,7 +23,7 @@ _IDS = Ids("C28", "C31", "C32", "C33", "C34")
 _AXES = Axes((1, 6), (3, 6), (3, 6))
 
 INSEPARABLE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program violates in isolation, by op: none."""
+"""Ids of constraints that are violated only with others, by op: none."""
 
 Make = Callable[..., Program]
 

@@ -274,5 +274,6 @@ NEAR_MISSES: dict[str, Misses] = {
 INSEPARABLE: dict[str, tuple[str, ...]] = dict.fromkeys(
     ("all_reduce", "collective_reduce", "reduce_scatter"), ("I1",)
 )
-"""Ids that no program violates in isolation, by op: a per-axis quantized operand has an element
-type that no computation of scalars can have."""
+"""Ids of constraints that are violated only with others, by op: a per-axis quantized operand has an
+element type that no computation of scalars can have.
+"""

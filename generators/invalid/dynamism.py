@@ -151,4 +151,4 @@ INSEPARABLE: dict[str, tuple[str, ...]] = {
     # the padding value has the operand's element type (C1): also per axis, which violates I2
     "dynamic_pad": ("I1",),
 }
-"""Ids that no program violates in isolation, by op: see each comment."""
+"""Ids of constraints that are violated only with others, by op: see each comment."""

@@ -35,9 +35,10 @@ INSEPARABLE: dict[str, tuple[str, ...]] = {
     "select": ("I2", "I3"),
     **dict.fromkeys(sorted(BINARY - {"add", "complex"}), ("I1", "I2")),
 }
-"""Ids that no program violates in isolation: another constraint requires operands of one (baseline)
-type. So an inadmissible operand, for example quantized per axis, makes the others inadmissible, or
-violates that constraint too."""
+"""Ids of constraints that are violated only with others: another constraint requires operands of
+one (baseline) type. So an inadmissible operand, for example quantized per axis, makes the others
+inadmissible, or violates that constraint too.
+"""
 
 
 def _tensor(element_type: ElementType, shape: tuple[int, ...] = _SHAPE) -> TensorType:
@@ -66,8 +67,9 @@ def _refused_types(op: str) -> tuple[ElementType, ...]:
 
 
 def _similar_types(element_type: ElementType) -> tuple[ElementType, ...]:
-    """Return types easily confused with it: same kind and other width, same width and other
-    kind."""
+    """Return types easily confused with this type: of its kind and another width, of its width and
+    another kind.
+    """
     alike = [row for row in ALL if row is not element_type and row.kind is element_type.kind]
     wide = [
         row for row in ALL if row.bits == element_type.bits and row.kind is not element_type.kind

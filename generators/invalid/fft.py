@@ -11,7 +11,7 @@ from reference.ir.types import ELEMENT_TYPES as TYPES
 _F32, _F64, _C64, _C128 = (TYPES[name] for name in ("f32", "f64", "complex<f32>", "complex<f64>"))
 
 INSEPARABLE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program violates in isolation, by op: none."""
+"""Ids of constraints that are violated only with others, by op: none."""
 
 
 def _fft(

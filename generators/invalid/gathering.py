@@ -400,4 +400,4 @@ INSEPARABLE: dict[str, tuple[str, ...]] = {
     # Inputs and updates have one element type (C6): if it is per-axis quantized, both are violated.
     "scatter": ("I1", "I3"),
 }
-"""Ids that no program violates in isolation, by op: see each comment."""
+"""Ids of constraints that are violated only with others, by op: see each comment."""

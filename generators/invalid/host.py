@@ -222,5 +222,8 @@ NEAR_MISSES: dict[str, Misses] = {
 """The generator of each op's near misses."""
 
 INSEPARABLE: dict[str, tuple[str, ...]] = {"async_start": ("I1",)}
-"""Ids that no program violates in isolation, by op. By C3 the operands of async_start have the
-types of its body's operation, and no permitted op takes tokens or per-axis tensors."""
+"""Ids of constraints that are violated only with others, by op.
+
+By C3 the operands of async_start have the types of its body's operation, and no permitted op takes
+tokens or per-axis tensors.
+"""

@@ -53,4 +53,4 @@ NEAR_MISSES: dict[str, Misses] = {"uniform_dequantize": _dequantize, "uniform_qu
 """The generator of each op's near misses."""
 
 INSEPARABLE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program violates in isolation, by op: none."""
+"""Ids of constraints that are violated only with others, by op: none."""

@@ -14,7 +14,7 @@ _F32, _F64, _SI32, _SI64, _UI64 = (TYPES[name] for name in ("f32", "f64", "si32"
 _SCALAR, _SIZES, _RESULT = tensor(_F32), tensor(_SI64, 2), tensor(_F32, 2, 3)
 
 INSEPARABLE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program violates in isolation, by op: none."""
+"""Ids of constraints that are violated only with others, by op: none."""
 
 
 def _rng_program(

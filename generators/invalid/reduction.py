@@ -285,4 +285,4 @@ INSEPARABLE: dict[str, tuple[str, ...]] = {
     # The element types of operand, source (C1) and init value (C3) are the same.
     "select_and_scatter": ("I1", "I2"),
 }
-"""Ids that no program violates in isolation, by op: see each comment."""
+"""Ids of constraints that are violated only with others, by op: see each comment."""

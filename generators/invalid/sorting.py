@@ -82,4 +82,4 @@ NEAR_MISSES: dict[str, Misses] = {"sort": _sort}
 """The generator of each op's near misses."""
 
 INSEPARABLE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program violates in isolation, by op: see each comment."""
+"""Ids of constraints that are violated only with others, by op: see each comment."""

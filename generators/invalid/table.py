@@ -15,7 +15,7 @@ NEAR_MISSES: dict[str, Misses] = assemble(
 INSEPARABLE: dict[str, tuple[str, ...]] = assemble(
     "generators.invalid", "INSEPARABLE", needed=is_not_needed
 )
-"""Ids that no program violates in isolation, by op; each family gives the reason."""
+"""Ids of constraints that are violated only with others, by op; each family gives the reason."""
 
 
 def near_misses(op: str) -> list[Miss]:

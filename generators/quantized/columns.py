@@ -119,7 +119,7 @@ def _quantize_case(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> 
 
 
 def _only_operation(op: str, program: Program) -> Operation | None:
-    """Return the op's operation if main has only constants besides."""
+    """Return the op's operation if all other operations of main are constants, else None."""
     others = [one for one in program.main.body.operations if one.name not in ("constant", "return")]
     if op == "constant":
         others = [one for one in program.main.body.operations if one.name == "constant"]

@@ -43,7 +43,9 @@ _FLOAT_PAIRS: tuple[ProfileRow, ...] = (
 _MEETINGS: tuple[ProfileRow, ...] = (
     ("special", "special"), ("mixed", "mixed"), ("subnormal", "moderate"),
 )  # fmt: skip
-"""Combinations that show faults only if both operands have special values, such as NaN and NaN."""
+"""Combinations in which both operands have special values, such as NaN and NaN: some faults show
+only then.
+"""
 
 POWER_PAIRS: tuple[ProfileRow, ...] = (
     ("positive", "moderate"), ("positive", "unit"), ("near_one", "large"), ("near_one", "wide"),

@@ -47,7 +47,7 @@ def admit(*kinds: Kind, quantized: QuantizedTensors = QuantizedTensors.NONE) -> 
 
 
 def is_quantized(given: ValueType) -> bool:
-    """Return whether this is a quantized tensor type."""
+    """Return whether a type is a quantized tensor type."""
     return isinstance(given, TensorType) and isinstance(given.element_type, QuantizedType)
 
 
@@ -59,7 +59,7 @@ def quantized_element(given: ValueType) -> QuantizedType | None:
 
 
 def is_complex(given: ValueType) -> bool:
-    """Return whether this is a tensor type with complex elements."""
+    """Return whether a type is a tensor type with complex elements."""
     return (
         isinstance(given, TensorType)
         and isinstance(given.element_type, ElementType)

@@ -16,7 +16,8 @@ from reference.numerics.rounding import overflow
 
 
 class RangedNumbers(np.lib.mixins.NDArrayOperatorsMixin):
-    """Wide numbers that numpy's functions accept, with each result in the range of a type.
+    """Numbers of float64 or wider, for numpy's functions; a result beyond the range of a narrower
+    type is infinite.
 
     Types without an infinity do not overflow: the specification does not say what the result should
     be.

@@ -65,7 +65,7 @@ class _MovingPart:
     inputs: tuple[Any, ...]
     apart: frozenset[str]
     unmoved: frozenset[str] = frozenset()
-    """Names of the program's results that moves do not change."""
+    """Names of the program's results that stay the same when intermediate results are moved."""
     tolerances: Tolerances = field(default_factory=Tolerances)
 
 
@@ -330,7 +330,8 @@ class PermittedResults:
 def _find_moving_part(
     program: Program, inputs: Sequence[Array], follower: PerturbationHook, apart: frozenset[str]
 ) -> _MovingPart:
-    """Return the part of a program that moves change.
+    """Return the part of a program whose values change when results are moved within their
+    tolerances.
 
     This is the whole program if operations act on more than tensors.
     """

@@ -89,8 +89,8 @@ class PerturbationHook:
     unspecified.
 
     Values of main in `taken` replace computed values, which are kept in `found`. `affected` are the
-    values of main that moves change. `tolerances` caches the movers of earlier evaluations of the
-    same program. `others` has the values of main in each process but the first.
+    values of main that change when results are moved. `tolerances` caches the movers of earlier
+    evaluations of the same program. `others` has the values of main in each process but the first.
     """
 
     values: dict[str, Any]

@@ -28,9 +28,11 @@ LARGEST = 1 << 14
 def find_roots(
     region: Region, is_root: Callable[[Operation], bool], fixed: Collection[str] = ()
 ) -> dict[str, Value]:
-    """Return for values of a region the `is_root` result whose elements they hold.
+    """Return, by name, the values of a region that hold the elements of a root, each with its root.
 
-    Root results map to themselves. Values in `fixed` are left out.
+    A root is the result of an operation for which `is_root` is true; it maps to itself.
+
+    Values in `fixed` are left out.
     """
     makers = {value.name: one for one in region.operations for value in one.results}
     found: dict[str, Value] = {}

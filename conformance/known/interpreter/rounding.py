@@ -29,10 +29,10 @@ from reference.numerics.rounding import round_to, to_float64
 def _to_whole(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """Return the results of adding and subtracting 2^(p-1), p being the precision.
+    """Return the results of adding and subtracting 2^(p-1), p being the precision in bits.
 
-    The number is too large for some types: it becomes infinity, or the largest number in types
-    without infinity.
+    In types for which 2^(p-1) is too large, it becomes infinity, or the largest number if there is
+    no infinity.
     """
     del operation, expected
     (operand,) = operands

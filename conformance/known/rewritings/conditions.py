@@ -37,9 +37,7 @@ def _is_assumed_nonnegative(evaluator: Evaluator, node: Node) -> bool:
 
 
 def _zero_by_truth_values(evaluator: Evaluator, node: Node) -> bool:
-    """Return whether a value is all zeros made of i1 values that code generation may find to be
-    false.
-    """
+    """Return whether a value is all zeros, and no constant, but converted from i1 values."""
     value = evaluator.value(node)
     if value is None or value.any() or evaluator.is_constant(node):
         return False

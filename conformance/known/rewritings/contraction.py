@@ -125,7 +125,9 @@ def decomposed_sums(
 
 
 def _sums(operation: Operation, values: Mapping[str, Array]) -> Reduction | None:
-    """Return a decomposed sum; None if it is no sum, or a sum in another type."""
+    """Return the parts of a reduction that adds in its operand's type; None for any other
+    operation.
+    """
     given = given_to(operation, values)
     if given is None or len(given) != 2:
         return None

@@ -1,4 +1,7 @@
-"""Exponentials that no identity describes: unrounded in a sum, or undefined."""
+"""Exponentials that compilers compute otherwise, and that no identity describes.
+
+They are not rounded before they are added, or their constant argument is NaN.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ FUNCTIONS = frozenset({"convert", "exponential", "logistic", "negate", "power", 
 """Functions whose forms are visible through operations that move elements."""
 
 DEPTH = 2
-"""Largest depth of nested forms."""
+"""Largest depth at which a form of an operation may have forms of its operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Rewriting:
     `kinds` are the kinds of element types to which it applies. A result matches if it is within the
     operation's tolerance of its prediction. With `is_exact` it must equal the prediction; with
     `has_budget` it must be within the budgets of the functions in the replacement; with `ulps`,
-    within so many ulp. If `flushes`, subnormal numbers are flushed; if false, they are kept; None
-    tries both.
+    within this number of ulp. If `flushes`, subnormal numbers are flushed; if false, they are kept;
+    None tries both.
     """
 
     label: str

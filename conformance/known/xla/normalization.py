@@ -163,7 +163,8 @@ def _moments(given: NormalizationOperands) -> Iterator[tuple[list[Array], Array,
 def _moments_of_equal_numbers(
     given: NormalizationOperands,
 ) -> Iterator[tuple[list[Array], Array, list[Array]]]:
-    """Yield the same for equal numbers, whose sums XLA computes as products with the count.
+    """Yield the values of `_moments` for equal numbers, whose sums XLA computes as products with
+    the count.
 
     The count, its reciprocal and their squares are one constant then.
     """

@@ -83,7 +83,7 @@ def _narrow_body(operation: Operation) -> Operation | None:
 
 
 def _is_all_of(region: Region, changed: Mapping[ElementType, ElementType]) -> bool:
-    """Return whether a region computes only with these element types and i1."""
+    """Return whether a region computes only with the keys of `changed` and i1."""
     made = [*region.arguments, *(value for one in region.operations for value in one.results)]
     if any(one.regions or not one.operands for one in region.operations):
         return False

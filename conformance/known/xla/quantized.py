@@ -23,8 +23,11 @@ def of_quantized(rule: Rule) -> tuple[Hypothesis, ...]:
 def _predict_merged_scales(
     rule: Rule, operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for codes within reach of a product with the reciprocal of the scale, or with the
-    quotient of two scales, which rounds once more than the specification's quotient; else inf."""
+    """Return 0 for codes that one more rounding may give, else infinity.
+
+    Compilers multiply by the reciprocal of a scale, or by the quotient of two scales, where the
+    specification divides.
+    """
     if not quantized.computes_on_numbers(operation) or rule.is_backward:
         return predict_nothing(expected)
     found: list[Array] = []

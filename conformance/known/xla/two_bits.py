@@ -136,7 +136,8 @@ def _sorted_bytes(
 ) -> Results:
     """Return 0 if the bytes of results are in order, by the lowest element of each, else infinity.
 
-    Where so many bytes are elements of an array of the operand's shape, the results are the first.
+    Only the first quarter of a result's elements is checked: the bytes that were sorted within the
+    operand's memory.
     """
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     shape, size = operands[0].shape, operands[0].size

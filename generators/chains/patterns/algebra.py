@@ -408,7 +408,9 @@ def _position_added(chain: Chain, value: Value) -> Value:
 
 
 def _of_positions(chain: Chain, value: Value) -> Value:
-    """Write arithmetic on positions, also on more than their type holds, so that they wrap."""
+    """Write arithmetic on an iota, sometimes with more elements than its type can number, so that
+    it wraps.
+    """
     of, rank = element(value), tensor_of(value).rank
     if not of.is_integer or chain.pick(2):
         of = ELEMENT_TYPES[choose(chain.pick, ("si8", "ui8", "si4", "si16"))]

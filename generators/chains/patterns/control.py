@@ -89,7 +89,9 @@ def _update_value(turn: Chain, count: Value, one: Value, other: Value) -> Value:
 
 
 def _row_changed(turn: Chain, count: Value, one: Value, other: Value) -> Value:
-    """Write one row sliced at the counter and updated in a carried value, there or at the start."""
+    """Write an update of a row of `one` with a row of `other`, both at the counter, or the updated
+    row at 0.
+    """
     zero = turn.number(0, tensor_of(count))
     rank = tensor_of(one).rank
     at = [count, *[zero] * (rank - 1)]

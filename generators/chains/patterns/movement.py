@@ -219,7 +219,7 @@ def _put_where_it_was(chain: Chain, value: Value) -> Value:
 
 
 def _moved_within(chain: Chain, value: Value) -> Value:
-    """Write a part of an array over another part, in the same or another shape."""
+    """Write an update of an array with a slice of itself, and sometimes a reshape of the result."""
     if is_number(tensor_of(value)) and chain.pick(2):
         value = chain.op("add", value, chain.number(1, tensor_of(value)))
     rank, shape = tensor_of(value).rank, shape_of(value)

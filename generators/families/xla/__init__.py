@@ -1,1 +1,4 @@
-"""Builders of the cases of XlaBuilder's ops, a file for each family of reference/ops/xla/."""
+"""Builders of the cases of XlaBuilder's ops, a file for each family of reference/ops/xla/.
+
+"The page" is XLA's documentation of its operation semantics.
+"""

@@ -21,7 +21,7 @@ _SAME, _REVERSED, _TWICE = "its argument", "reversed", "reversed twice"
 
 
 def branch(of: TensorType, kind: str) -> Region:
-    """Return a computation that returns its argument, in one order or the other."""
+    """Return a computation that returns its argument, unchanged or with its elements reversed."""
     block = BodyBuilder((Value("x", of),), prefix="y")
     (value,) = block.arguments
     for _ in range((_SAME, _REVERSED, _TWICE).index(kind)):

@@ -70,7 +70,7 @@ def _cross_replica_sum(element_type: ElementType, pick: Pick) -> Case:
 
 
 _PAGE_ORDER = (0, 2, 3, 1, 4, 5)
-"""The page's order of the custom call's operands."""
+"""The order of the custom call's operands in XLA's operation semantics."""
 
 
 def _ragged_all_to_all(element_type: ElementType, pick: Pick) -> Case:

@@ -65,8 +65,8 @@ RESTATED: dict[str, Restate] = {
     "Reshape": _dimensions,
     "Reshape (explicit)": _shape,
 }
-"""Functions that return the page's attributes for the counterpart's operation, where they
-differ.
+"""By op, a function from an operation of its twin to the attributes of XlaBuilder's op, as far as
+they differ.
 """
 
 

@@ -47,7 +47,7 @@ def _restate_window(name: str, operation: Operation) -> dict[str, Any]:
 
 
 def _reduce_window(element_type: ElementType, pick: Pick) -> Case:
-    """Return a case of the twin with the padding of a name, and as many windows."""
+    """Return a case of the twin with a named padding in place of its own."""
     name = choose(pick, (SAME, VALID, _LONGER), "padding")
     made = reduction.BUILDERS["reduce_window"](element_type, pick)
     restate = partial(_window_attributes, name)

@@ -2,7 +2,7 @@
 
 The contracted sizes have divisors, for blocks. A scale has an element for each block along the
 contracted dimensions, for each row, for each element, for blocks along all dimensions, or a single
-element: with the value 1 it is the page's form of a missing scale.
+element: with the value 1 it means that there is no scale.
 """
 
 from __future__ import annotations

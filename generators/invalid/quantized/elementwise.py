@@ -16,7 +16,7 @@ _SHAPE = (2, 3)
 _I1, _F32 = (ELEMENT_TYPES[name] for name in ("i1", "f32"))
 
 CODES = QuantizedType(ELEMENT_TYPES["si8"], -128, 127, _F32, (0.5,), (3,))
-"""A quantized type that every op takes which takes any quantized type."""
+"""A quantized type that is admissible for every op with quantized operands."""
 
 WIDER = replace(CODES, storage_type=ELEMENT_TYPES["si16"], storage_min=-32768, storage_max=32767)
 UNSIGNED = replace(CODES, storage_type=ELEMENT_TYPES["ui8"], storage_min=0, storage_max=255)

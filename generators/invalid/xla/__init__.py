@@ -1,1 +1,4 @@
-"""Near misses of XlaBuilder's ops, a file for each family of reference/ops/xla/."""
+"""Near misses of XlaBuilder's ops, a file for each family of reference/ops/xla/.
+
+"The page" is XLA's documentation of its operation semantics.
+"""

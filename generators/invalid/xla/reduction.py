@@ -27,4 +27,4 @@ NEAR_MISSES: dict[str, Misses] = {"ReduceWindow": _reduce_window}
 """The generator of each op's near misses."""
 
 INSEPARABLE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program violates in isolation: none."""
+"""Ids of constraints that are violated only with others: none."""

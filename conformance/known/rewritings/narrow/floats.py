@@ -42,10 +42,10 @@ _WIDER: dict[ElementType, Types] = {
     _F32: dict.fromkeys(_NARROW, _F32),
     _F16: {of: _F16 for of in _NARROW if of.bits < _F16.bits and of.name != "f8E8M0FNU"},
 }
-"""By the wider type, the types that it has all numbers of."""
+"""For each wider type, the narrow types whose numbers it has all of."""
 
 _ALL = 1 << 10
-"""Depth of operations that are computed in f32 as far as they go."""
+"""A depth that no chain of unrounded operations exceeds: their number is not limited."""
 
 _MOST_CHOICES = 64
 """Largest number of combinations of rounded and unrounded operands."""

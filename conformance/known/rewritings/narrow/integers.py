@@ -91,7 +91,9 @@ def is_narrow(value: Value) -> bool:
 
 
 def _acts_on_each(operation: Operation) -> bool:
-    """Return whether each element of the result depends on elements of the operands only."""
+    """Return whether an operation acts on single elements: it is elementwise, rearranges elements,
+    or has no operands.
+    """
     record = OPS[operation.name]
     is_plain = record.lifts or record.rearranges or not operation.operands
     return is_plain or _is_map(operation)

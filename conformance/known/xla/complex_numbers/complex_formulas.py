@@ -72,7 +72,9 @@ def divide(x: Complex, y: Complex) -> Complex:
 
 
 def _limits(x: Complex, y: Complex) -> Iterator[tuple[Array, Complex]]:
-    """Yield masks of quotients that are limits, with the limit; later masks take precedence."""
+    """Yield masks of elements whose quotient is a limit, and the limit: an operand is infinite, or
+    the divisor zero. Later masks take precedence.
+    """
     sides_x, sides_y = _infinity_indicator(x), _infinity_indicator(y)
     dot, cross = _multiply_by_conjugate(x, sides_y)
     yield _is_finite(x) & _is_infinite(y), Complex(dot * 0.0, cross * 0.0)

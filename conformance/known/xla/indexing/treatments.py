@@ -26,7 +26,9 @@ from reference.unspecified.table import unspecified_mask
 
 
 def _scatter_hypothesis(label: str) -> Hypothesis:
-    """Return the class of elements that show a treatment, even if others are unspecified."""
+    """Return the class of elements that a treatment of indices gives, also in results with
+    unspecified elements.
+    """
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results

@@ -27,7 +27,9 @@ def concerns(operation: Operation) -> bool:
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield a program, one such bitcast, that reads the bytes of pairs."""
+    """Yield the program with its last operation, a bitcast of f64 to i1, reading the bytes of
+    pairs.
+    """
     *before, subject, end = program.main.body.operations
     if end.operands != subject.results or not concerns(subject):
         return

@@ -52,7 +52,9 @@ _LINEAR = ("cholesky", "triangular_solve")
 """Ops that solve linear systems."""
 
 _SHIFTS = 4
-"""Number of independent changes of the operands of linear systems: one may happen to cancel."""
+"""Number of random changes of the operands of linear systems; the effects of a single change may
+cancel.
+"""
 
 
 def _is_wide(value: object) -> bool:

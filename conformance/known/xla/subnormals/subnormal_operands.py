@@ -69,7 +69,7 @@ def _angle(of: str, tiny: tuple[Array, ...], y: Array, x: Array) -> Prediction:
 
 
 def _subnormal_class(predict: Predict, ulps: float, *, narrow: bool = False) -> Hypothesis:
-    """Return the class of predicted results of subnormal operands, within so many ulp.
+    """Return the class of predicted results of subnormal operands, within a distance of `ulps`.
 
     For f8E8M0FNU, only results that differ from what zero gives in f32 (NaN, except for the power).
     """

@@ -129,7 +129,8 @@ def _right_elements(
 def _selectable_elements(
     operation: Operation, coarse: Operation, operands: Operands, actual: Results
 ) -> tuple[Array, ...]:
-    """Return the elements that may be selected where all are equal.
+    """Return a mask of the elements that a selection may give if subnormal numbers and zeros are
+    equal.
 
     An extremum that is subnormal or zero may be any of its subnormal or zero elements.
     """

@@ -38,7 +38,9 @@ LABEL = "source without elements"
 def _read_behind(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for wrong elements among those that are scattered to."""
+    """Return 0 for wrong elements at positions that the scatter of memory contents reaches, else
+    infinity.
+    """
     operand, source, _ = operands
     given: dict[str, Any] = dict(operation.attributes)
     if source.size:

@@ -61,7 +61,8 @@ def _remove_dilation(operation: Operation, sizes: tuple[int, ...]) -> Operation 
 def _error(result: Array, limit: Array | None, got: Array) -> Array:
     """Return errors against the smaller result, with unknown elements behind it.
 
-    Elements behind the smaller result count only where the smaller result precedes them.
+    Elements behind the smaller result have no error if the smaller result is as predicted, else an
+    infinite error.
     """
     count = min(result.size, got.size)
     want, have = result.reshape(-1)[:count], got.reshape(-1)[:count]
