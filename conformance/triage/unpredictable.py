@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from conformance.judging.judgement import Judgement
-from conformance.judging.perturbation.arbitrary_values import fill_arbitrary
+from conformance.judging.perturbation.arbitrary_values import fill_arbitrary, filling
 from conformance.judging.perturbation.judge import judge_program
 from conformance.judging.perturbation.overrides import Override
 from conformance.known.hypothesis import NEAR, Hypothesis
@@ -94,7 +94,7 @@ def _filled(masks: Sequence[tuple[Override, tuple[Array, ...]]], number: int) ->
     random = np.random.default_rng(number)
     for shift, some in masks:
         filled = tuple(
-            fill_arbitrary(one, mask, random, nan=not number)
+            fill_arbitrary(one, mask, random, filling(number))
             for one, mask in zip(shift.actual, some, strict=True)
         )
         yield replace(shift, actual=filled)

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 import numpy as np
 
 from reference.ir.types import Array, element_type_of, from_bits, to_bits
 from reference.numerics.rounding import round_to
 
 
-def fill_arbitrary(
-    result: Array, mask: Array, random: np.random.Generator, *, nan: bool = False
-) -> Array:
-    """Return the result with arbitrary values, small and large, in the masked elements.
+class Filling(Enum):
+    """The numbers that replace unspecified ones: NaN, finite numbers, or any."""
 
-    With `nan` all masked numbers become NaN, which few operations turn into another value.
+    NAN = "nan"
+    FINITE = "finite"
+    ANY = "any"
+
+
+def filling(number: int) -> Filling:
+    """Return what the filling with this number consists of.
+
+    The first is NaN, which few operations turn into another value. The second is finite, so that
+    results that may be numbers are not all NaN by chance.
     """
+    return (Filling.NAN, Filling.FINITE)[number] if number < 2 else Filling.ANY
+
+
+def fill_arbitrary(
+    result: Array, mask: Array, random: np.random.Generator, of_numbers: Filling = Filling.ANY
+) -> Array:
+    """Return the result with arbitrary values, small and large, in the masked elements."""
     of = element_type_of(result)
     if of.is_boolean:
         drawn = random.integers(0, 2, result.shape).astype(np.bool_)
@@ -26,12 +42,12 @@ def fill_arbitrary(
             drawn = np.asarray(drawn) & np.array((1 << of.bits) - 1, drawn.dtype)
         return np.where(mask, from_bits(drawn, of), result).astype(result.dtype)
     choice = np.array([0.0, -1.0, 0.5, 3.0, -40.0, np.nan, np.inf, -np.inf])
+    choice = {Filling.NAN: choice[5:6], Filling.FINITE: choice[:5]}.get(of_numbers, choice)
     drawn = choice[random.integers(0, len(choice), (2, *result.shape))]
-    if nan:
-        drawn = np.full_like(drawn, np.nan)
     with np.errstate(all="ignore"):
         if of.is_complex:
-            return np.where(mask, drawn[0] + 1j * drawn[1], result).astype(result.dtype)
+            parts = np.ascontiguousarray(np.moveaxis(drawn, 0, -1)).view(np.complex128)[..., 0]
+            return np.where(mask, parts, result).astype(result.dtype)
         return np.where(mask, round_to(drawn[0], of), result).astype(result.dtype)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from conformance.judging.lapack import free_choices
+from conformance.judging.perturbation.arbitrary_values import filling
 from conformance.judging.perturbation.error_model import Directions, has_independent_tolerances
 from conformance.judging.perturbation.flushing import flush_at_random, flush_everything, flush_sign
 from conformance.judging.perturbation.hook import PerturbationHook, Tolerances, Values
@@ -302,7 +303,7 @@ class PermittedResults:
             self._filled = []
             for number in range(FILLED_SAMPLES):
                 random = np.random.default_rng((self._seed, number, 1))
-                results, follower = self._run(self.inputs, fill=random, nan=not number)
+                results, follower = self._run(self.inputs, fill=random, filling=filling(number))
                 if not follower.opened:
                     break
                 self.reasons = tuple(follower.opened)

@@ -15,7 +15,11 @@ import numpy as np
 
 from conformance.catalog import rule_of
 from conformance.judging.lapack import free_choices
-from conformance.judging.perturbation.arbitrary_values import fill_arbitrary, replace_nans
+from conformance.judging.perturbation.arbitrary_values import (
+    Filling,
+    fill_arbitrary,
+    replace_nans,
+)
 from conformance.judging.perturbation.error_model import (
     Directions,
     Mover,
@@ -84,8 +88,8 @@ class PerturbationHook:
 
     `main` are the operations of the main function. Uses of the values in `apart` move separately
     (conformance/judging/perturbation/separate_uses.py). `flush` treats subnormal results as zero.
-    `fill` replaces unspecified elements, with NaN if `nan`. `choose` is the number of a variation
-    of free choices (such as eigenvectors). `opened` collects the reasons why elements are
+    `fill` replaces unspecified elements, by the numbers of `filling`. `choose` is the number of a
+    variation of free choices (such as eigenvectors). `opened` collects the reasons why elements are
     unspecified.
 
     Values of main in `taken` replace computed values, which are kept in `found`. `affected` are the
@@ -100,7 +104,7 @@ class PerturbationHook:
     apart: frozenset[str] = frozenset()
     flush: FlushingChoices | None = None
     fill: np.random.Generator | None = None
-    nan: bool = False
+    filling: Filling = Filling.ANY
     choose: int | None = None
     opened: dict[str, None] = field(default_factory=dict[str, None])
     subnormal: bool = False
@@ -242,7 +246,8 @@ class PerturbationHook:
         filled: list[Array] = []
         drawn = _drawn_elements(operation)
         # random numbers are seldom NaN
-        nan = self.nan and not (drawn or operation.attribute("rng_algorithm"))
+        is_random = bool(drawn or operation.attribute("rng_algorithm"))
+        filling = Filling.ANY if is_random and self.filling is Filling.NAN else self.filling
         for number, result in enumerate(results):
             mask = np.zeros(result.shape, np.bool_)
             for label, open_ in (
@@ -250,7 +255,7 @@ class PerturbationHook:
             ):  # fmt: skip
                 mask |= open_
                 self.opened.setdefault(label)
-            filled.append(fill_arbitrary(result, mask, random, nan=nan) if mask.any() else result)
+            filled.append(fill_arbitrary(result, mask, random, filling) if mask.any() else result)
         return tuple(filled)
 
     def _replace_nan_bits(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.perturbation.arbitrary_values import replace_nans
+from conformance.judging.perturbation.arbitrary_values import fill_arbitrary, filling, replace_nans
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
@@ -53,3 +53,36 @@ def test_other_nans_are_nans(name: str) -> None:
         nan = np.isnan(numbers)
         assert (np.isnan(other) == nan).all()
     assert (to_bits(other)[~nan] == to_bits(numbers)[~nan]).all()
+
+
+OVERFLOWING = """
+func.func @main(%x: tensor<2x999xcomplex<f64>>) -> tensor<999xcomplex<f64>> {
+  %zero = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f64>>
+  %0 = stablehlo.multiply %x, %x : tensor<2x999xcomplex<f64>>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<2x999xcomplex<f64>>, tensor<complex<f64>>) -> tensor<999xcomplex<f64>>
+  return %1 : tensor<999xcomplex<f64>>
+}"""
+
+
+def test_results_of_unspecified_numbers_are_not_nan_by_chance() -> None:
+    """Both products of each sum overflow, and complex arithmetic leaves open to what."""
+    program = parse_module(OVERFLOWING)
+    inputs = [np.stack([np.full(999, 1e200 + 1e200j), np.full(999, 1e200 - 1e200j)])]
+    permitted = PermittedResults(program, inputs)
+    found = judge_program(permitted, [np.full(999, complex(np.nan, -np.inf))])
+    assert found.verdict is Verdict.UNSPECIFIED
+    assert found.failing == ()
+
+
+def test_fillings_are_of_one_kind() -> None:
+    mask, random = np.array([True, True, False] * 50), np.random.default_rng(0)
+    zeros = np.zeros(150, np.complex64)
+    nans, finite = (fill_arbitrary(zeros, mask, random, filling(n)) for n in (0, 1))
+    assert np.isnan(nans.real[mask]).all()
+    assert np.isnan(nans.imag[mask]).all()
+    assert np.isfinite(finite).all()
+    assert len(np.unique(finite[mask])) > 9
+    assert not finite[~mask].any()
+    many = fill_arbitrary(zeros, mask, random, filling(2))[mask]
+    assert np.isinf(many.imag[np.isfinite(many.real)]).any()
