@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from conformance.judging.perturbation.arbitrary_values import Filling
 from conformance.judging.perturbation.hook import PerturbationHook, Tolerances
 from conformance.judging.perturbation.overrides import Override
 from conformance.stablehlo.parse import parse_module
@@ -78,8 +79,8 @@ def test_movers_are_reused_for_the_same_arrays_only() -> None:
     assert kept.mover(EXP, (X.copy(),), results, Hardware.CPU) is not first
 
 
-@pytest.mark.parametrize("nan", [False, True])
-def test_random_numbers_are_unspecified_and_never_nan(nan: bool) -> None:
+@pytest.mark.parametrize("filling", list(Filling))
+def test_random_numbers_are_unspecified_and_never_nan(filling: Filling) -> None:
     program = parse_module("""
 func.func @main(%x: tensor<f32>) -> tensor<8xf32> {
   %b = stablehlo.constant dense<1.0> : tensor<f32>
@@ -88,6 +89,6 @@ func.func @main(%x: tensor<f32>) -> tensor<8xf32> {
     : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }""")
-    result, hook = run(program, array(0.0), fill=np.random.default_rng(3), nan=nan)
+    result, hook = run(program, array(0.0), fill=np.random.default_rng(3), filling=filling)
     assert "random numbers" in hook.opened
     assert not np.isnan(result).all()
