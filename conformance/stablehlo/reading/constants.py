@@ -49,7 +49,7 @@ def parse_dense(spelled: str) -> Dense | None:
     """Return the constant that a text spells; None for any other text."""
     try:
         attribute = ir.Attribute.parse(spelled)
-    except ir.MLIRError:
+    except (ir.MLIRError, TypeError):  # jaxlib has no class for complex elements
         return None
     if not isinstance(attribute, ir.DenseElementsAttr):
         return None

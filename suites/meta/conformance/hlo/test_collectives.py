@@ -1,0 +1,92 @@
+"""Groups of processes, and instructions that exchange values within them."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.hlo import protos
+from conformance.hlo.collectives import HANDLERS, groups_of
+from conformance.hlo.protos import DeviceList, IotaGroups, Mesh, MeshGroups, ReplicaGroup
+from conformance.hlo.unreadable import Unreadable
+from reference.ir.program import Dense, Value
+from reference.ops.distribution.groups import strategy_by_channel
+from suites.meta.support.instructions import instruction, shape, site_of, tuple_shape
+from suites.meta.support.small_programs import tensor_of
+
+X = Value("x", tensor_of(4))
+REPLICAS = strategy_by_channel(0)
+PARTITIONS = strategy_by_channel(1)
+
+
+def groups(strategy=REPLICAS, grid=(2, 3), **given) -> list[list[int]]:
+    site = site_of(instruction("all-to-all", shape("f32", 4), **given), [X], grid=grid)
+    return groups_of(site, strategy)
+
+
+def test_without_groups_all_processes_are_one() -> None:
+    assert groups() == [[0, 1]]
+
+
+def test_listed_groups_in_the_old_and_the_new_field() -> None:
+    listed = [ReplicaGroup([1, 0]), ReplicaGroup([2])]
+    assert groups(replica_groups=listed) == [[1, 0], [2]]
+    assert groups(collective_device_list=DeviceList(listed)) == [[1, 0], [2]]
+
+
+@pytest.mark.parametrize(
+    ("iota", "found"),
+    [
+        (IotaGroups(2, 3), [[0, 1, 2], [3, 4, 5]]),
+        (IotaGroups(3, 2, [2, 3], [1, 0]), [[0, 3], [1, 4], [2, 5]]),
+    ],
+)
+def test_groups_of_a_transposed_iota(iota: IotaGroups, found: list[list[int]]) -> None:
+    given = DeviceList(iota_replica_group_list=iota)
+    assert groups(collective_device_list=given) == found
+
+
+def test_groups_along_an_axis_of_a_mesh() -> None:
+    mesh = Mesh([protos.MeshAxis("x", 2), protos.MeshAxis("y", 3)])
+    along = MeshGroups(mesh, [protos.AxisRef(0)])
+    assert groups(mesh_axes_replica_group_list=along) == [[0, 3], [1, 4], [2, 5]]
+    inner = MeshGroups(Mesh([protos.MeshAxis("x", 4)]), [protos.AxisRef(0, protos.SubAxis(1, 2))])
+    assert groups(mesh_axes_replica_group_list=inner) == [[0, 2], [1, 3]]
+
+
+def added(opcode: str, result=None, *operands, **given):
+    site = site_of(instruction(opcode, result or shape("f32", 4), **given), operands or [X])
+    return HANDLERS[opcode](site), site.building.operations
+
+
+def test_permutation_lists_pairs_of_processes() -> None:
+    pairs = [protos.SourceTarget(0, 1), protos.SourceTarget(1, 0)]
+    _, (operation,) = added("collective-permute", source_target_pairs=pairs, channel_id=3)
+    assert operation.name == "collective_permute"
+    listed = operation.attribute("source_target_pairs")
+    assert isinstance(listed, Dense)
+    assert listed.array.tolist() == [[0, 1], [1, 0]]
+    assert operation.attribute("channel_id") == 3
+
+
+def test_groups_of_unequal_size_are_padded() -> None:
+    listed = [ReplicaGroup([0, 1]), ReplicaGroup([2])]
+    _, (operation,) = added("all-gather", shape("f32", 8), replica_groups=listed, dimensions=[0])
+    found = operation.attribute("replica_groups")
+    assert isinstance(found, Dense)
+    assert found.array.tolist() == [[0, 1], [2, -1]]
+
+
+def test_exchange_of_a_tuple_is_one_of_its_joined_parts() -> None:
+    listed = [ReplicaGroup([0, 1])]
+    result = tuple_shape(shape("f32", 4), shape("f32", 4))
+    tree, operations = added("all-to-all", result, X, X, replica_groups=listed)
+    assert [one.type for one in tree] == [tensor_of(4)] * 2
+    (exchange,) = (one for one in operations if one.name == "all_to_all")
+    assert exchange.operands[0].type == tensor_of(2, 4)
+    assert exchange.attribute("split_count") == 2
+
+
+def test_end_of_an_exchange_that_was_not_started_is_an_error() -> None:
+    with pytest.raises(Unreadable, match="not started"):
+        added("all-gather-done")
+    assert added("all-gather-done", None, (X, X))[0] is X
