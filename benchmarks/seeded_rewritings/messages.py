@@ -52,25 +52,25 @@ class Message:
         return bytes(made)
 
     def data(self, number: int) -> bytes:
-        """Return the payload of a field of bytes, or of text; b"" where it is not given."""
+        """Return the payload of field `number`, of bytes or text; b"" where it is absent."""
         found = [one for n, _, one in self.fields if n == number and isinstance(one, bytes)]
         return found[-1] if found else b""
 
     def put_data(self, number: int, payload: bytes) -> None:
-        """Replace a field of bytes."""
+        """Replace the payload of field `number`, of bytes or text."""
         self._put(number, [(number, _BYTES, payload)])
 
     def integer(self, number: int) -> int:
-        """Return a signed integer, 0 where it is not given."""
+        """Return the signed integer in field `number`, 0 where it is absent."""
         found = [one for n, _, one in self.fields if n == number and isinstance(one, int)]
         return _to_signed(found[-1]) if found else 0
 
     def put_integer(self, number: int, value: int) -> None:
-        """Replace an integer."""
+        """Replace the integer in field `number`."""
         self._put(number, [(number, _VARINT, value & (1 << 64) - 1)])
 
     def integers(self, number: int) -> list[int]:
-        """Return repeated integers, packed or not."""
+        """Return the integers in the repeated field `number`, packed or not."""
         found: list[int] = []
         for n, _, one in self.fields:
             if n == number:
@@ -78,12 +78,14 @@ class Message:
         return found
 
     def put_integers(self, number: int, values: list[int]) -> None:
-        """Replace repeated integers."""
+        """Replace the integers in the repeated field `number`."""
         packed = b"".join(_encode_varint(value & (1 << 64) - 1) for value in values)
         self._put(number, [(number, _BYTES, packed)])
 
     def messages(self, number: int) -> list[Message]:
-        """Return copies of repeated messages; `put_messages` writes them back."""
+        """Return copies of the messages in the repeated field `number`; `put_messages` writes them
+        back.
+        """
         return [
             Message.parse(one)
             for n, _, one in self.fields
@@ -91,7 +93,7 @@ class Message:
         ]
 
     def put_messages(self, number: int, messages: list[Message]) -> None:
-        """Replace repeated messages."""
+        """Replace the messages in the repeated field `number`."""
         self._put(number, [(number, _BYTES, one.serialise()) for one in messages])
 
     def _put(self, number: int, fields: list[tuple[int, int, Payload]]) -> None:

@@ -43,7 +43,7 @@ below 1: enough to cover every value of every dimension in some column.
 """
 
 MISSES_PER_ID: dict[str, int] = {"smoke": 1, "standard": 4, "deep": 1000}
-"""Near misses of each constraint."""
+"""The largest number of near misses of each constraint, by profile."""
 
 
 @dataclass(frozen=True, slots=True)

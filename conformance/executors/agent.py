@@ -27,7 +27,7 @@ from conformance.executors.serialised_calls import SerialisedCall, run_serialise
 from conformance.limits import Limits
 
 _TICK = 0.02
-"""Seconds between two looks of an agent with a free worker for a call."""
+"""Seconds between two checks for new calls by an agent with a free worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class _Ticket:
-    """The name of a call: where its end is awaited."""
+    """The name of a call, with the future that receives the end of the call."""
 
     ended: Future[CallEnd]
 

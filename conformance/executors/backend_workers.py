@@ -71,8 +71,9 @@ def workers(choice: Choice) -> int:
 
 
 def _open_backend(spelling: str) -> bool:
-    """Open the backend; return whether the memory limit applies, as a driver maps more than it
-    uses.
+    """Open the backend; return whether the memory limit applies.
+
+    It does on CPUs only, because drivers of other devices map more memory than they use.
     """
     from conformance.backends.session import open_session
     from conformance.tolerance.hardware import Hardware

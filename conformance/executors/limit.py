@@ -91,7 +91,7 @@ def memory_note() -> str:
 
 
 def limit_wall_time(seconds: float) -> AbstractContextManager[None]:
-    """Terminate an evaluation in the block after `seconds` of wall time (see `interrupted`).
+    """Terminate an evaluation in the block after `seconds` of wall time (see `interrupt_after`).
 
     Raises:
         TooSlow: when the time is over.

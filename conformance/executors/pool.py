@@ -6,7 +6,7 @@ Differences from pebble (5.2.3):
   call, and that it begins the next call. pebble reads that in one thread, and looks for ended
   workers in another. If the parent is busy, it may notice the end first. Then the end counts for
   the call before, or for the whole pool. This happened once in some thousand ends.
-- The pool looks for ended workers every `LOOK` seconds, not every 0.1 s: the pool stands still for
+- The pool looks for ended workers every `LOOK_SECONDS`, not every 0.1 s: the pool stands still for
   50 ms at each crash otherwise. Looking this often takes a hundredth of a core.
 - A worker that cannot be set up answers every call with the error.
 - A worker ends after a call that says so (`Job.ends_worker`).
@@ -137,14 +137,14 @@ class Manager(PoolManager):
         self.worker_manager = self.workers = workers
 
     def process_next_message(self, timeout: float) -> None:
-        """Process the next message, if there is one within `LOOK` seconds."""
+        """Process the next message, if there is one within `LOOK_SECONDS`."""
         try:
             super().process_next_message(min(timeout, LOOK_SECONDS))
         finally:
             self.workers.is_reading = False
 
     def update_status(self) -> None:
-        """Look for ended workers and for timeouts every `LOOK` seconds, until the pool stops."""
+        """Look for ended workers and for timeouts every `LOOK_SECONDS`, until the pool stops."""
         while self.context.alive and not process.GLOBAL_SHUTDOWN:
             super().update_status()
             time.sleep(LOOK_SECONDS)

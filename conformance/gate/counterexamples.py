@@ -98,7 +98,7 @@ def _start(text: str, end: int) -> int:
 
 
 def input_text(array: Array) -> str:
-    """Return an input as text that `arrays` reads, exact in every bit."""
+    """Return an input as text that `parse_inputs` reads, exact in every bit."""
     element = element_type_of(array)
     texts = element_texts(array, element)
     if len(texts) > 1 and len(set(texts)) == 1:

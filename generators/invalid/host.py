@@ -35,7 +35,7 @@ def _token(block: BlockWriter) -> Value:
 
 
 def _return_tensors(block: BlockWriter, given: Sequence[Value], value: Value) -> Program:
-    """Return the program that returns the tensors among these values, or else its parameter."""
+    """Return the program that returns the tensors among `given`; `value` if there is none."""
     return end_block(block, [one for one in given if isinstance(one.type, TensorType)] or [value])
 
 

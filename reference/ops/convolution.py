@@ -337,8 +337,8 @@ def convolve(
 ) -> Array:
     """Return a convolution by any product of matrices.
 
-    `multiply` gets wide elements, group by group. `padding` is the value that lhs is padded with,
-    for functions of the operands that replace the operands.
+    `multiply` gets wide elements, group by group. `padding` is the value that lhs is padded with:
+    0, unless `lhs` and `rhs` are functions of the operands, such as magnitudes.
     """
     groups = of.feature_groups * of.batch_groups
     kernel = np.transpose(to_wide_type(rhs), of.kernel_dimensions)

@@ -86,4 +86,4 @@ REASONS: dict[str, tuple[Reason, ...]] = {
     "einsum": SUMS_OF_PRODUCTS,
     "unary_einsum": SUMS_OF_PRODUCTS,
 }
-"""The reasons by op; all results of both batch normalizations depend on a sum."""
+"""The reasons by op. They hold for all results of an op."""

@@ -75,7 +75,8 @@ def _unsolvable_systems(
 def _saturated_solution(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
 ) -> list[Unspecified]:
-    """Return unknowns that may overflow in some step, or depend on such, in types without infinity.
+    """Return unknowns that may overflow in some step, or depend on one that may, in types without
+    infinity.
 
     Their largest number represents everything beyond it; otherwise as `_unsolvable_systems`.
     """

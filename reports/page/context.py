@@ -27,7 +27,9 @@ _ABSENT = "-"
 
 
 def context_data(context: Context) -> dict[str, Any]:
-    """Return the data of both sections, None for a section that was not requested."""
+    """Return the data of the section on earlier runs and of the section on findings; None for a
+    section that was not requested.
+    """
     return {
         "history": None if context.history is None else _history(context.history),
         "causes": None if context.causes is None else _causes(context.causes),

@@ -31,7 +31,7 @@ class Kind(StrEnum):
     FIXED = "fixed"
     """A case that failed passes now."""
     GAINED = "gained"
-    """The backend did not support it, and now has results."""
+    """The backend did not support a case, and now has results."""
     CHANGED = "changed in error"
     """A case that failed fails in another way, which does not fail the run."""
 

@@ -85,7 +85,9 @@ def _excludes(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Sequence[tuple[str, Array]], ...]:
-    """Mark codes as near to the reference's as a permitted code, but on the other side."""
+    """Mark wrong codes that lie on one side of the reference's code, no further from it than a
+    permitted code on the other side.
+    """
     if not quantized.computes_on_numbers(operation) or rule.is_backward:
         return ((),) * len(expected)
     found: list[Sequence[tuple[str, Array]]] = []
@@ -170,7 +172,9 @@ def _rounds_codes(operation: Operation) -> bool:
 def _results_of_neighbours(
     operation: Operation, operands: tuple[Array, ...], rounds_operands: bool = False
 ) -> list[tuple[Array, ...]]:
-    """Return results on numbers: first on the operands, then on operands a rounding off."""
+    """Return results on the numbers of the operands, then on numbers that differ from these by a
+    rounding.
+    """
     plain = quantized.plain_operation(operation)
     numbers = quantized.numbers(operation, operands)
     found = [apply(plain, numbers)]

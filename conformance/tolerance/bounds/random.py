@@ -7,8 +7,8 @@ is in practice never refuted, and small samples are never refuted.
 
 The specification does not state the granularity of the numbers. Generators give uniform numbers
 that are multiples of one unit of the significand (Goualard, "Generating Random Floating-Point
-Numbers by Dividing Integers", 2020), and normal numbers made of such (Thomas, Luk, Leong and
-Villasenor, "Gaussian Random Number Generators", 2007). The test assumes that granularity.
+Numbers by Dividing Integers", 2020), and normal numbers made of uniform numbers (Thomas, Luk, Leong
+and Villasenor, "Gaussian Random Number Generators", 2007). The test assumes that granularity.
 
 `RngBernoulli` gives numbers that are 0 or 1 with a probability. Their count determines the
 distribution: the test is the exact binomial test, with half of that p at either end. The

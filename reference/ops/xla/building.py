@@ -47,7 +47,7 @@ class Building:
 
     `results` are the types that the call states for its results, if any. If `checks`, operations
     that violate constraints of their own op raise ConstraintViolation; those of the op `twin` under
-    the ids of `restated` (see `reference.ir.constraints.restating`). `scope` is the enclosing
+    the ids of `restated` (see `reference.ir.constraints.restate_ids`). `scope` is the enclosing
     program, if known.
     """
 
