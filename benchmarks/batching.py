@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from time import process_time
 
@@ -46,6 +46,17 @@ def seconds_of(batcher: Batcher, modules: Sequence[Sequence[Item]]) -> float:
     return process_time() - begun
 
 
+def table(seconds: Mapping[str, float], modules: Mapping[str, int], programs: int) -> Iterator[str]:
+    """Yield a line for each layout: its modules, its time, and its share of the best speed."""
+    fastest = min(seconds.values())
+    yield f"{programs:,} programs"
+    for name, spent in seconds.items():
+        yield (
+            f"{name:24}{modules[name]:5} modules{spent:8.1f} s"
+            f"{1e3 * spent / programs:8.2f} ms each{fastest / spent:7.2f} of the best"
+        )
+
+
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__)
     add_selection(asked)
@@ -74,13 +85,9 @@ def main() -> int:
         for _ in range(given.rounds)
     ]
     best = {name: min(one[name] for one in rounds) for name in layouts}
-    fastest = min(best.values())
-    sys.stdout.write(f"{len(programs):,} programs\n")
-    for name, seconds in best.items():
-        sys.stdout.write(
-            f"{name:24}{len(layouts[name]):5} modules{seconds:8.1f} s"
-            f"{1e3 * seconds / len(programs):8.2f} ms each{fastest / seconds:7.2f} of the best\n"
-        )
+    counts = {name: len(modules) for name, modules in layouts.items()}
+    for line in table(best, counts, len(programs)):
+        sys.stdout.write(f"{line}\n")
     return 0
 
 

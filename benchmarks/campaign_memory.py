@@ -50,6 +50,17 @@ def median_around(samples: list[Sample], minute: float, column: int) -> float:
     return statistics.median(near) / 2**20 if near else float("nan")
 
 
+def growth(samples: list[Sample], early: float) -> tuple[float, float]:
+    """Return the memory of the last minutes, by that around an early minute: of the parent, and of
+    the largest worker.
+    """
+    late = samples[-1][0] - WINDOW / 2
+    parent, worker = (
+        median_around(samples, late, n) / median_around(samples, early, n) for n in (1, 2)
+    )
+    return parent, worker
+
+
 def main() -> int:
     """Run the campaign and print how much memory it took; 1 where it grows."""
     asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -83,13 +94,10 @@ def main() -> int:
     for minute in range(1, int(end) + 1):
         sizes = [median_around(samples, minute, column) for column in (1, 2)]
         sys.stdout.write(f"{minute:3} min: parent {sizes[0]:.0f} MiB, worker {sizes[1]:.0f} MiB\n")
-    late = end - WINDOW / 2
-    ratios = [
-        median_around(samples, late, n) / median_around(samples, given.early, n) for n in (1, 2)
-    ]
+    ratios = growth(samples, given.early)
     sys.stdout.write(f"{last[-1] if last else 'no summary'}\n")
     sys.stdout.write(
-        f"after {late:.0f} min against {given.early:.0f} min: parent {ratios[0]:.2f}, "
+        f"after {end - WINDOW / 2:.0f} min against {given.early:.0f} min: parent {ratios[0]:.2f}, "
         f"largest worker {ratios[1]:.2f}\n"
     )
     return 0 if max(ratios) <= GROWTH else 1

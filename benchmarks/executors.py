@@ -13,6 +13,7 @@ import argparse
 import importlib.util
 import statistics
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from time import perf_counter
 
@@ -28,6 +29,7 @@ from conformance.results.versions import fingerprint
 
 OPS = ("abs", "add", "cosine", "divide", "exponential", "log", "maximum", "multiply", "tanh")
 TYPES = ("bf16", "f16", "f32", "f64")
+ONE, TWO, RAY = "one worker", "two workers", "two, on Ray"
 
 
 def tasks_of(backend: str, cases: int) -> list[Task]:
@@ -43,6 +45,21 @@ def work(executor: Executor, tasks: list[Task]) -> tuple[float, dict[str, TaskRe
     return perf_counter() - begun, results
 
 
+def lines_of(
+    medians: Mapping[str, float], records: Mapping[str, list[object]], programs: int
+) -> Iterator[str]:
+    """Yield the figures of each engine, and the overhead of Ray if it was measured."""
+    for name, median in medians.items():
+        same = "same records" if records[name] == records[ONE] else "OTHER RECORDS"
+        yield (
+            f"{name:12} {median:7.2f} s, {programs / median:6.1f} programs/s, "
+            f"{medians[ONE] / median:.2f} of one worker's speed, {same}"
+        )
+    if RAY in medians:
+        overhead = medians[RAY] / medians[TWO] - 1
+        yield f"overhead of Ray against two workers: {100 * overhead:.1f}%"
+
+
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--backend", default="cpu")
@@ -50,9 +67,9 @@ def main() -> int:
     asked.add_argument("--rounds", type=int, default=3)
     asked.add_argument("--address", help="of a Ray cluster of two cores; by default a new one")
     given = asked.parse_args()
-    engines: dict[str, tuple[Engine, int]] = {"one worker": (LOCAL, 1), "two workers": (LOCAL, 2)}
+    engines: dict[str, tuple[Engine, int]] = {ONE: (LOCAL, 1), TWO: (LOCAL, 2)}
     if importlib.util.find_spec("ray"):
-        engines["two, on Ray"] = (Engine(EngineName.RAY, given.address, fingerprint), 2)
+        engines[RAY] = (Engine(EngineName.RAY, given.address, fingerprint), 2)
     tasks = tasks_of(given.backend, given.cases)
     seconds: dict[str, list[float]] = {name: [] for name in engines}
     records: dict[str, list[object]] = {}
@@ -72,16 +89,9 @@ def main() -> int:
                 records[name] = [results[task.id].records for task in tasks]
     programs = sum(map(len, tasks))
     medians = {name: statistics.median(all_) for name, all_ in seconds.items()}
-    for name, median in medians.items():
-        same = "same records" if records[name] == records["one worker"] else "OTHER RECORDS"
-        sys.stdout.write(
-            f"{name:12} {median:7.2f} s, {programs / median:6.1f} programs/s, "
-            f"{medians['one worker'] / median:.2f} of one worker's speed, {same}\n"
-        )
-    if "two, on Ray" in medians:
-        overhead = medians["two, on Ray"] / medians["two workers"] - 1
-        sys.stdout.write(f"overhead of Ray against two workers: {100 * overhead:.1f}%\n")
-    return 0 if all(one == records["one worker"] for one in records.values()) else 1
+    for line in lines_of(medians, records, programs):
+        sys.stdout.write(f"{line}\n")
+    return 0 if all(one == records[ONE] for one in records.values()) else 1
 
 
 if __name__ == "__main__":

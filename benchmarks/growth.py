@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
@@ -20,6 +22,31 @@ from conformance.results.store import FILE_NAME, Store
 
 OPS = ("abs", "add", "cosine", "divide", "exponential", "log", "maximum", "multiply", "tanh")
 TYPES = ("bf16", "f16", "f32", "f64")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The cost of a run: its programs and seconds, of which some are planning and storing."""
+
+    programs: int
+    seconds: float
+    planning: float
+    storing: float
+    memory_mb: Mapping[str, float]
+
+    @property
+    def each_ms(self) -> float:
+        """Milliseconds of a program."""
+        return 1e3 * self.seconds / self.programs
+
+    def line(self, first_ms: float) -> str:
+        """Return the cost as text, compared with that of a program in the first run."""
+        return (
+            f"{self.programs:,} programs: {self.seconds:.1f} s, {self.each_ms:.2f} ms each "
+            f"({self.each_ms / first_ms:.2f}), planning {self.planning / self.seconds:.1%}, "
+            f"storing {self.storing / self.seconds:.1%}, parent {self.memory_mb['parent']:.0f} MB, "
+            f"worker {self.memory_mb['worker']:.0f} MB"
+        )
 
 
 def main() -> int:
@@ -46,16 +73,10 @@ def main() -> int:
             seconds = perf_counter() - begun
             with Store(Path(out) / FILE_NAME, read_only=True) as store:
                 meta = store.meta()
-        programs = len(data.records)
-        each = 1e3 * seconds / programs
-        first = first or each
-        memory = data.peak_rss_mb
-        planning, storing = (meta[f"{part}_seconds"] for part in ("planning", "storage"))
-        sys.stdout.write(
-            f"{programs:,} programs: {seconds:.1f} s, {each:.2f} ms each ({each / first:.2f}), "
-            f"planning {planning / seconds:.1%}, storing {storing / seconds:.1%}, "
-            f"parent {memory['parent']:.0f} MB, worker {memory['worker']:.0f} MB\n"
-        )
+        parts = (meta[f"{part}_seconds"] for part in ("planning", "storage"))
+        cost = Cost(len(data.records), seconds, *parts, data.peak_rss_mb)
+        first = first or cost.each_ms
+        sys.stdout.write(f"{cost.line(first)}\n")
         sys.stdout.flush()
     return 0
 

@@ -11,12 +11,31 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from dataclasses import astuple, fields, replace
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from pathlib import Path
 
 from benchmarks.selection import add_selection, run_options
 from conformance.campaign.runner import run
 from conformance.results.store import FILE_NAME, Store
+from conformance.verdict import Timing
+
+
+def lines_of(timing: Timing, planning: float, programs: int, wall: float) -> Iterator[str]:
+    """Yield the seconds of each part with its share of all, and the share of planning of the wall
+    time.
+
+    The time of generation in `timing` includes `planning`, which is shown by itself.
+    """
+    timing = replace(timing, generation=timing.generation - planning)
+    parts = {"planning": planning}
+    parts |= {field.name: getattr(timing, field.name) for field in fields(timing)}
+    whole = sum(parts.values())
+    yield f"{programs:,} programs in {wall:.1f} s"
+    for name, seconds in parts.items():
+        each = 1e3 * seconds / programs
+        yield f"{name:12}{seconds:9.2f} s{seconds / whole:8.1%}{each:9.3f} ms each"
+    yield f"planning is {planning / wall:.1%} of the wall time"
 
 
 def main() -> int:
@@ -28,16 +47,8 @@ def main() -> int:
         data = run(run_options(given, Path(out), given.jobs))
         with Store(Path(out) / FILE_NAME, read_only=True) as store:
             planning = store.meta()["planning_seconds"]
-    timing = replace(data.timing, generation=data.timing.generation - planning)
-    whole = planning + sum(astuple(timing))
-    programs = len(data.records)
-    parts = {"planning": planning}
-    parts |= {field.name: getattr(timing, field.name) for field in fields(timing)}
-    sys.stdout.write(f"{programs:,} programs in {data.seconds:.1f} s\n")
-    for name, seconds in parts.items():
-        each = 1e3 * seconds / programs
-        sys.stdout.write(f"{name:12}{seconds:9.2f} s{seconds / whole:8.1%}{each:9.3f} ms each\n")
-    sys.stdout.write(f"planning is {planning / data.seconds:.1%} of the wall time\n")
+    for line in lines_of(data.timing, planning, len(data.records), data.seconds):
+        sys.stdout.write(f"{line}\n")
     return 0
 
 

@@ -115,6 +115,15 @@ class Timings:
     interpreter: float
     stopped: bool
 
+    def line(self) -> str:
+        """Return both times and their ratio as text; at least the ratio if the interpreter was
+        stopped.
+        """
+        least, ratio = (">" if self.stopped else ""), self.interpreter / self.ours
+        theirs, times = f"{least}{self.interpreter:.2f}", f"{least}{ratio:.0f}"
+        verdict = "met" if ratio >= GOAL else "missed"
+        return f"{self.name:36}{self.ours:10.4f}{theirs:>11}{times:>10}   {verdict}"
+
 
 def _inputs(shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
     random = np.random.default_rng(0)
@@ -184,11 +193,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print(f"{'':36}{'ours s':>10}{'theirs s':>11}{'ratio':>10}   goal {GOAL}")
     for name in WORK:
-        row = measure(name, arguments.limit, arguments.repeat)
-        least, ratio = (">" if row.stopped else ""), row.interpreter / row.ours
-        theirs, times = f"{least}{row.interpreter:.2f}", f"{least}{ratio:.0f}"
-        verdict = "met" if ratio >= GOAL else "missed"
-        print(f"{name:36}{row.ours:10.4f}{theirs:>11}{times:>10}   {verdict}")
+        print(measure(name, arguments.limit, arguments.repeat).line())
     print(f"small ops, microseconds (goal {SMALL_GOAL:.0f})")
     for op, line in SMALL.items():
         of = "tensor<4x4xf32>"

@@ -11,6 +11,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -58,6 +59,14 @@ def seconds(command: list[str]) -> float:
     return perf_counter() - begun
 
 
+def table(taken: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    """Yield a line for each command: the median of its seconds, and its ratio to that of jax."""
+    base = median(taken[BASE])
+    yield f"{'command':36} {'seconds':>7}  times 'import jax'"
+    for name, times in taken.items():
+        yield f"{name:36} {median(times):7.2f}  {median(times) / base:5.1f}"
+
+
 def main() -> None:
     """Time all commands and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -71,10 +80,8 @@ def main() -> None:
         for _ in range(rounds):
             for name, command in todo.items():
                 taken[name].append(seconds(command))
-    base = median(taken[BASE])
-    print(f"{'command':36} {'seconds':>7}  times 'import jax'")
-    for name, times in taken.items():
-        print(f"{name:36} {median(times):7.2f}  {median(times) / base:5.1f}")
+    for line in table(taken):
+        print(line)
 
 
 if __name__ == "__main__":

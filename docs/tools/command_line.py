@@ -109,12 +109,20 @@ def _parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
         is_option = isinstance(declared, typer.models.OptionInfo)
         value = declared.metavar or _metavar(kind)
         if is_option:
-            names = list(declared.param_decls or (f"--{name.replace('_', '-')}",))
+            names = _names_of(declared) or [f"--{name.replace('_', '-')}"]
             spelling = " / ".join(names) + (f" {value}" if value else "")
         else:
             spelling = value
         default = _default(declared.show_default, parameter.default)
         yield Parameter(spelling, one_line(declared.help or ""), default, is_option)
+
+
+def _names_of(declared: typer.models.OptionInfo) -> list[str]:
+    """Return the names that an option is given; of an annotation, the first stands as its
+    default.
+    """
+    first = [declared.default] if isinstance(declared.default, str) else []
+    return [*first, *(declared.param_decls or ())]
 
 
 def _metavar(kind: Any) -> str:

@@ -14,10 +14,12 @@ from generators.cells.plan import cases
 from generators.regions import bodies
 from generators.regions.bodies import BodyBuilder, Monoid, fold_of, selector
 from generators.values.contents import fill, materialise
-from reference.interpreter.evaluate import evaluate
+from reference.interpreter.evaluate import body_of, evaluate
+from reference.ir.constants import matrix
 from reference.ir.program import Program, Region, TensorType
 from reference.ir.types import ALL, ElementType, element_type
 from reference.numerics.contributions import Segments, Slices, Windows
+from reference.ops.folds.reduction import FOLDS, map_, reduce, reduce_window, select_and_scatter
 from reference.ops.table import OPS
 from suites.meta.support.ops.reductions import (
     LOOPS,
@@ -198,3 +200,38 @@ def test_types_are_inferred() -> None:
     assert OPS["map"].infer(matrix, dimensions=(0, 1, 2), regions=(compare,)) == TensorType(
         matrix.shape, I1
     )
+
+
+# --- The ops on arrays ---------------------------------------------------------------------------
+
+
+def test_a_map_is_applied_element_by_element_in_any_shape() -> None:
+    block = BodyBuilder.of(SI32, SI32)
+    body = body_of(block.returns(block.op("subtract", *block.arguments)))
+    numbers = np.arange(6, dtype=np.int32).reshape(2, 3)
+    found = map_((numbers, numbers[::-1]), dimensions=(0, 1), computation=body)
+    assert found.tolist() == [[-3, -3, -3], [3, 3, 3]]
+
+
+def test_dimensions_are_folded_and_windows_counted() -> None:
+    body = body_of(fold_of("add", SI32).region)
+    numbers, init = np.arange(6, dtype=np.int32).reshape(2, 3), np.array(10, np.int32)
+    (rows,) = reduce((numbers,), (init,), dimensions=(1,), body=body)
+    assert rows.tolist() == [13, 22]
+    (windows,) = reduce_window(
+        (numbers,), (init,), body=body, window_dimensions=(1, 2), padding=matrix([[0, 0], [0, 1]])
+    )
+    assert windows.tolist() == [[11, 13, 22], [17, 19, 25]]  # padding is an init value, too
+
+
+def test_a_source_is_added_where_its_window_selects() -> None:
+    larger, add = selector(SI32, "GE"), fold_of("add", SI32).region
+    found = select_and_scatter(
+        np.array([1, 5, 2, 4], np.int32), np.array([10, 20], np.int32), np.array(1, np.int32),
+        select=body_of(larger), scatter=body_of(add), window_dimensions=(2,), window_strides=(2,),
+    )  # fmt: skip
+    assert found.tolist() == [1, 11, 1, 21]
+
+
+def test_a_map_folds_nothing() -> None:
+    assert {"reduce", "reduce_window", "select_and_scatter"} == FOLDS

@@ -1,0 +1,1 @@
+"""Tests of the benchmark on programs of third-party libraries."""
