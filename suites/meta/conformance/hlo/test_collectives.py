@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from conformance.hlo import protos
+from conformance.hlo.building import Building
 from conformance.hlo.collectives import HANDLERS, groups_of
 from conformance.hlo.protos import DeviceList, IotaGroups, Mesh, MeshGroups, ReplicaGroup
 from conformance.hlo.unreadable import Unreadable
 from reference.ir.program import Dense, Value
 from reference.ops.distribution.groups import strategy_by_channel
-from suites.meta.support.instructions import instruction, shape, site_of, tuple_shape
+from suites.meta.conformance.hlo.instructions import instruction, shape, site_of, tuple_shape
 from suites.meta.support.small_programs import tensor_of
 
 X = Value("x", tensor_of(4))
@@ -90,3 +93,25 @@ def test_end_of_an_exchange_that_was_not_started_is_an_error() -> None:
     with pytest.raises(Unreadable, match="not started"):
         added("all-gather-done")
     assert added("all-gather-done", None, (X, X))[0] is X
+
+
+@pytest.mark.parametrize(("body", "changed"), [("add", True), ("subtract", False)])
+def test_combination_in_a_wider_type_is_one_of_the_operands_type(body: str, changed: bool) -> None:
+    """A computation that is more than its operation on its arguments is left unchanged."""
+    wide = Building()
+    left, right = wide.value(tensor_of()), wide.value(tensor_of())
+    result = wide.binary(body, left, right if changed else left)
+    region = wide.region((left, right), (result,))
+    x = Value("x", tensor_of(4, of="bf16"))
+    one = instruction("all-reduce", shape("bf16", 4), called_computation_ids=[0])
+    site = site_of(one, [x])
+    object.__setattr__(site, "computations", SimpleNamespace(grid=(2, 1), body=lambda *_: region))
+    HANDLERS["all-reduce"](site)
+    (reduced,) = site.building.operations
+    kept = reduced.regions[0].arguments[0].type
+    assert kept == tensor_of(of="bf16" if changed else "f32")
+
+
+def test_channel_below_zero_is_none() -> None:
+    _, (operation,) = added("all-gather", shape("f32", 8), dimensions=[0], channel_id=-1)
+    assert operation.attribute("channel_id") == 0

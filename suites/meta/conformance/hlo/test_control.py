@@ -8,7 +8,7 @@ import pytest
 from conformance.hlo.control import HANDLERS
 from conformance.hlo.unreadable import Unreadable
 from reference.ir.program import TokenType, Value
-from suites.meta.support.instructions import (
+from suites.meta.conformance.hlo.instructions import (
     evaluate_instruction,
     instruction,
     shape,

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.hlo.elementwise import HANDLERS
 from reference.ir.types import Array
-from suites.meta.support.instructions import evaluate_instruction, instruction, shape
+from suites.meta.conformance.hlo.instructions import evaluate_instruction, instruction, shape
 from suites.meta.support.small_programs import array
 
 

@@ -8,7 +8,7 @@ import pytest
 from conformance.hlo.literals import array_of, dense_of
 from conformance.hlo.protos import Layout, Literal
 from conformance.hlo.unreadable import Unreadable
-from suites.meta.support.instructions import shape, tuple_shape
+from suites.meta.conformance.hlo.instructions import shape, tuple_shape
 from suites.meta.support.small_programs import tensor_of
 
 

@@ -15,7 +15,12 @@ from conformance.hlo.protos import (
     WindowDimension,
 )
 from conformance.hlo.unreadable import Unreadable
-from suites.meta.support.instructions import evaluate_instruction, instruction, shape, site_of
+from suites.meta.conformance.hlo.instructions import (
+    evaluate_instruction,
+    instruction,
+    shape,
+    site_of,
+)
 from suites.meta.support.small_programs import array
 
 MATRIX = np.array([[4.0, 2.0], [2.0, 3.0]], np.float32)

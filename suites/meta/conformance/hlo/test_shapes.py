@@ -20,7 +20,7 @@ from conformance.hlo.shapes import (
 )
 from conformance.hlo.unreadable import Unreadable
 from reference.ir.program import TokenType, Value
-from suites.meta.support.instructions import shape, tuple_shape
+from suites.meta.conformance.hlo.instructions import shape, tuple_shape
 from suites.meta.support.small_programs import tensor_of
 
 
@@ -72,6 +72,12 @@ def test_elements_of_a_tile_are_together() -> None:
 def test_tiles_of_tiles_cut_the_last_dimensions_again() -> None:
     packed = laid_out([2, 2], [1, 0], [2, 2], [2, 1])
     assert offsets(packed).tolist() == [[0, 2], [1, 3]]
+
+
+def test_tiles_may_merge_dimensions() -> None:
+    """The smallest number merges a dimension with the next: rows of 3 follow each other."""
+    merged = laid_out([2, 3], [1, 0], [-(1 << 63), 2])
+    assert offsets(merged).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_units_of_the_target_are_found_in_the_memory_of_the_source() -> None:

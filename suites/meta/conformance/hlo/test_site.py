@@ -6,16 +6,17 @@ import pytest
 
 from conformance.hlo.protos import Shape
 from conformance.hlo.shapes import TOKEN
+from conformance.hlo.site import Site
 from conformance.hlo.unreadable import Unreadable
 from reference.ir.program import Value
-from suites.meta.support.instructions import instruction, shape, site_of, tuple_shape
+from suites.meta.conformance.hlo.instructions import instruction, shape, site_of, tuple_shape
 from suites.meta.support.small_programs import tensor_of
 
 X, Y = Value("x", tensor_of(2, of="bf16")), Value("y", tensor_of(2))
 
 
 def test_operands_are_values_or_trees() -> None:
-    site = site_of(instruction("add", shape("f32", 2)), [X, (Y, (X,))])
+    site: Site = site_of(instruction("add", shape("f32", 2)), [X, (Y, (X,))])
     assert site.value(0) is X
     assert site.values == (X, Y, X)
     for number in (1, 2):

@@ -17,7 +17,7 @@ from conformance.judging.questions import ElementClasses
 from conformance.known.hypothesis import Hypothesis
 from conformance.tolerance.rule import Rule
 from conformance.verdict import Verdict
-from suites.meta.support.differing import differing_elements
+from suites.meta.conformance.judging.differing import differing_elements
 
 TINY = float(np.finfo(np.float32).smallest_subnormal)
 ONE_UP = float(np.nextafter(np.float32(1), np.float32(2)))

@@ -15,7 +15,7 @@ from conformance.judging.subnormals import (
 )
 from conformance.known.xla.subnormals import in_f32
 from conformance.tolerance.hardware import Hardware
-from suites.meta.support.differing import differing_elements, differing_from
+from suites.meta.conformance.judging.differing import differing_elements, differing_from
 from suites.meta.support.small_programs import array, op_program, tensor_of
 
 TINY = 1e-40

@@ -10,7 +10,12 @@ from conformance.needs import arising
 from conformance.needs.arising import EXPONENTS, TRIPS
 from conformance.needs.need import ANY, BITS, DEFINITE, DOMINANT, NONZERO, POSITIVE, Need, at_least
 from conformance.needs.rules import Rule
-from suites.meta.support.needs import known_ranges, needs_by_rule, operation_on, value
+from suites.meta.conformance.needs.single_operations import (
+    known_ranges,
+    needs_by_rule,
+    operation_on,
+    value,
+)
 
 X, Y = value("x"), value("y")
 N, J = value("i", "si32"), value("j", "si32")

@@ -7,7 +7,12 @@ from conformance.needs.need import Need
 from generators.regions.bodies import fold_of
 from reference.ir.program import Operation
 from reference.ir.types import element_type
-from suites.meta.support.needs import known_ranges, needs_by_rule, operation_on, value
+from suites.meta.conformance.needs.single_operations import (
+    known_ranges,
+    needs_by_rule,
+    operation_on,
+    value,
+)
 
 TABLE = value("t", "f32", 10, 6)
 N, J = value("i", "si32"), value("j", "si32")

@@ -9,7 +9,12 @@ import pytest
 from conformance.needs import passed
 from conformance.needs.need import BITS, NONNEGATIVE, NONZERO, POSITIVE, Need, at_least, at_most
 from conformance.needs.rules import Rule
-from suites.meta.support.needs import known_ranges, needs_by_rule, operation_on, value
+from suites.meta.conformance.needs.single_operations import (
+    known_ranges,
+    needs_by_rule,
+    operation_on,
+    value,
+)
 
 X, Y, Z = value("x"), value("y"), value("z")
 

@@ -12,7 +12,7 @@ from conformance.needs.ranges import EVERYTHING, KnownValues, Range, RangeRule
 from generators.regions.bodies import fold_of
 from reference.ir.program import Operation
 from reference.ir.types import element_type
-from suites.meta.support.needs import known_ranges, operation_on, value
+from suites.meta.conformance.needs.single_operations import known_ranges, operation_on, value
 
 X, Y = value("x"), value("y")
 NOTHING = known_ranges(X, Y)

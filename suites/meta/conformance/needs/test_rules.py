@@ -1,4 +1,4 @@
-"""What rules ask of a value's type, and of the form of a need."""
+"""Types of values and forms of needs that rules distinguish."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from conformance.needs.need import BITS, DEFINITE, DOMINANT, Need
 from conformance.needs.rules import is_complex, is_integer, passes_arithmetic
-from suites.meta.support.needs import value
+from suites.meta.conformance.needs.single_operations import value
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.hlo.custom_calls.configuration import configuration, numbers
 from conformance.hlo.unreadable import Unreadable
-from suites.meta.support.instructions import custom_call, shape, site_of
+from suites.meta.conformance.hlo.instructions import custom_call, shape, site_of
 
 
 def options(text: str, key: str = "") -> dict[str, Any]:

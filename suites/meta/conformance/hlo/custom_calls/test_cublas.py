@@ -11,7 +11,7 @@ import pytest
 from conformance.hlo.custom_calls.cublas import TARGETS, accumulation_type
 from conformance.hlo.unreadable import Unreadable
 from reference.ir.types import element_type
-from suites.meta.support.instructions import (
+from suites.meta.conformance.hlo.instructions import (
     custom_call,
     evaluate_instruction,
     shape,

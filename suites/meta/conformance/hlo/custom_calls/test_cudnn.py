@@ -11,7 +11,7 @@ import pytest
 from conformance.hlo.custom_calls.cudnn import TARGETS
 from conformance.hlo.protos import ConvolutionDimensions, Window, WindowDimension
 from conformance.hlo.unreadable import Unreadable
-from suites.meta.support.instructions import (
+from suites.meta.conformance.hlo.instructions import (
     custom_call,
     evaluate_instruction,
     shape,

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.hlo.custom_calls.cudnn_norm import TARGETS
 from conformance.hlo.unreadable import Unreadable
-from suites.meta.support.instructions import (
+from suites.meta.conformance.hlo.instructions import (
     custom_call,
     evaluate_instruction,
     shape,

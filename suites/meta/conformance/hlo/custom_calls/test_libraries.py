@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.hlo.custom_calls.libraries import TARGETS, options_of
-from suites.meta.support.instructions import (
+from suites.meta.conformance.hlo.instructions import (
     custom_call,
     evaluate_instruction,
     shape,

@@ -7,7 +7,7 @@ import numpy as np
 from conformance.hlo.custom_calls.sizes import TARGETS
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Function, Program, Value
-from suites.meta.support.instructions import custom_call, shape, site_of, tuple_shape
+from suites.meta.conformance.hlo.instructions import custom_call, shape, site_of, tuple_shape
 from suites.meta.support.small_programs import array, tensor_of
 
 BOUNDED = shape("si32", 4, is_dynamic_dimension=[1])

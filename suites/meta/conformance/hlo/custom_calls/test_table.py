@@ -17,7 +17,7 @@ from conformance.hlo.custom_calls import (
 from conformance.hlo.unreadable import Unreadable
 from reference.custom_calls.targets import BUILT_IN
 from reference.ir.program import Value
-from suites.meta.support.instructions import custom_call, shape, site_of
+from suites.meta.conformance.hlo.instructions import custom_call, shape, site_of
 from suites.meta.support.small_programs import tensor_of
 
 MODULES = (cublas, cudnn, cudnn_norm, libraries, partitioning, sizes, tpu)

@@ -9,7 +9,7 @@ from conformance.hlo.custom_calls.tpu import TARGETS
 from conformance.hlo.protos import Layout, Tile
 from conformance.hlo.unreadable import Unreadable
 from reference.ir.program import Value
-from suites.meta.support.instructions import (
+from suites.meta.conformance.hlo.instructions import (
     custom_call,
     evaluate_instruction,
     shape,

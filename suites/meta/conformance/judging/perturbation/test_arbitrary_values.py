@@ -66,7 +66,7 @@ func.func @main(%x: tensor<2x999xcomplex<f64>>) -> tensor<999xcomplex<f64>> {
 
 
 def test_results_of_unspecified_numbers_are_not_nan_by_chance() -> None:
-    """Both products of each sum overflow, and complex arithmetic leaves open to what."""
+    """Both products of each sum overflow, and complex arithmetic leaves unspecified to what."""
     program = parse_module(OVERFLOWING)
     inputs = [np.stack([np.full(999, 1e200 + 1e200j), np.full(999, 1e200 - 1e200j)])]
     permitted = PermittedResults(program, inputs)

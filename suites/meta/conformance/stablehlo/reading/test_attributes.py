@@ -9,7 +9,7 @@ import pytest
 from conformance.stablehlo.attributes import Verbatim
 from conformance.stablehlo.reading.attributes import own_attributes
 from reference.ir.program import Dense
-from suites.meta.support.mlir import read_operations
+from suites.meta.conformance.stablehlo.mlir import read_operations
 
 
 def attributes_of(line: str, arguments: str = "%x: tensor<4xf32>") -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.stablehlo.context import reading_context
 from conformance.stablehlo.reading.constants import constant, parse_dense
-from suites.meta.support.mlir import read_operations
+from suites.meta.conformance.stablehlo.mlir import read_operations
 from suites.meta.support.small_programs import tensor_of
 
 

@@ -13,7 +13,7 @@ from reference.ir.accuracy import ResultAccuracy
 from reference.ir.aliases import OutputOperandAlias
 from reference.ir.constants import matrix
 from reference.ir.types import element_type
-from suites.meta.support.mlir import read_operations
+from suites.meta.conformance.stablehlo.mlir import read_operations
 
 EMPTY = "func.func @main() {\n  return\n}"
 VALUES: dict[str, Any] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.stablehlo.reading.refusal import ParseError, Unreadable, refusal
-from suites.meta.support.mlir import read_operations
+from suites.meta.conformance.stablehlo.mlir import read_operations
 
 
 def test_error_names_the_operation_and_its_place() -> None:

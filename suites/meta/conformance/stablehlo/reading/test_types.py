@@ -8,7 +8,7 @@ from conformance.stablehlo.reading.refusal import Unreadable
 from conformance.stablehlo.reading.types import MOST_DIMENSIONS, value_type
 from reference.ir.program import QuantizedType, TensorType, TokenType, TupleType, ValueType
 from reference.ir.types import element_type
-from suites.meta.support.mlir import read_operations
+from suites.meta.conformance.stablehlo.mlir import read_operations
 from suites.meta.support.small_programs import tensor_of
 
 
