@@ -45,7 +45,7 @@ def array_of(literal: Literal) -> Array:
     """
     shape = literal.shape
     if shape is None or shape.element_type == TUPLE:
-        raise Unreadable("constant tuple", "only constant arrays are supported")
+        raise Unreadable("constant tuple", "only constant arrays can be read")
     element = element_of(shape)
     order = major_to_minor(shape)
     sizes = tuple(shape.dimensions[d] for d in order)
@@ -75,7 +75,7 @@ def _bits(literal: Literal, element: ElementType, count: int) -> Array:
             np.frombuffer(data, of) if packed is None else _unpack_elements(packed, element, count)
         )
     if found.size != count * (2 if element.is_complex else 1):
-        raise Unreadable("constant", f"{found.size} of {count} elements are there")
+        raise Unreadable("constant", f"it has {found.size} of {count} elements")
     return found
 
 

@@ -166,7 +166,7 @@ def _bitcast(site: Site) -> Tree:
     if any(source.is_dynamic_dimension) or any(target.is_dynamic_dimension):
         if source.dimensions == target.dimensions:
             return value
-        raise site.unreadable("sizes that change")
+        raise site.unreadable("it changes dynamic sizes")
     building = site.building
     own, wanted = array_type_of(source).element, array_type_of(target).element
     held, given = storage_bits(source), storage_bits(target)
@@ -337,7 +337,7 @@ def reinterpret_layout(building: Building, value: Value, source: Shape, target: 
         plain = order_of(_remove_tiles(source), _remove_tiles(target))
         if order.size != math.prod(sizes) or not np.array_equal(order, plain):
             if order.size == math.prod(sizes) and (order < 0).any():
-                raise Unreadable("opcode bitcast", "elements in the padding of tiles")
+                raise Unreadable("opcode bitcast", "it reads elements from the padding of tiles")
             flat = building.reshape(value, (math.prod(sizes),))
             return building.take_elements(flat, order.tolist(), wanted)
     held, given = major_to_minor(source), major_to_minor(target)

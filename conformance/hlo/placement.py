@@ -110,7 +110,7 @@ def placement_of(proto: bytes, program: Program) -> Placement | None:
 
 def _static_type(of: object) -> TensorType:
     if not isinstance(of, TensorType) or not of.is_static:
-        raise Unreadable("sharding", f"of {of}, which is not an array of static shape")
+        raise Unreadable("sharding", f"{of} is not an array of static shape")
     return of
 
 
@@ -122,11 +122,11 @@ def _parts(sharding: Sharding, of: TensorType, count: int) -> tuple[Part, ...]:
     if sharding.kind == _REPLICATED:
         return (tuple(slice(0, size) for size in sizes),) * count
     if sharding.kind != _TILED:
-        raise Unreadable("sharding", f"of kind {sharding.kind}")
+        raise Unreadable("sharding", f"its kind {sharding.kind} has no meaning here")
     devices = _devices(sharding)
     tiles = devices.shape[: len(sizes)]
     if devices.size != count or any(kind != _REPLICATED for kind in sharding.last_tile_dims):
-        raise Unreadable("sharding", f"over {devices.size} devices, or in part manual")
+        raise Unreadable("sharding", f"it is over {devices.size} devices, or in part manual")
     steps = [math.ceil(size / tile) for size, tile in zip(sizes, tiles, strict=True)]
     parts: dict[int, Part] = {}
     for index in product(*map(range, tiles)):
@@ -140,7 +140,7 @@ def _named_parts(sharding: NamedSharding, sizes: tuple[int, ...], count: int) ->
     mesh = sharding.mesh or Mesh()
     lengths = [axis.size for axis in mesh.axes]
     if math.prod(lengths) not in (1, count) or sharding.unreduced_axes or sharding.manual_axes:
-        raise Unreadable("sharding", f"over {math.prod(lengths)} devices, or in part manual")
+        raise Unreadable("sharding", f"it is over {math.prod(lengths)} devices, or in part manual")
     axes = [one.axes for one in sharding.dimensions] or [[] for _ in sizes]
     parts: dict[int, Part] = {}
     for number, place in enumerate(product(*map(range, lengths))):

@@ -44,11 +44,11 @@ def read_module(proto: bytes) -> Program:
     try:
         module = decode(Module, proto)
     except (WireError, TypeError, AttributeError) as error:
-        raise Unreadable("module", f"not a serialised HloModuleProto: {error}") from error
+        raise Unreadable("module", f"it is not a serialised HloModuleProto: {error}") from error
     try:
         return _read(module)
     except _MISREAD as error:
-        raise Unreadable("module", f"read wrongly: {error!r}") from error
+        raise Unreadable("module", f"it could not be read: {error!r}") from error
 
 
 def _read(module: Module) -> Program:
@@ -112,7 +112,7 @@ class _Reader:
         """Add the operations of an instruction, and return its value."""
         self.count += 1
         if self.count > LIMIT:
-            raise Unreadable("size", f"over {LIMIT} operations")
+            raise Unreadable("size", f"there are more than {LIMIT} operations")
         handler = HANDLERS.get(one.opcode)
         if handler is None:
             raise Unreadable(f"opcode {one.opcode}", "it has no counterpart in the reference")
@@ -122,9 +122,9 @@ class _Reader:
         try:
             return handler(site)
         except _MISREAD as error:
-            raise site.unreadable(f"read wrongly: {error!r}") from error
+            raise site.unreadable(f"it could not be read: {error!r}") from error
 
     def _computation(self, number: int) -> Computation:
         if number not in self.found:
-            raise Unreadable("computation", f"there is none of id {number}")
+            raise Unreadable("computation", f"the module has none with the id {number}")
         return self.found[number]

@@ -193,8 +193,8 @@ class Coverage:
         """Return the number of cases that each column needs for the coverage of its first `count`
         cases.
 
-        This counts like `reached`: values new to their column and pairs new to the op, taken or
-        offered, and first aims, even without success.
+        A column needs its cases up to the last that takes or is offered a value new to the column
+        or a pair new to the op, or first aims at one, even without success.
         """
         for number in range(len(self.columns)):
             self.plan_case(number, count - 1)

@@ -131,7 +131,7 @@ def dynamic_iota(output_shape: Array, *, iota_dimension: int, result: TensorType
     """
     sizes = tuple(output_shape.tolist())
     if any(known not in (None, size) for known, size in zip(result.shape, sizes, strict=True)):
-        raise ValueError(f"output_shape {join_with_commas(sizes)} for a result of {result}")
+        raise ValueError(f"output_shape is {join_with_commas(sizes)}, but the result is {result}")
     return iota(iota_dimension=iota_dimension, result=replace(result, shape=sizes))
 
 

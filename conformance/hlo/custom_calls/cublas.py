@@ -72,7 +72,7 @@ def _operands(site: Site, config: dict[str, Any], scaled: bool) -> _Operands:
     rest = [one for one in rest if one is not result_scale]
     vector = rest.pop(0) if has_vector else None
     if rest:
-        raise site.unreadable(f"{len(rest)} operands of unknown meaning")
+        raise site.unreadable(f"it has {len(rest)} operands of unknown meaning")
     return _Operands(matrix, vector, scales, result_scale)
 
 
@@ -125,7 +125,7 @@ def matmul(site: Site, *, scaled: bool) -> Tree:
     building, config = site.building, configuration(site, "gemm_backend_config")
     epilogue = str(config.get("epilogue", "DEFAULT"))
     if epilogue not in _ACTIVATIONS:
-        raise site.unreadable(f"epilogue {epilogue}")
+        raise site.unreadable(f"its epilogue {epilogue} is unknown")
     shapes = _results(site)
     result = array_type_of(shapes[0])
     to = accumulation_type(result.element)

@@ -65,12 +65,12 @@ def _forward(site: Site) -> Tree:
     """Add a convolution, with a bias, a side input and an activation if it has them."""
     building, config = site.building, configuration(site, "cudnn_conv_backend_config")
     if config.get("reordered_int8_nchw_vect"):
-        raise site.unreadable("a filter in another order")
+        raise site.unreadable("its filter is in an unknown order")
     result = _result(site)
     given = convolution_attributes(site)
     mode = str(config.get("activation_mode", "kNone"))
     if mode not in _ACTIVATIONS:
-        raise site.unreadable(f"activation {mode}")
+        raise site.unreadable(f"its activation {mode} is unknown")
     extra = [site.value(number) for number in range(2, len(site.operands))]
     plain = not extra and mode == "kNone" and config.get("conv_result_scale", 1) == 1
     to = result.element if plain else ELEMENT_TYPES["f32"]
@@ -98,7 +98,7 @@ def _check_plain(site: Site) -> None:
     """
     config = configuration(site, "cudnn_conv_backend_config")
     if config.get("conv_result_scale", 1) != 1 or len(site.operands) != 2:
-        raise site.unreadable("a backward convolution with a scale or a bias")
+        raise site.unreadable("it is a backward convolution with a scale or a bias")
 
 
 def _backward_input(site: Site) -> Tree:

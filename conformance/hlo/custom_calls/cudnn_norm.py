@@ -72,7 +72,7 @@ def _norm(site: Site) -> Tree:
         return _forward(site, _FORWARD[kind])
     if kind == "LAYER_BWD":
         return _backward(site)
-    raise site.unreadable(f"kind {kind}")
+    raise site.unreadable(f"its kind {kind} is unknown")
 
 
 def _forward(site: Site, count: int) -> Tree:

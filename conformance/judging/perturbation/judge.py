@@ -218,9 +218,9 @@ class _Hull:
         return [results[self.number].reshape(-1)[self.where] for results in sets]
 
     def is_moved(self, count: int) -> Array:
-        """Return a mask of elements within `count` evaluations that move results.
+        """Return a mask of elements in the hull of `count` evaluations that move results.
 
-        These become the samples.
+        These evaluations become the samples.
         """
         self.samples = [self.want, *self.pick(self.permitted.moved_samples(count))]
         if not self.is_number:
@@ -228,7 +228,9 @@ class _Hull:
         return self.is_within(self.samples)
 
     def is_within(self, samples: Sequence[Array], margin: float | None = None) -> Array:
-        """Return a mask of elements within the samples and the margin, `MARGIN` by default."""
+        """Return a mask of elements in the hull of the samples with a margin, `MARGIN` by
+        default.
+        """
         if margin is None:
             return is_within(samples, self.got, self.type)
         return is_within(samples, self.got, self.type, margin=margin)

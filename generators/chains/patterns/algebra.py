@@ -323,7 +323,7 @@ def _difference_negated(chain: Chain, value: Value) -> Value:
 
 
 def _of_its_size(chain: Chain, value: Value) -> Value:
-    """Write even or odd functions of values without sign."""
+    """Write an even or an odd function of the magnitude or the negation of a value."""
     op = choose(chain.pick, ("cosine", "sine", "tanh", "abs", "logistic", "sign"))
     changed = chain.op(choose(chain.pick, ("abs", "negate")), value)
     return chain.op(op, changed)

@@ -89,8 +89,8 @@ def _result_element(lhs: TensorType, preferred_element_type: str | None) -> Any:
 def _dot_conditions(lhs: TensorType, rhs: TensorType, **_: Any) -> None:
     """Require P1 to P3 of Dot.
 
-    P1: vectors and matrices, as in the page's table. P2: contracted sizes agree. P3: operands have
-    one element type.
+    P1: operands are vectors or matrices, as in the page's table. P2: contracted sizes agree. P3:
+    operands have one element type.
     """
     require("P3", lhs.element_type == rhs.element_type, f"{lhs} and {rhs}")
     known = (lhs.rank, rhs.rank) in ((1, 1), (2, 1), (2, 2), (1, 2))
@@ -198,8 +198,8 @@ def _conv_conditions(
 ) -> None:  # fmt: skip
     """Require P1 to P5 of Conv.
 
-    P1: operands of n + 2 dimensions. P2: features of the kernel times groups are those of lhs. P3:
-    groups divide the output features. P4: batch groups divide the batch. P5: operands have one
+    P1: operands have n + 2 dimensions. P2: features of the kernel times groups are those of lhs.
+    P3: groups divide the output features. P4: batch groups divide the batch. P5: operands have one
     element type.
     """
     require("P5", lhs.element_type == rhs.element_type, f"{lhs} and {rhs}")

@@ -36,8 +36,8 @@ def _branch_conditions(
 ) -> None:  # fmt: skip
     """Require P1 to P3 of Conditional.
 
-    P1: a scalar PRED, with two branches, or S32. P2: a single argument each, of the operand's type.
-    P3: branches return one type.
+    P1: the index is a scalar of PRED, with two branches, or of S32. P2: each branch takes one
+    argument, of its operand's type. P3: all branches return one type.
     """
     two = branch_index == PREDICATE and len(branch_computations) == 2
     require("P1", two or branch_index == INDEX, branch_index)
@@ -63,7 +63,7 @@ def _call(building: Building, operands: Values, *, computation: str) -> Values:
 def _select_conditions(pred: ValueType, on_true: ValueType, on_false: ValueType, **_: Any) -> None:
     """Require P1 and P2 of Select.
 
-    P1: one i1 value. P2: two tuples of the same types.
+    P1: `pred` is a scalar of i1. P2: the alternatives are tuples of the same types.
     """
     require("P1", pred == PREDICATE, pred)
     require("P2", isinstance(on_true, TupleType) and on_true == on_false, f"{on_true}, {on_false}")

@@ -77,7 +77,8 @@ def _check_gathers(
 ) -> None:  # fmt: skip
     """Require P1 and P2 of AllGather.
 
-    P1: a dimension of the operand. P2: the result's is `shard_count` times as large.
+    P1: `all_gather_dimension` is a dimension of the operand. P2: that dimension of the result is
+    `shard_count` times as large.
     """
     inside = all(0 <= all_gather_dimension < of.rank for of in operands)
     if require("P1", inside, all_gather_dimension) and results is not None:
@@ -142,8 +143,9 @@ def _check_scatters(
 ) -> None:  # fmt: skip
     """Require P1 to P3 of ReduceScatter.
 
-    P1: a dimension of each operand. P2: `shard_count` parts, a part for each result. P3: an array,
-    or a tuple of arrays that is not empty.
+    P1: `scatter_dimension` is a dimension of each operand. P2: each operand has one result, which
+    is a `shard_count`-th of it. P3: the operand is an array, or a tuple of arrays that is not
+    empty.
     """
     require("P3", len(operands) > 0, "no operand")
     inside = all(0 <= scatter_dimension < of.rank for of in operands)

@@ -21,7 +21,7 @@ Values = tuple[Value, ...]
 def _top_k_conditions(operand: TensorType, *, k: int, **_: Any) -> None:
     """Require P1 and P2 of TopK.
 
-    P1: at least one dimension. P2: at least k elements along the last dimension.
+    P1: the operand has a dimension. P2: it has at least k elements along the last dimension.
     """
     if require("P1", operand.rank > 0, operand):
         require("P2", 0 <= k <= operand.static_shape[-1], k)

@@ -55,7 +55,8 @@ def _broadcast_in_dim_conditions(
 ) -> None:
     """Require P1 and P2 of BroadcastInDim.
 
-    P1: a dimension of the result for each of the operand's. P2: of its size, or repeated.
+    P1: each dimension of the operand is mapped to a dimension of the result. P2: both have one
+    size, or the operand's size is 1.
     """
     inside = all(0 <= dimension < len(out_dim_size) for dimension in broadcast_dimensions)
     different = len(set(broadcast_dimensions)) == len(broadcast_dimensions)
@@ -82,7 +83,10 @@ def collapse_sizes(sizes: Sizes, dimensions: Sizes) -> Sizes:
 
 
 def _collapse_conditions(operand: TensorType, *, dimensions: Sizes, **_: Any) -> None:
-    """Require P1 of Collapse: dimensions of the operand, consecutive and in order."""
+    """Require P1 of Collapse:
+
+    `dimensions` are dimensions of the operand, consecutive and in order.
+    """
     inside = all(0 <= dimension < operand.rank for dimension in dimensions)
     require("P1", inside and all(b == a + 1 for a, b in pairwise(dimensions)), dimensions)
 
@@ -95,7 +99,7 @@ def _collapse(building: Building, operand: Value, *, dimensions: Sizes) -> Value
 
 
 def _reshape_conditions(operand: TensorType, *, dimensions: Sizes, **_: Any) -> None:
-    """Require P1 of Reshape: as many elements as the operand has."""
+    """Require P1 of Reshape: the result has as many elements as the operand."""
     require("P1", math.prod(dimensions) == math.prod(operand.static_shape), dimensions)
 
 
@@ -109,7 +113,8 @@ def _ordered_conditions(
 ) -> None:
     """Require P1 and P2 of an ordered Reshape.
 
-    P1: `dimensions` is a permutation of the operand's. P2: as many elements as the operand.
+    P1: `dimensions` is a permutation of the operand's dimensions. P2: the result has as many
+    elements as the operand.
     """
     order = range(operand.rank) if dimensions is None else dimensions
     require("P1", sorted(order) == list(range(operand.rank)), dimensions)
@@ -128,7 +133,10 @@ def _reshape_ordered(
 
 
 def _explicit_conditions(operand: TensorType, *, shape: Shape, **_: Any) -> None:
-    """Require P1 of an explicit Reshape: the operand's element type, and as many elements."""
+    """Require P1 of an explicit Reshape:
+
+    `shape` has the operand's element type and as many elements.
+    """
     same = shape.element_type == operand.element.name
     require("P1", same and math.prod(shape.dimensions) == math.prod(operand.static_shape), shape)
 
@@ -138,7 +146,7 @@ def _reshape_explicit(building: Building, operand: Value, *, shape: Shape) -> Va
 
 
 def _iota_conditions(*, shape: Shape, iota_dimension: int, **_: Any) -> None:
-    """Require P1 of Iota: one of the shape's dimensions."""
+    """Require P1 of Iota: `iota_dimension` is a dimension of the shape."""
     require("P1", 0 <= iota_dimension < len(shape.dimensions), iota_dimension)
 
 
@@ -151,8 +159,8 @@ def _pad_conditions(
 ) -> None:
     """Require P1 to P3 of Pad.
 
-    P1: a scalar padding value of the operand's type. P2: a configuration for each dimension. P3:
-    interior padding is not negative.
+    P1: the padding value is a scalar of the operand's type. P2: there is a configuration for each
+    dimension. P3: interior padding is not negative.
     """
     alike = padding_value.element_type == operand.element_type
     require("P1", padding_value.rank == 0 and alike, padding_value)
@@ -182,7 +190,7 @@ def _dynamic_reshape_conditions(
 ) -> None:
     """Require P1 and P2 of DynamicReshape.
 
-    P1: a size and a bound for each dimension. P2: bounds that have room for the elements.
+    P1: there is a size and a bound for each dimension. P2: the bounds have room for the elements.
     """
     require("P1", len(dim_sizes) == len(new_size_bounds), new_size_bounds)
     require("P2", math.prod(new_size_bounds) == math.prod(_bounds(operand)), new_size_bounds)

@@ -30,7 +30,8 @@ def _window_conditions(
 ) -> None:  # fmt: skip
     """Require P1 and P2 of ReduceWindow, and a padding of the enum.
 
-    P1: at least one input. P2: inputs of the same dimensions.
+    P1: there is at least one input, and an init value for each. P2: inputs have the same
+    dimensions.
     """
     require("P1", len(operands) >= 1 and len(init_values) == len(operands), len(operands))
     require("P2", len({of.shape for of in operands}) <= 1, operands)

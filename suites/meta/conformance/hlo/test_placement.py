@@ -90,7 +90,7 @@ def test_a_module_that_is_not_partitioned_has_no_placement() -> None:
 @pytest.mark.parametrize(
     ("of", "why"),
     [
-        (sharding_message(MAXIMAL, [1], devices=[0]), "of kind 1"),
+        (sharding_message(MAXIMAL, [1], devices=[0]), "its kind 1 has no meaning"),
         (sharding_message(TILED, [4], devices=[0, 1, 2, 3]), "over 4 devices"),
         (sharding_message(TILED, [1, 2], devices=[0, 1], last=[4]), "in part manual"),
         (sharding_message(TUPLE, []), "not those of the program"),
