@@ -38,6 +38,7 @@ from conformance.limits import Limits
 from conformance.phases import phase
 from conformance.pipeline.outcome import NotJudged, Outcome, Settled, ignore
 from conformance.transforms.extract import with_results
+from conformance.transforms.values import nested_operations
 from conformance.triage.attribute import Explainer
 from conformance.triage.audit import OperationAudit, audit
 from conformance.triage.conclusion import Concluder
@@ -299,7 +300,8 @@ class ProgramChecker:
         before = program.main.body.operations[: program.main.body.operations.index(maker)]
         known: tuple[str, ...] = ()
         for one in (maker, *reversed(before)):  # a shape may be wrong because another one is
-            if known := self._explainer.match(one, judgement):
+            matches = (self._explainer.match(o, judgement) for o in (one, *nested_operations(one)))
+            if known := next(filter(None, matches), ()):
                 maker = one
                 break
         shown = None if known else judge_shown(program, maker, inputs, [actual[number]])

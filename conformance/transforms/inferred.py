@@ -2,53 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from conformance.transforms.extract import with_body, with_results
 from reference.interpreter.verify import given_attributes, violations
 from reference.ir.constraints import ConstraintViolation
-from reference.ir.program import Operation, Program, TensorType, Value
-from reference.ir.substitution import replace_operands
+from reference.ir.program import Operation, Program, Region, TensorType, Value
 from reference.ops.structure import calls_target
 from reference.ops.table import OPS
 
+Replace = Callable[[Operation], Sequence[Operation]]
+"""A function that returns the operations in place of an operation, or none if it stays."""
 
-def with_inferred_types(program: Program, operations: Iterable[Operation]) -> Program | None:
-    """Return the program with other operations in main, whose results may have other types than
-    the operations after them state.
 
-    These have the types that they infer from their operands. Operations that need a stated type
-    keep it, or else its element type in the shape of their first operand. None if an operation does
-    not take operands of these types, or has a region that uses them.
+class _NotInferred(Exception):
+    """An operation does not take operands or regions of these types."""
+
+
+def with_inferred_types(program: Program, replacement: Replace) -> Program | None:
+    """Return the program with operations of main and of its regions replaced, where the results may
+    have other types than the operations after them state.
+
+    These have the types that they infer from their operands and regions. Operations that need a
+    stated type keep it, or else its element type in the shape of their first operand. None if an
+    operation does not take operands of these types.
     """
-    made: list[Operation] = []
-    current: dict[str, Value] = {}
-    for operation in operations:
-        inferred = _inferred(operation, current)
-        if inferred is None:
-            return None
-        made.append(inferred)
-        current |= {value.name: value for value in inferred.results}
-    ends = program.main.body.operations[-1].operands
-    whole = with_body(program, (*made, program.main.body.operations[-1]))
-    return with_results(whole, [current.get(value.name, value) for value in ends])
-
-
-def _inferred(operation: Operation, values: dict[str, Value]) -> Operation | None:
-    other = replace_operands(operation, values)
-    if other == operation:
-        return operation
-    record = OPS.get(operation.name)
-    if record is None or other.regions != operation.regions or calls_target(operation):
+    try:
+        body = _with_inferred_region(program.main.body, {}, replacement)
+    except _NotInferred:
         return None
+    return with_results(with_body(program, body.operations), body.operations[-1].operands)
+
+
+def _with_inferred_region(
+    region: Region, around: Mapping[str, Value], replacement: Replace
+) -> Region:
+    own = {value.name for value in region.arguments}
+    current = {name: value for name, value in around.items() if name not in own}
+    made: list[Operation] = []
+    for operation in region.operations:
+        for one in replacement(operation) or [operation]:
+            inferred = _with_inferred_results(one, current, replacement)
+            made.append(inferred)
+            current |= {value.name: value for value in inferred.results}
+    return replace(region, operations=tuple(made))
+
+
+def _with_inferred_results(
+    operation: Operation, values: Mapping[str, Value], replacement: Replace
+) -> Operation:
+    other = replace(
+        operation,
+        operands=tuple(values.get(value.name, value) for value in operation.operands),
+        regions=tuple(_with_inferred_region(o, values, replacement) for o in operation.regions),
+    )
+    record = OPS.get(operation.name)
+    if other == operation or record is None:  # a terminator, for example
+        return other
+    if calls_target(operation):
+        raise _NotInferred
     if record.needs_result or record.scoped:
-        return next((one for one in (other, _in_shape(other)) if not violations(one)), None)
+        found = next((one for one in (other, _in_shape(other)) if not violations(one)), None)
+        if found is None:
+            raise _NotInferred
+        return found
     given, regions = given_attributes(other), other.regions
     try:
         types = record.infer(*(value.type for value in other.operands), regions=regions, **given)
-    except ConstraintViolation:
-        return None
+    except ConstraintViolation as error:
+        raise _NotInferred from error
     several = types if record.several else (types,)
     results = zip(other.results, several, strict=True)
     return replace(other, results=tuple(replace(value, type=of) for value, of in results))

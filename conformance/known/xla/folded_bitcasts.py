@@ -91,18 +91,18 @@ def _with_read_bitcasts(
 
     None if no bitcast is replaced, or if an array has a shape that later operations do not accept.
     """
-    operations = program.main.body.operations[:-1]
-    folded, made, is_other = foldable_values(program), list[Operation](), False
-    for operation in operations:
+    folded, constants = foldable_values(program), dict[str, Operation]()
+    for operation in program.main.body.operations[:-1]:
         array = _read_bitcast(program, operation, read) if _is_narrow(operation, folded) else None
-        if array is None:
-            made.append(operation)
-            continue
-        (result,) = operation.results
-        value = replace(result, type=TensorType(array.shape, element_type_of(array)))
-        made.append(constant(value, array))
-        is_other = True
-    return with_inferred_types(program, made) if is_other else None
+        if array is not None:
+            (result,) = operation.results
+            value = replace(result, type=TensorType(array.shape, element_type_of(array)))
+            constants[result.name] = constant(value, array)
+
+    def replacement(operation: Operation) -> list[Operation]:
+        return [constants[one.name] for one in operation.results if one.name in constants]
+
+    return with_inferred_types(program, replacement) if constants else None
 
 
 def _is_narrow(operation: Operation, folded: frozenset[str]) -> bool:

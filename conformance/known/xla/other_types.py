@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
 
 import numpy as np
 
@@ -44,12 +43,10 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 def bitcast_all_by_bytes(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with all bitcasts from or to i1 by bytes, and the shapes that follow."""
-    parts = [(one, [*bitcast_by_bytes(one)]) for one in program.main.body.operations[:-1]]
-    if not any(others for _, others in parts):
-        return
-    whole = with_inferred_types(program, chain(*(others or [one] for one, others in parts)))
-    if whole is not None:
-        yield (whole,)
+    if any(map(concerns, program.walk())):
+        whole = with_inferred_types(program, lambda one: [*bitcast_by_bytes(one)])
+        if whole is not None:
+            yield (whole,)
 
 
 def concerns(operation: Operation) -> bool:

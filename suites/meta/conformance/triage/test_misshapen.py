@@ -233,3 +233,24 @@ def test_results_of_another_shape_without_a_misshapen_value_are_not_known() -> N
 
     program = parse_module(BROKEN.format(first="negate", second="cosine"))
     assert find_misshaping(always, program, INPUTS, matching_ids) is None
+
+
+BRANCHES = """
+func.func @main(%p: tensor<i1>, %x: tensor<1x8xi1>) -> tensor<1xi8> {
+  %0 = "stablehlo.if"(%p) ({
+    %1 = stablehlo.bitcast_convert %x : (tensor<1x8xi1>) -> tensor<1xi8>
+    stablehlo.return %1 : tensor<1xi8>
+  }, {
+    %1 = stablehlo.not %x : tensor<1x8xi1>
+    %2 = stablehlo.bitcast_convert %1 : (tensor<1x8xi1>) -> tensor<1xi8>
+    stablehlo.return %2 : tensor<1xi8>
+  }) : (tensor<i1>) -> tensor<1xi8>
+  return %0 : tensor<1xi8>
+}"""
+
+
+@pytest.mark.x86
+def test_wrong_shape_of_a_branch_is_known(tmp_path: Path) -> None:
+    shipped = load("cpu", ("cpu",), versions())
+    found = check_text(tmp_path, BRANCHES, Settings("cpu", expectations=shipped))
+    assert found.known == ("bitcast-i1-shape",)
