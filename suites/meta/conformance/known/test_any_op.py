@@ -1,0 +1,68 @@
+"""Hypotheses that apply to every op."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.known.any_op import hypotheses_of_any_op
+from reference.interpreter.evaluate import apply
+from suites.meta.support.small_programs import array, op_program, tensor_of
+
+
+def explaining(
+    op: str, operands: list, got: list, of: str = "f32", folded: tuple[bool, ...] | None = None,
+    to: str = "",
+) -> list[str]:  # fmt: skip
+    """Return the labels of the hypotheses that predict all of these elements."""
+    arrays = tuple(array(one, of) for one in operands)
+    actual = array(got, to or of)
+    types = [tensor_of(*one.shape, of=of) for one in arrays]
+    operation = op_program(op, types, tensor_of(*actual.shape, of=to or of)).subject
+    expected = apply(operation, arrays)
+    found = []
+    for one in hypotheses_of_any_op(folded):
+        assert one.errors is not None
+        (errors,) = one.errors(operation, arrays, expected, (actual,))
+        if (errors <= 1).all():
+            found.append(one.label)
+    return found
+
+
+def test_quotient_may_be_the_product_with_the_rounded_reciprocal() -> None:
+    x, y = np.float32(5), np.float32(3)
+    product = float(x * (np.float32(1) / y))
+    assert product != float(x / y)
+    assert "reciprocal" in explaining("divide", [[5.0], [3.0]], [product])
+    assert "reciprocal" not in explaining("divide", [[5.0], [3.0]], [product * 2])
+    assert "reciprocal" not in explaining("multiply", [[5.0], [3.0]], [product])
+
+
+def test_a_tie_may_be_rounded_the_wrong_way() -> None:
+    """1 + 2^-8 is halfway between two numbers of bf16."""
+    up, down = [1 + 2.0**-7], [1.0]
+    assert "tie rounding" in explaining("add", [[1.0], [2.0**-8]], up, "bf16")
+    assert "tie rounding" not in explaining("add", [[1.0], [2.0**-8]], down, "bf16")
+    assert "tie rounding" not in explaining("add", [[1.0], [2.0**-9]], up, "bf16")
+
+
+def test_a_quotient_may_be_rounded_to_a_wider_type_first() -> None:
+    """Quotients are searched that f16 rounds to a tie of f8E4M3FN."""
+    numbers = [n / 8 * 2.0**e for n in range(8, 16) for e in range(-6, 4)]
+    twice = [
+        (x, y, got)
+        for x in numbers
+        for y in numbers
+        for got in (float(array(float(np.float16(x / y)), "f8E4M3FN")),)
+        if abs(got) < 100 and got != float(array(x / y, "f8E4M3FN"))
+    ]
+    assert twice
+    x, y, got = twice[len(twice) // 2]
+    assert "double rounding" in explaining("divide", [[x], [y]], [got], "f8E4M3FN")
+    assert "double rounding" not in explaining("divide", [[x], [y]], [got / 4], "f8E4M3FN")
+
+
+@pytest.mark.parametrize(("folded", "known"), [((True,), True), ((False,), False), (None, False)])
+def test_constants_may_be_misread_as_an_iota(folded: tuple[bool, ...] | None, known: bool) -> None:
+    found = explaining("negate", [[-0.0, 1.0]], [-0.0, -1.0], folded=folded)
+    assert ("taken for iota" in found) is known
