@@ -46,20 +46,11 @@ def test_a_tie_may_be_rounded_the_wrong_way() -> None:
     assert "tie rounding" not in explaining("add", [[1.0], [2.0**-9]], up, "bf16")
 
 
-def test_a_quotient_may_be_rounded_to_a_wider_type_first() -> None:
-    """Quotients are searched that f16 rounds to a tie of f8E4M3FN."""
-    numbers = [n / 8 * 2.0**e for n in range(8, 16) for e in range(-6, 4)]
-    twice = [
-        (x, y, got)
-        for x in numbers
-        for y in numbers
-        for got in (float(array(float(np.float16(x / y)), "f8E4M3FN")),)
-        if abs(got) < 100 and got != float(array(x / y, "f8E4M3FN"))
-    ]
-    assert twice
-    x, y, got = twice[len(twice) // 2]
-    assert "double rounding" in explaining("divide", [[x], [y]], [got], "f8E4M3FN")
-    assert "double rounding" not in explaining("divide", [[x], [y]], [got / 4], "f8E4M3FN")
+def test_a_conversion_may_round_to_a_wider_type_first() -> None:
+    """1 + 2^-4 + 2^-30 is over a tie of f8E4M3FN; rounded to f16 first, it is the tie."""
+    x = [1 + 2.0**-4 + 2.0**-30]
+    assert "double rounding" in explaining("convert", [x], [1.0], "f64", to="f8E4M3FN")
+    assert "double rounding" not in explaining("convert", [x], [1.25], "f64", to="f8E4M3FN")
 
 
 @pytest.mark.parametrize(("folded", "known"), [((True,), True), ((False,), False), (None, False)])
