@@ -204,7 +204,7 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
         *_of_other_types(bound),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),
         IMAGE_OVERRUN,
-        *products_with_zero(default),
+        *products_with_zero(default, dilates_features=platform == Hardware.TPU),
         ADDED_UP,
         *(
             rewriting_hypothesis(one.LABEL, one.rewrite, bound)

@@ -29,6 +29,7 @@ from conformance.tolerance.bounds.convolution import geometry_of
 from conformance.tolerance.bounds.scaled import as_dot_general, factors_of
 from conformance.tolerance.rule import Measure
 from conformance.tolerance.ulp import ulps_from_prediction
+from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.alike import equal_elements
@@ -36,6 +37,7 @@ from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64
 from reference.ops.contraction import arrange_matrices
 from reference.ops.convolution import convolve
+from reference.ops.ragged import Mode, ragged_numbers
 
 LABEL = "products rounded before they are added"
 
@@ -51,9 +53,16 @@ def _of_operands(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     types = _narrow_types(operands, expected)
-    if len(operands) != 2 or not types:
+    if (len(operands) != 2 and not _is_ragged_batch(operation)) or not types:
         return predict_nothing(expected)
-    return _errors(_sums_of_matrices(operation, operands, types), expected, actual)
+    return _errors(_sums_of_matrices(operation, operands[:2], types), expected, actual)
+
+
+def _is_ragged_batch(operation: Operation) -> bool:
+    """Return whether an operation is a ragged dot whose groups make no difference."""
+    if operation.attribute("lhs_ragged_dimensions") is None:
+        return False
+    return ragged_numbers(**given_attributes(operation)).mode is Mode.BATCH
 
 
 def _of_single_place(

@@ -6,11 +6,15 @@ kernels of batch groups are laid over each other, each multiplied by a mask of z
 Kernels of feature groups of one feature become one kernel with zeros for the features of other
 groups. So NaN and infinities of one group make NaN in the results of others.
 
-Source: jaxlib 0.10.2 and 0.12.0, measured.
+The compiler for TPUs makes the groups of features a dimension of a window over a dilated image. It
+multiplies the holes by the kernels of other groups, also in groups of several features.
+
+Source: jaxlib 0.10.2 and 0.12.0, and libtpu 0.0.50, measured.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -85,8 +89,15 @@ def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
     return np.where(nan | (above & below), np.nan, total)
 
 
-def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses: products with padding are omitted, or groups are merged."""
+def products_with_zero(
+    default: DefaultPrecision, *, dilates_features: bool
+) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses: products with padding are omitted, or groups are merged.
+
+    Args:
+        default: the precision of products.
+        dilates_features: whether kernels of other feature groups are multiplied by holes.
+    """
 
     def errors(
         operation: Operation,
@@ -98,17 +109,13 @@ def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
         in_ulps: bool,
     ) -> Results:
         (found,), of = predict_nothing(expected), geometry_of(operation, operands)
-        if _are_finite(operands[:2]) or not _is_about(label, of, operands):
+        if _are_finite(operands[:2]) or not _has_zero(label, operands):
             return (found,)
         depth = depth_of(operation, operands)
+        summations = (convolution_sums, _sum_without_padding)[label == PADDING :]
         for given in _flush_variants(operands):
-            changed = (
-                _merge_groups(operation, given, of) if label != PADDING else (operation, given)
-            )
-            for summation in (
-                (convolution_sums, _sum_without_padding)
-                if label != PADDING
-                else (_sum_without_padding,)
+            for changed, summation in itertools.product(
+                _rewritings(label, operation, given, of, dilates_features), summations
             ):
                 measure = make_measure(summation, lambda *_: depth, default)
                 by = ulps_from_prediction if in_ulps else partial(_error_against, measure, changed)
@@ -143,16 +150,9 @@ def _sum_without_padding(
     return sums_inside(operands[0], operands[1], geometry_of(operation, operands))
 
 
-def _is_about(label: str, of: Geometry, operands: tuple[Array, ...]) -> bool:
-    """Return whether the class with this label may explain a convolution on these operands."""
-    kernel = operands[1]
-    if label == PADDING:
-        return True
-    if not element_type_of(kernel).float_format.has_zero:
-        return False
-    if label == BATCHES:
-        return of.batch_groups > 1
-    return of.feature_groups > 1 and kernel.shape[of.kernel_input_feature] == 1
+def _has_zero(label: str, operands: tuple[Array, ...]) -> bool:
+    """Return whether the operands' type has the zeros that a class is about."""
+    return label == PADDING or element_type_of(operands[1]).float_format.has_zero
 
 
 def _are_finite(operands: tuple[Array, ...]) -> bool:
@@ -167,22 +167,27 @@ def _flush_variants(operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
         yield (*factors, *operands[2:])
 
 
-def _merge_groups(
-    operation: Operation, operands: tuple[Array, ...], of: Geometry
-) -> tuple[Operation, tuple[Array, ...]]:
-    """Return the convolution whose groups are merged by products with zeros and ones."""
+def _rewritings(
+    label: str, operation: Operation, operands: Operands, of: Geometry, dilates_features: bool
+) -> Iterator[tuple[Operation, Operands]]:
+    """Yield the convolutions that a class is about, without groups or with masked kernels."""
     lhs, rhs, *rest = operands
-    if of.batch_groups > 1:
-        return operation, (lhs, _mask_kernel(rhs, of), *rest)
-    return operation.with_attributes(feature_group_count=1), (lhs, _expand_kernel(rhs, of), *rest)
+    if label == PADDING:
+        yield operation, operands
+    elif label == BATCHES and of.batch_groups > 1:
+        yield operation, (lhs, _mask_kernel(rhs, of, of.batch_groups), *rest)
+    elif label == FEATURES and of.feature_groups > 1:
+        if rhs.shape[of.kernel_input_feature] == 1:
+            whole = lhs, _expand_kernel(rhs, of), *rest
+            yield operation.with_attributes(feature_group_count=1), whole
+        if dilates_features:
+            yield operation, (lhs, _mask_kernel(rhs, of, of.feature_groups), *rest)
 
 
-def _mask_kernel(kernel: Array, of: Geometry) -> Array:
-    """Return the kernel with NaN at positions where the kernel of another batch group is not
-    finite.
-    """
+def _mask_kernel(kernel: Array, of: Geometry, groups: int) -> Array:
+    """Return the kernel with NaN at positions where the kernel of another group is not finite."""
     moved = np.moveaxis(kernel, of.kernel_output_feature, 0)
-    by_group = moved.reshape(of.batch_groups, -1, *moved.shape[1:])
+    by_group = moved.reshape(groups, -1, *moved.shape[1:])
     infinite = ~np.isfinite(to_wide_type(by_group))
     others = infinite.sum(axis=0) - infinite > 0
     masked = np.where(others, np.full((), np.nan).astype(kernel.dtype), by_group)

@@ -13,6 +13,7 @@ from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
 from reference.ir.program import Attribute, Value, single_op
+from reference.ir.types import element_type
 from reference.ops.xla.contraction import DotDimensionNumbers
 from suites.meta.support.ops.contractions import ONE_SPATIAL
 from suites.meta.support.small_programs import tensor_of
@@ -45,6 +46,31 @@ def kind_of(actual: float, platform: str) -> str:
 )
 def test_sums_of_rounded_products_are_of_the_class(actual: float, platform: str, kind: str) -> None:
     assert kind_of(actual, platform) == kind
+
+
+@pytest.mark.parametrize(("ragged", "kind"), [(0, LABEL), (1, "wrong value")])
+def test_ragged_batches_are_of_the_class(ragged: int, kind: str) -> None:
+    """A ragged dot of f8E4M3FN gives 2 for the sum of kind_of, once for each batch or group. Only
+    batches are products of whole matrices.
+    """
+    of = element_type("f8E4M3FN")
+    values = (
+        Value("x", tensor_of(1, 2, of=of.name)),
+        Value("y", tensor_of(1, 2, of=of.name)),
+        Value("n", tensor_of(1, 1, of="si32") if ragged else tensor_of(1, of="si32")),
+    )
+    given: dict[str, Attribute] = {
+        "lhs_batching_dimensions": (0,), "rhs_batching_dimensions": (0,),
+        "lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (1,),
+        "lhs_ragged_dimensions": (ragged,), "rhs_group_dimensions": (),
+    }  # fmt: skip
+    shape = (1, 1) if ragged else (1,)
+    program = single_op("chlo.ragged_dot", values, (tensor_of(*shape, of=of.name),), given)
+    numbers = [np.array([one]).astype(of.storage) for one in ([1.875, 0.0625], [1.125, 1.0])]
+    inputs = [*numbers, np.full((1,) * len(shape), 2 if ragged else 1, np.int32)]
+    got = [np.full(shape, 2.0).astype(of.storage)]
+    found = judge_operation(program, inputs, evaluate(program, inputs), got, Hardware.TPU)
+    assert found.kind == kind
 
 
 def test_elements_that_flushing_explains_by_chance_are_of_the_class() -> None:

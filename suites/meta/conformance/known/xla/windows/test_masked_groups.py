@@ -9,8 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from conformance.judging.compare import judge
+from conformance.judging.compare import judge, judge_operation
 from conformance.known.xla.windows.masked_groups import BATCHES, FEATURES, PADDING
+from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor
@@ -94,6 +95,27 @@ def test_features_of_other_groups(first: float, kinds: set[str], of: type) -> No
 def test_groups_of_several_features_stay_groups() -> None:
     image, kernel = np.array([[[1, 2, 4, INF]]], np.float32), np.ones((1, 2, 2), np.float32)
     assert kinds_of(program(image, kernel, feature=2), image, kernel, (NAN, INF)) == {"NaN"}
+
+
+@pytest.mark.parametrize(
+    ("platform", "actual", "kinds"),
+    [
+        (Hardware.TPU, (NAN, INF), {FEATURES}),
+        (Hardware.TPU, (NAN, NAN), {FEATURES, "NaN"}),
+        (Hardware.CPU, (NAN, INF), {"NaN"}),
+    ],
+)
+def test_tpus_multiply_holes_by_kernels_of_other_feature_groups(
+    platform: str, actual: tuple[float, ...], kinds: set[str]
+) -> None:
+    """The kernel of the second group is infinite, and its images are finite."""
+    image = np.array([[[1, 2, 4, 8]]], np.float32)
+    kernel = np.array([[[1, INF], [1, 1]]], np.float32)
+    subject = program(image, kernel, feature=2)
+    (expected,) = evaluate(subject, (image, kernel))
+    got = np.array(actual, expected.dtype).reshape(expected.shape)
+    found = judge_operation(subject, [image, kernel], [expected], [got], platform)
+    assert {one.kind for one in found.failing} == kinds
 
 
 @pytest.mark.parametrize(
