@@ -57,3 +57,36 @@ def test_nan_of_a_collective_in_a_branch(actual: float, is_known: bool) -> None:
     expected = evaluate(program, inputs)
     found = judge(program, inputs, expected, got, rule, platform=Hardware.TPU)
     assert (found.kind == missing_zero.LABEL) == is_known
+
+
+SCATTER = """
+func.func @main(%x: tensor<3xf8E8M0FNU>, %i: tensor<i32>, %u: tensor<1xf8E8M0FNU>)
+    -> tensor<3xf8E8M0FNU> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+      update_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f8E8M0FNU>, %b: tensor<f8E8M0FNU>):
+    %1 = stablehlo.multiply %a, %b : tensor<f8E8M0FNU>
+    stablehlo.return %1 : tensor<f8E8M0FNU>
+  }) : (tensor<3xf8E8M0FNU>, tensor<i32>, tensor<1xf8E8M0FNU>) -> tensor<3xf8E8M0FNU>
+  return %0 : tensor<3xf8E8M0FNU>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("actual", "kind"),
+    [
+        ((1.0, np.nan, 4.0), missing_zero.LABEL),
+        ((np.nan, 4.0, 4.0), "NaN"),
+        ((1.0, 2.0, 4.0), "wrong value"),
+    ],
+)
+def test_nan_of_an_update_is_of_the_class(actual: tuple[float, ...], kind: str) -> None:
+    """The second number, 2, is to be multiplied by 2."""
+    program = parse_module(SCATTER)
+    storage = tensor_of(of="f8E8M0FNU").storage
+    x, u = (np.array(one).astype(storage) for one in ([1, 2, 4], [2]))
+    inputs = [x, np.array(1, np.int32), u]
+    expected, got = evaluate(program, inputs), [np.array(actual).astype(storage)]
+    rule = CATALOG["scatter"].tolerance
+    found = judge(program, inputs, expected, got, rule, platform=Hardware.TPU)
+    assert found.kind == kind
