@@ -24,7 +24,8 @@ EVERYWHERE = (
 """Classes that have one cause in every operation, whatever makes the divergence disappear."""
 
 ANY_BITS = (
-    "NaN", "NaN bits", "bits that are not uniform", "distribution", "infinity",
+    "NaN", "NaN bits", "bits that are not uniform",
+    "bytes reduced as words", "distribution", "infinity",
     "no order of the updates", "no permutation of the elements", "not a solution", "out of range",
     "out of the function's range", "saturation", "sign", "signed zero", "wrong value",
 )  # fmt: skip
@@ -48,7 +49,7 @@ CLASSES = (
     # elements, of some ops
     "base for the power", "batch groups added up",
     "batch groups masked by products", "bits that are not uniform",
-    "bound that the index type has no room for",
+    "bound that the index type has no room for", "bytes reduced as words",
     "device_ids of a mesh ignored", "digits cancelled", "dilation left out",
     "dimension counted from the last", "distribution",
     "dropped window read elsewhere", "elements of two bits sorted as bytes",

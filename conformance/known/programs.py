@@ -22,6 +22,7 @@ from conformance.known.xla.indexing import (
 )
 from conformance.known.xla.pairs import bits_of_pairs, float_pairs, returned_pairs
 from conformance.known.xla.processes import (
+    bytes_as_words,
     gathered_by_sum,
     gathered_first,
     misread_groups,
@@ -71,6 +72,9 @@ PROGRAMS = (
     Hypothesis(
         gathered_by_sum.LABEL, rewrite=gathered_by_sum.rewrite, several=True,
         platform=Hardware.TPU,
+    ),
+    Hypothesis(
+        bytes_as_words.LABEL, rewrite=bytes_as_words.rewrite, several=True, platform=Hardware.TPU
     ),
     *(
         Hypothesis(
