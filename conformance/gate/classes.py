@@ -24,8 +24,7 @@ EVERYWHERE = (
 """Classes that have one cause in every operation, whatever makes the divergence disappear."""
 
 ANY_BITS = (
-    "NaN", "NaN bits", "bits that are not uniform",
-    "bytes reduced as words", "distribution", "infinity",
+    "NaN", "NaN bits", "bits that are not uniform", "distribution", "infinity",
     "no order of the updates", "no permutation of the elements", "not a solution", "out of range",
     "out of the function's range", "saturation", "sign", "signed zero", "wrong value",
 )  # fmt: skip
