@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from conformance.check.explained import MatchedFailures, count_matched
 from conformance.cli import app, exit_code_of
+from conformance.gate.expectations import Expectation
+from conformance.results.known_elements import KnownElements
 from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Detail, Errors, Failing, Record, Timing, Verdict
 
@@ -106,3 +109,26 @@ def test_a_run_of_other_backends_is_refused_in_a_line(
     assert "it has only those of reference: give a --backend of the run" in told
     assert check("--db", str(tmp_path / "nowhere"), *files[2:]) == 2
     assert "there is no" in capfd.readouterr().err
+
+
+def test_figures_are_a_line() -> None:
+    one = MatchedFailures(1, KnownElements(2000, 1500), 3)
+    assert str(one) == (
+        "matches 1 program and 2,000 elements of the run, 1,500 of them predicted within 2 ulp; "
+        "does not predict 3 that fail in its scope"
+    )
+    assert str(MatchedFailures(2, KnownElements(0, 0), 0)).startswith("matches 2 programs and 0 ")
+
+
+def test_elements_in_the_scope_that_are_not_predicted_are_counted() -> None:
+    entry = Expectation("mine", ("tanh",), "why")
+    cells = {
+        ("tanh", "f32", "reference"): [
+            record("tanh", "f32", 0, failing_class("NaN", 5, "mine", 4))
+        ],
+        ("tanh", "f64", "reference"): [record("tanh", "f64", 0, failing_class("NaN", 7, ""))],
+        ("add", "f32", "reference"): [record("add", "f32", 0, failing_class("NaN", 9, ""))],
+    }
+    found = count_matched(entry, cells)
+    assert (found.programs, found.elements.count, found.elements.predicted) == (1, 5, 4)
+    assert found.not_predicted == 1 + 7

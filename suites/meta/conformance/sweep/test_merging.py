@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from conformance.cli import app, exit_code_of
+from conformance.results.store import FILE_NAME as RESULTS
 from conformance.sweep.journal import FILE_NAME
+from conformance.sweep.merging import is_sweep
 from suites.meta.conformance.sweep.conftest import Call, Report
 
 GIVEN = ("tanh", "add", "--element-type", "f8*", "--element-type", "f32", "--sample", 1024)
@@ -120,3 +122,12 @@ def test_a_sweep_is_a_section_of_the_report_of_a_run(
     code, told, _ = report(run)
     assert "sweeps" not in told
     assert '<section id="sweeps"' not in (run / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_sweep_is_a_folder_with_its_files_and_no_run(tmp_path: Path) -> None:
+    assert not is_sweep(tmp_path)
+    (tmp_path / FILE_NAME).touch()
+    assert is_sweep(tmp_path)
+    assert is_sweep(tmp_path / FILE_NAME)
+    (tmp_path / RESULTS).touch()
+    assert not is_sweep(tmp_path)

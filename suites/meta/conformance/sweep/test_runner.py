@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from conformance.cli import app, exit_code_of
 from conformance.commands import sweeping
 from conformance.sweep import planning
-from conformance.sweep.journal import FILE_NAME
+from conformance.sweep.journal import FILE_NAME, Line
+from conformance.sweep.runner import finished_parts, is_done
 from suites.meta.conformance.sweep.conftest import Call
 
 
@@ -137,3 +140,12 @@ def test_unsupported_functions_count_as_untested(sweep: Call) -> None:
 
 def test_option_defaults_equal_those_of_the_plan() -> None:
     assert sweeping.SAMPLE == planning.SAMPLE
+
+
+def test_block_is_done_when_each_of_its_functions_is() -> None:
+    lines = [Line(indices=(0, 2), start=64, outcomes=(), seconds=0.0)]
+    finished = finished_parts(lines)
+    assert finished == {(0, 64), (2, 64)}
+    for indices, start, done in (((0, 2), 64, True), ((0, 1), 64, False), ((0,), 0, False)):
+        block: Any = SimpleNamespace(indices=indices, start=start)
+        assert is_done(block, finished) is done

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,12 @@ from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.result_accuracy import apply_result_accuracy
 from conformance.verdict import Verdict
 from generators.invalid.misses import program, tensor
 from reference.interpreter.evaluate import evaluate
 from reference.ir.accuracy import HIGHEST, TOLERANCE, ResultAccuracy
+from reference.ir.program import Value, single_op
 from reference.ir.types import element_type
 from reference.ops.xla.lowering import lower_program
 
@@ -47,3 +51,19 @@ def test_result_accuracy_is_written_and_read_back(op: str) -> None:
         made = lower_program(program(op, {"x": OF}, (OF,), result_accuracy=asked))
         (operation, _) = parse_module(emit(made)).main.body.operations
         assert operation.attribute("result_accuracy") == asked
+
+
+def test_stated_tolerance_bounds_the_error_and_leaves_a_rounding() -> None:
+    of = tensor(element_type("f32"), 2)
+    operation = single_op("tanh", (Value("x", of),), (of,)).subject
+    rule = CATALOG["tanh"].tolerance
+    assert apply_result_accuracy(operation, rule) is rule
+    stated = ResultAccuracy(TOLERANCE, 0.5, 0.25, 3)
+    asked = replace(operation, attributes=(("result_accuracy", stated),))
+    found = apply_result_accuracy(asked, rule)
+    assert found.bound is not None
+    assert found.ulps is None
+    (bound,) = found.bound(asked, (), (np.array([4.0, np.inf], np.float32),))
+    assert bound is not None
+    assert bound[0] == 0.5 + 0.25 * 4 + (3 + 1) * 2.0**-21
+    assert np.isfinite(bound[1])
