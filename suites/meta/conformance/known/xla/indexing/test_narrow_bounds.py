@@ -7,6 +7,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
+from conformance.known.xla.indexing.narrow_bounds import CUT
 from conformance.known.xla.indexing.out_of_bounds import BOUND
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
@@ -52,3 +53,17 @@ def test_update_outside_of_result_is_missing() -> None:
     expected = evaluate(program, inputs)
     found = judge(program, inputs, expected, [inputs[0]], rule, platform="cpu")
     assert {kind for _, kind in found.findings} == {BOUND}
+
+
+def test_bound_that_the_index_type_holds_predicts_nothing() -> None:
+    """300 - 2 in si8 is 42: the update is at 42, not at 100."""
+    update, starts = np.array([7, 8], np.int32), np.array(100, np.int8)
+    for size, first in ((300, 42), (100, None)):
+        operand = np.zeros(size, np.int32)
+        assert CUT.otherwise is not None
+        found = CUT.otherwise(None, (operand, update, starts), (operand,))  # type: ignore[arg-type]
+        if first is None:
+            assert found is None
+        else:
+            assert found is not None
+            assert np.flatnonzero(found[0]).tolist() == [first, first + 1]

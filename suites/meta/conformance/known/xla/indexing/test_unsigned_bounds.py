@@ -8,6 +8,7 @@ import pytest
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.known.interpreter.indices import LABEL
+from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
 
@@ -47,3 +48,12 @@ def test_limits_are_read_as_signed(
     found = judge(program, inputs, expected, [actual], rule)
     assert found.verdict.fails
     assert (found.kind == LABEL) == is_explained
+
+
+def test_limits_that_are_not_negative_as_signed_predict_nothing() -> None:
+    operand = np.arange(16)
+    for limit, found in ((200, [0] * 4), (10, None)):
+        bounds = tuple(np.array([one], np.uint8) for one in (0, limit, 1))
+        assert SIGNED_LIMITS.otherwise is not None
+        other = SIGNED_LIMITS.otherwise(None, (operand, *bounds), (operand[:4],))  # type: ignore[arg-type]
+        assert (None if other is None else other[0].tolist()) == found
