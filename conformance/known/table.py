@@ -34,7 +34,7 @@ from conformance.known.xla.indexing import (
 from conformance.known.xla.indexing.shared_buffers import SHARED
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
 from conformance.known.xla.normalization import NORMALIZED_BY_XLA
-from conformance.known.xla.pairs import float_pairs
+from conformance.known.xla.pairs import float_pairs, zeros_of_products
 from conformance.known.xla.quantized import of_quantized
 from conformance.known.xla.remainders import REMAINDERS
 from conformance.known.xla.sorting import misread_orders, selected_pairs
@@ -136,7 +136,7 @@ TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
     "batch_norm_grad": float_pairs.OF_GRADIENTS,
     "batch_norm_inference": (float_pairs.OF_OFFSETS,),
     "cholesky": (float_pairs.OF_CONSTANT_MATRICES,),
-    **dict.fromkeys(("reduce", "reduce_window"), extrema.OF_PAIRS),
+    **dict.fromkeys(("reduce", "reduce_window"), (*extrema.OF_PAIRS, zeros_of_products.OF_BODIES)),
     "subtract": (float_pairs.OF_MINUENDS,),
 }
 """Divergences of the TPU's compiler only, by op."""

@@ -1,0 +1,54 @@
+"""Products of f64 in bodies, whose zeros are +0 on TPUs.
+
+A product of pairs of f32 is the sum of its larger and its smaller part. A product of zero and a
+negative number has the parts -0 and +0, so that it is +0.
+
+Source: libtpu 0.0.50, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.known.hypothesis import Operands, Results, exact_hypothesis
+from conformance.known.xla.memory import constant
+from conformance.known.xla.pairs.float_pairs import LABEL
+from conformance.transforms.retype import element_of
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation, Region, Value, tensor_of
+from reference.ir.types import element_type
+
+_WIDE = element_type("f64")
+
+
+def _predict_positive_zeros(
+    operation: Operation, operands: Operands, expected: Results
+) -> Results | None:
+    del expected
+    regions = tuple(map(_with_positive_zeros, operation.regions))
+    if regions == operation.regions:
+        return None
+    return apply(replace(operation, regions=regions), operands)
+
+
+def _with_positive_zeros(region: Region) -> Region:
+    """Return a body in which +0 is added to each product of f64."""
+    made = (other for one in region.operations for other in _with_sum(one))
+    return replace(region, operations=tuple(made))
+
+
+def _with_sum(operation: Operation) -> Iterator[Operation]:
+    if operation.name != "multiply" or element_of(operation.results[0]) is not _WIDE:
+        yield operation
+        return
+    (result,) = operation.results
+    product, zero = (Value(f"{result.name}.{what}", result.type) for what in ("product", "zero"))
+    yield replace(operation, results=(product,))
+    yield constant(zero, np.zeros(tensor_of(zero).static_shape))
+    yield Operation("add", (product, zero), (result,))
+
+
+OF_BODIES = exact_hypothesis(LABEL, _predict_positive_zeros)

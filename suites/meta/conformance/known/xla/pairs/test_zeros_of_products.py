@@ -1,0 +1,45 @@
+"""Zeros of products of f64 in bodies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.catalog import CATALOG
+from conformance.judging.compare import judge
+from conformance.known.xla.pairs.float_pairs import LABEL
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
+from reference.interpreter.evaluate import evaluate
+
+PRODUCTS = """
+func.func @main(%x: tensor<2xf64>, %y: tensor<2xf64>, %i: tensor<f64>, %j: tensor<f64>)
+    -> (tensor<1xf64>, tensor<1xf64>) {
+  %0:2 = "stablehlo.reduce_window"(%x, %y, %i, %j) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>, %c: tensor<f64>, %d: tensor<f64>):
+    %1 = stablehlo.multiply %a, %c : tensor<f64>
+    %2 = stablehlo.multiply %b, %c : tensor<f64>
+    %3 = stablehlo.add %2, %d : tensor<f64>
+    stablehlo.return %1, %3 : tensor<f64>, tensor<f64>
+  }) : (tensor<2xf64>, tensor<2xf64>, tensor<f64>, tensor<f64>) -> (tensor<1xf64>, tensor<1xf64>)
+  return %0#0, %0#1 : tensor<1xf64>, tensor<1xf64>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("actual", "platform", "kind"),
+    [
+        (0.0, Hardware.TPU, LABEL),
+        (1.0, Hardware.TPU, "wrong value"),
+        (0.0, Hardware.CPU, "signed zero"),
+    ],
+)
+def test_a_zero_without_its_sign_is_of_the_class(actual: float, platform: str, kind: str) -> None:
+    """The product of 1, 0 and -1 is -0."""
+    program = parse_module(PRODUCTS)
+    inputs = [np.array([0.0, -1.0]), np.ones(2), np.array(1.0), np.array(-0.0)]
+    product, total = evaluate(program, inputs)
+    assert np.signbit(product[0])
+    got, rule = [np.array([actual]), total], CATALOG["reduce_window"].tolerance
+    found = judge(program, inputs, (product, total), got, rule, platform=platform)
+    assert found.kind == kind
