@@ -12,9 +12,9 @@ from reference.ir.types import FLOATS
 
 
 def test_every_op_has_a_rule_of_the_table() -> None:
-    taken = {row.tolerance.name for row in CATALOG.values()}
-    assert len(taken) > 10
-    assert {row.tolerance for row in CATALOG.values()} <= set(RULES.values())
+    """The rule of a map is made from those of the ops in its computation."""
+    others = {name for name, row in CATALOG.items() if row.tolerance not in RULES.values()}
+    assert others == {"map", "Map"}
 
 
 @pytest.mark.parametrize("name", RULES)

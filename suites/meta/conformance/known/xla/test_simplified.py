@@ -9,6 +9,8 @@ import pytest
 from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement
+from conformance.known.hypothesis import Hypothesis
+from conformance.known.xla.simplified import LOW_BITS, ZERO_LEFT_OUT
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.substitute import with_constant
 from conformance.verdict import Verdict
@@ -120,3 +122,25 @@ def test_power_returning_its_base_has_the_class(actual: list[int]) -> None:
     ones = np.ones(5, np.int8).astype(ml_dtypes.int2)
     found = judge_result("power", "si2", ones, exponent, base, constant_lhs=True)
     assert found.kind == "wrong value"
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "op", "of", "operands", "got", "explained"),
+    [
+        (ZERO_LEFT_OUT, "add", "f32", (0.0, -0.0), -0.0, True),
+        (ZERO_LEFT_OUT, "add", "f32", (1.0, -0.0), -0.0, False),
+        (ZERO_LEFT_OUT, "subtract", "f32", (0.0, 0.0), -0.0, True),
+        (LOW_BITS, "power", "si32", (3, 64), 1, True),
+        (LOW_BITS, "power", "si32", (3, 2), 1, False),
+    ],
+)
+def test_simplified_operation_predicts_its_result(
+    hypothesis: Hypothesis, op: str, of: str, operands: tuple, got: float, explained: bool
+) -> None:
+    arrays = tuple(np.array([one]).astype(ELEMENT_TYPES[of].storage) for one in operands)
+    types = TensorType((1,), ELEMENT_TYPES[of])
+    program = single_op(op, (Value("x", types), Value("y", types)), (types,))
+    actual = np.array([got]).astype(ELEMENT_TYPES[of].storage)
+    assert hypothesis.errors is not None
+    (errors,) = hypothesis.errors(program.subject, arrays, evaluate(program, arrays), (actual,))
+    assert bool(errors[0] <= 1) is explained
