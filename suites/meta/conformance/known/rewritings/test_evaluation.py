@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.rewritings.evaluation import Evaluator
+from conformance.known.rewritings.evaluation import BUILT, Evaluator
 from conformance.known.rewritings.terms import Term
 from conformance.known.rewritings.values import ObservedProgram
 from conformance.stablehlo.parse import parse_module
@@ -65,3 +65,45 @@ def test_numbers_alone_have_no_shape() -> None:
     assert of.value(Term("add", (1.0, 2.0))) is None
     with pytest.raises(LookupError):
         of.evaluated(Term("add", (1.0, 2.0)), flushes=False)
+
+
+def test_error_of_a_correctly_rounded_result_is_a_roundoff_of_it() -> None:
+    of = evaluator([1.0, 4.0])
+    _, error = of.evaluated(Term("multiply", (X, 3.0)), flushes=False)
+    assert (error > 0).all()
+    assert (error <= 2.0**-23 * np.array([3.0, 12.0])).all()
+
+
+def test_sum_of_single_elements_is_a_reshape() -> None:
+    program = parse_module("""
+func.func @main(%x: tensor<2x1xf32>, %y: tensor<1x2xf32>) -> (tensor<2xf32>, tensor<1xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
+    : (tensor<2x1xf32>, tensor<f32>) -> tensor<2xf32>
+  %1 = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [1]
+    : (tensor<1x2xf32>, tensor<f32>) -> tensor<1xf32>
+  return %0, %1 : tensor<2xf32>, tensor<1xf32>
+}""")
+    inputs = (array([[1.0], [2.0]]), array([[1.0, 2.0]]))
+    of = Evaluator(ObservedProgram(program, values_of(program, inputs)))
+    single, several = (of.made(one) for one in program.main.body.operations[-1].operands)
+    assert single is not None
+    assert several is not None
+    assert (single.op, several.op) == ("reshape", "reduce")
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "found"),
+    [
+        ("sum", ([-0.0, 1.0], [0.0, 0.0]), [-0.0, 1.0]),
+        ("sum", ([1.0, 1.0], [0.0, 2.0]), [1.0, 3.0]),
+        ("unsigned_quotient", ([-1, 8], [2, 4]), [2**31 - 1, 2]),
+        ("unsigned_remainder", ([-1, 9], [4, 8]), [3, 1]),
+        ("other_zeros", ([0.0, 3.0],), [-0.0, 3.0]),
+    ],
+)
+def test_functions_of_replacements(name: str, operands: tuple[list, ...], found: list) -> None:
+    of = "f32" if isinstance(found[0], float) else "si32"
+    value = BUILT[name](*(array(one, of) for one in operands))
+    assert value.tolist() == found
+    assert np.signbit(value).tolist() == np.signbit(found).tolist()
