@@ -21,7 +21,7 @@ from docs.tools.pages import (
     run_page,
     steps,
 )
-from docs.tools.parsing import OptionError, parse, parse_all
+from docs.tools.parsing import parse_all
 
 PROSE = [ROOT / "README.md", *sorted(PAGES.glob("*.md"))]
 RUN = [page for page in PROSE if commands(page.read_text(encoding="utf-8"))]
@@ -143,29 +143,6 @@ def test_lines_of_output_are_found_in_order() -> None:
     assert first_missing(("two ... s",), printed) == ""
     assert first_missing(("three", "one"), printed) == "one"
     assert first_missing(("two",), printed) == "two"
-
-
-@pytest.mark.parametrize(
-    "command",
-    ["run --no-such-option", "no-such-command", "expectations tell", "run --seed", "replay"],
-)
-def test_a_command_that_does_not_exist_is_refused(command: str) -> None:
-    with pytest.raises(OptionError, match=command):
-        parse(f"hlo-conformance {command}")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "run --backend cpu --seed 3",
-        "--version",
-        "expectations check ID",
-        "ops [OP]",
-        "check FILE...",
-    ],
-)
-def test_a_command_that_exists_is_parsed(command: str) -> None:
-    parse(f"hlo-conformance {command}")
 
 
 NAMED_PATH = re.compile(

@@ -15,6 +15,7 @@ from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.products import matmul, to_wide_type
 from reference.numerics.rounding import round_to, to_float64
+from reference.ops import contraction
 from suites.meta.support.ops.contractions import (
     BF16,
     F32,
@@ -345,3 +346,56 @@ def test_quantized_operands_are_multiplied_without_the_algorithm() -> None:
         for attributes in (given, given | _algorithm("f8E5M2", "f8E5M2"))
     ]
     assert results[0] == results[1] == 127 * 127
+
+
+# --- The module's functions ----------------------------------------------------------------------
+
+
+def test_operands_as_matrices() -> None:
+    """Both contract their dimension of 4; the result has lhs's 3, then rhs's 2 and 5."""
+    lhs, rhs = np.arange(12.0).reshape(3, 4), np.arange(40.0).reshape(2, 4, 5)
+    dimensions = contraction.Dimensions((), (), (1,), (1,))
+    a, b, shape = contraction.arrange_matrices(lhs, rhs, dimensions)
+    assert (a.shape, b.shape, shape) == ((3, 4), (4, 10), (3, 2, 5))
+    np.testing.assert_array_equal((a @ b).reshape(shape), np.einsum("ik,jkl->ijl", lhs, rhs))
+    assert dimensions.rhs_result(3) == (0, 2)
+    assert contraction.dot_dimensions(2) == ((), (), (1,), (0,))
+
+
+COUNTS = {"lhs_component_count": 1, "rhs_component_count": 1, "num_primitive_operations": 1}
+
+
+def test_only_an_algorithm_without_decomposition_rounds_operands() -> None:
+    stated = {"accumulation_type": "f32", **COUNTS}
+    assert contraction.rounds_operands(stated)
+    assert not contraction.rounds_operands(COUNTS)
+    assert not contraction.rounds_operands(stated | {"num_primitive_operations": 3})
+
+
+@pytest.mark.parametrize(
+    ("name", "rounded"),
+    [("tf32", 1 + 2.0**-10), ("bf16", 1.0), ("f32", 1 + 2.0**-10 + 2.0**-20)],
+)
+def test_operands_are_rounded_to_the_stated_type(name: str, rounded: float) -> None:
+    number = np.array([1 + 2.0**-10 + 2.0**-20], np.float32)
+    types = {"lhs_precision_type": name, "rhs_precision_type": "f32"}
+    given = {"accumulation_type": "f32", **COUNTS, **types}
+    left, right = contraction.round_to_stated_types(number, number, given)
+    assert left.tolist() == [rounded]
+    assert right.tolist() == number.tolist()
+
+
+@pytest.mark.parametrize(
+    ("config", "sums"),
+    [("ij,jk->ik", True), ("ij,jk->ijk", False), ("ii->i", False), ("ii", True), ("ij", False)],
+)
+def test_an_index_that_the_result_lacks_is_summed(config: str, sums: bool) -> None:
+    assert contraction.has_sums(config) is sums
+
+
+def test_products_without_sums_keep_negative_zeros() -> None:
+    factors = [np.array([-0.0, 2.0], np.float32), np.array([1.0, -3.0], np.float32)]
+    products = contraction.einsum_sums(factors, "i,j->ij")
+    assert np.signbit(products).tolist() == [[True, False], [False, True]]
+    assert contraction.einsum_sums(factors, "i,i->").tolist() == -6
+    assert contraction.einsum_sums(factors, "i,i->", magnitudes=True).tolist() == 6
