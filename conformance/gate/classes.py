@@ -97,6 +97,7 @@ CLASSES = (
     "cut element reduced",
     "difference undone", "exponential of a constant NaN", "exponential taken into a sum unrounded",
     "first of a sort in total order",
+    "initial value of a loop left out",
     "kept in eight bits", "kept in f16", "kept in f32",
     "logarithm of a power as a product", "logarithm of an exponential as its argument",
     "negation moved out of a sum", "not a solution",

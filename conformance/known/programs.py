@@ -10,6 +10,7 @@ from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.known.xla import (
     folded_bitcasts,
+    lost_initial_values,
     missing_zero,
     other_types,
     trip_counts,
@@ -40,6 +41,10 @@ PROGRAMS = (
     Hypothesis(process_order.LABEL, rewrite=process_order.rewrite, several=True),
     Hypothesis(
         trip_counts.LABEL, rewrite=trip_counts.rewrite, concerns=trip_counts.concerns
+    ),
+    Hypothesis(
+        lost_initial_values.LABEL, unsteady=True, platform=Hardware.TPU,
+        rewrite=lost_initial_values.rewrite, concerns=lost_initial_values.concerns,
     ),
     Hypothesis(
         reshaped_padding.LABEL,

@@ -135,6 +135,7 @@ TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
     ),
     "batch_norm_grad": float_pairs.OF_GRADIENTS,
     "batch_norm_inference": (float_pairs.OF_OFFSETS,),
+    "batch_norm_training": (float_pairs.OF_CONSTANT_DATA,),
     "cholesky": (float_pairs.OF_CONSTANT_MATRICES,),
     **dict.fromkeys(("reduce", "reduce_window"), (*extrema.OF_PAIRS, zeros_of_products.OF_BODIES)),
     "subtract": (float_pairs.OF_MINUENDS,),

@@ -215,8 +215,9 @@ class Explainer:
             return named or found, is_rewritten or named is not None
         try:
             group, inputs, got = self._run_group(program, found.group, operation, values)
-            if label := self._candidate_label(operation, group, inputs, got):
-                return replace(found, judgement=rename_kind(found.judgement, label)), True
+            if named := self._candidate_class(operation, group, inputs, got):
+                judgement = rename_kind(found.judgement, named[1])
+                return replace(found, operation=named[0], judgement=judgement), True
             if taken is None or rule is None:
                 return found, is_rewritten
             expected, actual = evaluate(*taken), tuple(got)
@@ -316,23 +317,24 @@ class Explainer:
             return ()
         try:
             taken = self._run_group(wrong.program, group, wrong.operation, wrong.values)
-            label = self._candidate_label(wrong.operation, *taken)
+            found = self._candidate_class(wrong.operation, *taken)
         except (BackendError, EvaluationError, KeyError):
-            label = ""
-        if label:
-            return self.match(wrong.operation, rename_kind(wrong.judgement, label))
+            found = None
+        if found is not None:
+            return self.match(found[0], rename_kind(wrong.judgement, found[1]))
         return self._match_ids(group, wrong.judgement)
 
-    def _candidate_label(
+    def _candidate_class(
         self, operation: Operation, group: Program, inputs: Sequence[Array], got: Sequence[Array]
-    ) -> str:
-        """Return the class of a candidate that explains all results of a group, or "".
-
-        The candidate must be about the operation.
+    ) -> tuple[Operation, str] | None:
+        """Return the class of a candidate that explains all results of a group, and the operation
+        that the class is about: the given one if possible, else the last. None if there is none.
         """
         other = find_candidate(PermittedResults(group, inputs, self.search.platform), got)
-        is_about = other is not None and operation in operations_of_class(other.label, group)
-        return other.label if other is not None and is_about else ""
+        about = [] if other is None else operations_of_class(other.label, group)
+        if other is None or not about:
+            return None
+        return (operation if operation in about else about[-1]), other.label
 
     def _run_group(
         self,

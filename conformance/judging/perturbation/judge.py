@@ -40,6 +40,9 @@ FEW_SAMPLES = 4
 
 _COUNTS = (FEW_SAMPLES, SAMPLES + 2)
 
+_EXPLICABLE = (Verdict.DIVERGENT, Verdict.INACCURATE)
+"""Verdicts on results that another program may explain."""
+
 MORE_SAMPLES = 64
 """Further evaluations for results near the hull; these have no margin.
 
@@ -70,7 +73,7 @@ def explain_by_candidate(
     permitted: PermittedResults, actual: Sequence[Array], judgement: Judgement
 ) -> Judgement:
     """Return the judgement with the class of a candidate that explains all results, if any."""
-    if judgement.verdict is not Verdict.DIVERGENT or not permitted.is_plain:
+    if judgement.verdict not in _EXPLICABLE or not permitted.is_plain:
         return judgement
     other = find_candidate(permitted, actual)
     if other is None:

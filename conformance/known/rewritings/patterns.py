@@ -14,6 +14,7 @@ import numpy as np
 
 from conformance.known.rewritings.conditions import CONDITIONS
 from conformance.known.rewritings.evaluation import Evaluator
+from conformance.known.rewritings.narrow.floats import ProgramInF32, is_narrow, round_from_f32
 from conformance.known.rewritings.terms import (
     Bindings,
     Node,
@@ -172,10 +173,17 @@ def _with_term(bound: Bindings, term: Term) -> Bindings:
 def predictions(
     shown: ObservedProgram, rewriting: Rewriting, forms: tuple[Rewriting, ...], operation: Operation
 ) -> Iterator[ValuePrediction]:
-    """Yield the results of a rewriting of an operation, with subnormals kept and flushed."""
+    """Yield the results of a rewriting of an operation, with subnormals kept and flushed.
+
+    Of numbers narrower than f32 also without rounding before the end, in f32.
+    """
     matcher = Matcher(shown, forms)
+    evaluators = [matcher.evaluator]
+    if is_narrow(operation.results[0]):
+        evaluators.append(Evaluator(ProgramInF32(shown.program, shown.values)))
     for node in replacements(matcher, rewriting, operation):
-        yield from _predict_rewriting(matcher.evaluator, rewriting, node, operation)
+        for evaluator in evaluators:
+            yield from _predict_rewriting(evaluator, rewriting, node, operation)
 
 
 def replacements(matcher: Matcher, rewriting: Rewriting, operation: Operation) -> Iterator[Node]:
@@ -201,6 +209,8 @@ def _predict_rewriting(
                 result, error = evaluator.evaluated(node, flushes=flushes)
         except LookupError:
             return
+        if isinstance(evaluator.shown, ProgramInF32):
+            result = round_from_f32(result, made)
         if result.shape != made.type.static_shape or result.dtype != made.type.storage:
             return
         predicted = ValuePrediction(

@@ -113,6 +113,22 @@ def _round_prediction(result: Value, wide: Array) -> ValuePrediction:
 
 
 @dataclass(frozen=True)
+class ProgramInF32(ObservedProgram):
+    """The backend's values in a program, those of narrow types converted to f32."""
+
+    def known_value(self, value: Value) -> Array | None:
+        """Return the backend's or the constant value; None if not available."""
+        found = super().known_value(value)
+        return convert_to(found, _F32) if found is not None and is_narrow(value) else found
+
+
+def round_from_f32(array: Array, value: Value) -> Array:
+    """Return numbers of f32 rounded to the narrow type of a value; other numbers unchanged."""
+    of = element_of(value)
+    return convert_to(array, of) if of in _WIDER and array.dtype == _F32.storage else array
+
+
+@dataclass(frozen=True)
 class _Widening(ObservedProgram):
     """The values of a program as a wider type computes them, from the backend's values before them.
 

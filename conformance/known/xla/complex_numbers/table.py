@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conformance.known.hypothesis import Hypothesis
-from conformance.known.xla.complex_numbers import complex_formulas, orders
+from conformance.known.xla.complex_numbers import complex_formulas, expanded_formulas, orders
 from conformance.known.xla.complex_numbers.complex_formulas import Formula
 from conformance.known.xla.complex_numbers.functions import (
     by_reciprocal,
@@ -25,7 +25,7 @@ _FORMULAS: dict[str, tuple[Formula, ...]] = {
     "rsqrt": (complex_formulas.rsqrt,),
     "sign": (complex_formulas.sign,),
     "sine": (complex_formulas.sine,),
-    "sqrt": (complex_formulas.sqrt,),
+    "sqrt": (complex_formulas.sqrt, expanded_formulas.sqrt),
     "tan": (complex_formulas.tan,),
     "tanh": (complex_formulas.tanh,),
 }

@@ -30,8 +30,9 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with its last operation, a bitcast of f64 to i1, reading the bytes of
     pairs.
     """
-    *before, subject, end = program.main.body.operations
-    if end.operands != subject.results or not concerns(subject):
+    *before, end = program.main.body.operations
+    subject = before.pop() if before else None
+    if subject is None or end.operands != subject.results or not concerns(subject):
         return
     word, operations = _word_of_pair(subject.operands[0])
     others = [*operations, *bitcast_by_bytes(replace(subject, operands=(word,)))]

@@ -344,6 +344,11 @@ OF_OFFSETS = Hypothesis(
 subtracted.
 """
 
+OF_CONSTANT_DATA = Hypothesis(
+    LABEL, partial(_errors, single=True), represents=True, constants=("operand",)
+)
+"""The same of a normalization of constant data, which their mean is subtracted from."""
+
 OF_GRADIENTS = tuple(
     Hypothesis(LABEL, partial(_errors, single=True), represents=True, constants=(name,))
     for name in ("operand", "variance", "grad_output")

@@ -23,6 +23,7 @@ from conformance.known.hypothesis import (
     predict_nothing,
     predict_where,
 )
+from conformance.known.xla.sums_of_products.einsums import over_einsums
 from conformance.known.xla.windows.unreversed import without_reversal
 from conformance.tolerance.bounds.contraction import dimensions_of
 from conformance.tolerance.bounds.convolution import geometry_of
@@ -223,6 +224,6 @@ def _lies_between(low: Array, high: Array, got: Array) -> Array:
     return is_inside | equal_elements(low, got) | equal_elements(high, got)
 
 
-OF_OPERANDS = _hypothesis(_of_operands)
+OF_OPERANDS = _hypothesis(over_einsums(_of_operands))
 OF_SCALED_OPERANDS = _hypothesis(_of_scaled_operands)
 OF_SINGLE_PLACES = _hypothesis(_of_single_place)

@@ -18,6 +18,7 @@ from conformance.known.hypothesis import (
     predict_nothing,
     predict_where,
 )
+from conformance.known.xla.sums_of_products.einsums import over_einsums
 from conformance.tolerance.bounds.contraction import matrices_of
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -58,4 +59,4 @@ def _is_alike(predicted: Array, got: Array, room: Array) -> Array:
     return is_near | equal_elements(predicted, got)
 
 
-THREE_PRODUCTS = Hypothesis(LABEL, _measure)
+THREE_PRODUCTS = Hypothesis(LABEL, over_einsums(_measure))

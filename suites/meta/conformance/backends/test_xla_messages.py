@@ -47,6 +47,8 @@ def test_a_message_is_one_line_without_locations(message: str, line: str) -> Non
         ("ABORTED: element type s4 not supported by NCCL", Unsupported),
         ("INVALID_ARGUMENT: Unsupported dot precision algorithm: 1", Unsupported),
         ("INVALID_ARGUMENT: INT2 is not supported for rank 1", Unsupported),
+        ("INVALID_ARGUMENT: E1200: CompileTimeHostOffloadOutputLocationMismatch:\nTensor which",
+         Unsupported),
         ("INTERNAL: during context [pre-optimization]: Seen floats of two types", Rejected),
         ("INTERNAL: something not supported broke", Failed),
         ("", Failed),

@@ -127,6 +127,32 @@ def kind_by(known: tuple[Expectation, ...], text: str, given: list[Array], got: 
         return kind_of(text, given, got)
 
 
+NARROW_PRODUCTS = """
+func.func @main(%x: tensor<1xbf16>) -> tensor<1xbf16> {
+  %c = stablehlo.constant dense<2.06984e+30> : tensor<1xbf16>
+  %d = stablehlo.constant dense<1.18945e-30> : tensor<1xbf16>
+  %0 = stablehlo.multiply %x, %c : tensor<1xbf16>
+  %1 = stablehlo.multiply %0, %d : tensor<1xbf16>
+  return %1 : tensor<1xbf16>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("actual", "is_predicted"), [(5.26e18, True), (5.224e18, True), (5.3e18, False)]
+)
+def test_narrow_numbers_may_be_computed_in_f32(
+    actual: float, is_predicted: bool, tmp_path: Path
+) -> None:
+    """The first is rounded to bf16 after each product, the second at the end."""
+    pair = """
+instead_of = "(multiply (multiply x C) D)"
+computes = "(multiply x (multiply C D))"
+"""
+    x, got = (np.array([one]).astype(element_type("bf16").storage) for one in (2.1257e18, actual))
+    kind = kind_by(entry(pair, tmp_path), NARROW_PRODUCTS, [x], got)
+    assert (kind == "as computed by mine") is is_predicted
+
+
 def test_replacements_take_attributes_of_replaced_operations(tmp_path: Path) -> None:
     known = load_text(EXAMPLES["negation-after-reversal"], tmp_path)
     given = [array([1, 2, 3, 4]), array([5, 5, 5, 0])]

@@ -50,6 +50,8 @@ MEASURED = [
     ("log", "f64", (0.768175071389422 + 2.3514162203180917e-254j,),
      -0.26373761427452136 + 3.061042082588039e-254j, "logarithm of few digits"),
     ("log", "f64", (-1 + 1.3000883057046e-311j,), complex(0, -np.pi), "subnormal taken for -0"),
+    ("sqrt", "f32", (1.44e-43 + 2.1e-44j,), 3.8175259e-22 + 2.7530236e-23j,
+     "overflow or underflow on the way"),  # as jaxlib 0.12 expands it for the TPU
     ("rsqrt", "f64", (-0.0016183047412777823 + 1.16837e-318j,),
      1.5221263449883215e-15 + 24.858209665808708j, "subnormal taken for -0"),
 ]  # fmt: skip

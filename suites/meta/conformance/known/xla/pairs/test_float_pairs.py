@@ -114,7 +114,7 @@ def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
         ("sign", [complex(1e17, 1.0)], complex(np.nan, np.nan)),
         ("sine", [complex(0.0, 1.0)], complex(0.0, 1.1752011936438014 * (1 + 2.0**-23))),
         ("power", [complex(-8.0, -7.0), complex(-30.0, 19.5)], complex(0.0, 0.0)),
-        ("exponential", [1.0], np.e * (1 + 2.0**-18)),
+        ("exponential", [1.0], np.e * (1 + 2.0**-10)),
         ("tanh", [1.0], np.tanh(1.0) * (1 + 2.0**-30)),
     ],
 )
@@ -222,5 +222,34 @@ def test_functions_of_equal_constants_are_those_of_f32(numbers: str, is_known: b
     program, inputs = parse_module(SPLAT.replace("NUMBERS", numbers)), [np.zeros(2)]
     expected = evaluate(program, inputs)
     actual = [expected[0] * (1 + 2.0**-26)]
+    found = judge_operation(program, inputs, expected, actual, Hardware.TPU)
+    assert (found.kind == LABEL) == is_known
+
+
+NORMALIZATION = """
+func.func @main(%x: tensor<4x1xf64>, %scale: tensor<1xf64>, %offset: tensor<1xf64>)
+    -> (tensor<4x1xf64>, tensor<1xf64>, tensor<1xf64>) {
+  CONSTANT
+  %0:3 = "stablehlo.batch_norm_training"(%OPERAND, %scale, %offset)
+    <{epsilon = 1.0e-3 : f32, feature_index = 1 : i64}>
+    : (tensor<4x1xf64>, tensor<1xf64>, tensor<1xf64>)
+    -> (tensor<4x1xf64>, tensor<1xf64>, tensor<1xf64>)
+  return %0#0, %0#1, %0#2 : tensor<4x1xf64>, tensor<1xf64>, tensor<1xf64>
+}"""
+CONSTANT = "%c = stablehlo.constant dense<[[0.1], [0.2], [0.7], [-0.3]]> : tensor<4x1xf64>"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "is_known"),
+    [("c", 2.0**-26, True), ("c", 2.0**-10, False), ("x", 2.0**-26, False)],
+)
+def test_normalization_of_constant_data_has_the_errors_of_f32(
+    name: str, error: float, is_known: bool
+) -> None:
+    text = NORMALIZATION.replace("CONSTANT", CONSTANT).replace("OPERAND", name)
+    program = parse_module(text)
+    inputs = [np.array([[0.1], [0.2], [0.7], [-0.3]]), np.array([1.1]), np.array([0.3])]
+    expected = evaluate(program, inputs)
+    actual = [expected[0] * (1 + error), *expected[1:]]
     found = judge_operation(program, inputs, expected, actual, Hardware.TPU)
     assert (found.kind == LABEL) == is_known
