@@ -125,7 +125,13 @@ class ProgramInF32(ObservedProgram):
 def round_from_f32(array: Array, value: Value) -> Array:
     """Return numbers of f32 rounded to the narrow type of a value; other numbers unchanged."""
     of = element_of(value)
-    return convert_to(array, of) if of in _WIDER and array.dtype == _F32.storage else array
+    is_wide = of in _NARROW and array.dtype == _F32.storage
+    return convert_to(array, of) if of is not None and is_wide else array
+
+
+def is_narrow(value: Value) -> bool:
+    """Return whether a value is of floating-point numbers narrower than f32."""
+    return element_of(value) in _NARROW
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,46 @@ def test_model_of_op_explains_result_that_is_right_in_isolation(
     assert explain_results(run, NORMALIZED, inputs, known).is_known == is_known
 
 
+MISCOUNTED = """
+func.func @main(%x: tensor<i32>) -> tensor<i32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<i32>
+  cond {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %c = stablehlo.compare LT, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %step = stablehlo.constant dense<2> : tensor<i32>
+    %n = stablehlo.add %i, %step : tensor<i32>
+    %z = stablehlo.add %y, %step : tensor<i32>
+    stablehlo.return %n, %z : tensor<i32>, tensor<i32>
+  }
+  %1 = stablehlo.negate %0#1 : tensor<i32>
+  return %1 : tensor<i32>
+}"""
+
+
+@pytest.mark.parametrize(("wrong", "is_known"), [(0, True), (9, False)])
+def test_class_of_a_group_may_be_about_any_of_its_operations(wrong: int, is_known: bool) -> None:
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        """Start from another number, if the loop's own results are not returned."""
+        operations = {one.name: one for one in program.main.body.operations}
+        returned = operations["return"].operands
+        loop = operations.get("while")
+        is_right = loop is None or any(one in loop.results for one in returned)
+
+        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+            if operation.name != "negate" or is_right:
+                return results
+            return (np.array(wrong, np.int32),)
+
+        for inputs in sets:
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
+
+    known = Expectation("short", ("while",), "", kinds=("turns miscounted",))
+    assert explain_results(run, MISCOUNTED, (np.array(0, np.int32),), known).is_known == is_known
+
+
 NEGATED = """
 func.func @main(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
   %0 = stablehlo.constant dense<0.0> : tensor<f32>
