@@ -73,8 +73,8 @@ def main() -> int:
             seconds = perf_counter() - begun
             with Store(Path(out) / FILE_NAME, read_only=True) as store:
                 meta = store.meta()
-        parts = (meta[f"{part}_seconds"] for part in ("planning", "storage"))
-        cost = Cost(len(data.records), seconds, *parts, data.peak_rss_mb)
+        planning, storage = (meta[f"{part}_seconds"] for part in ("planning", "storage"))
+        cost = Cost(len(data.records), seconds, planning, storage, data.peak_rss_mb)
         first = first or cost.each_ms
         sys.stdout.write(f"{cost.line(first)}\n")
         sys.stdout.flush()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 META = ROOT / "suites" / "meta"
-PACKAGES = ("conformance", "generators", "reference", "reports")
+PACKAGES = ("benchmarks", "conformance", "generators", "reference", "reports")
 
 UNTESTED = Path(__file__).parent / "untested.txt"
 """Modules that still lack a test in the mirrored folder. The list only gets shorter."""
