@@ -1,0 +1,79 @@
+"""Fourier transforms of the leading elements of longer dimensions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.known.xla.partial_transform import FLUSHED, LABEL, OF_A_PART
+from reference.ir.program import Operation
+from reference.ir.types import Array
+from suites.meta.support.small_programs import op_program, tensor_of
+
+X = np.array([[1, 2, 4], [3, 5, 7]], np.complex64)
+BEHIND = 99 + 9j
+"""An element of other memory."""
+
+
+def fft(kind: str, length: int) -> Operation:
+    of = tensor_of(2, 3, of="complex<f32>")
+    return op_program("fft", [of], of, fft_type=kind, fft_length=(length,)).subject
+
+
+def explained(kind: str, length: int, got: list[complex]) -> list[bool]:
+    actual = np.array(got, np.complex64).reshape(2, 3)
+    assert OF_A_PART.errors is not None
+    with np.errstate(invalid="ignore"):  # a transform of a single element has the bound 0
+        (errors,) = OF_A_PART.errors(fft(kind, length), (X,), (np.zeros_like(X),), (actual,))
+    return (errors == 0).reshape(-1).tolist()
+
+
+SUMS = [3, -1, 8, -2]
+"""The transforms of 1, 2 and of 3, 5: sums and differences, written one behind the other."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "length", "got", "is_explained"),
+    [
+        ("FFT", 2, [*SUMS, BEHIND, BEHIND], True),
+        ("IFFT", 2, [*(number / 2 for number in SUMS), BEHIND, 0], True),
+        ("FFT", 1, [1, 3, BEHIND, BEHIND, BEHIND, BEHIND], True),
+        ("FFT", 2, [3, -1, BEHIND, 8, -2, BEHIND], False),  # each in its own row
+        ("FFT", 2, [3, -1, 8, -2.001, BEHIND, BEHIND], False),
+        ("IFFT", 2, [*SUMS, BEHIND, BEHIND], False),
+        ("FFT", 3, [*SUMS, BEHIND, BEHIND], False),  # all elements are transformed
+        ("FFT", 4, [*SUMS, BEHIND, BEHIND], False),  # there are fewer
+        ("RFFT", 2, [*SUMS, BEHIND, BEHIND], False),
+    ],
+)
+def test_all_elements_are_explained_if_the_first_are_transforms(
+    kind: str, length: int, got: list[complex], is_explained: bool
+) -> None:
+    assert explained(kind, length, got) == [is_explained] * 6
+
+
+def test_distances_are_those_of_the_first_elements() -> None:
+    assert OF_A_PART.ulps is not None
+    actual = np.array([3, -1, 8, -2, BEHIND, BEHIND], np.complex64).reshape(2, 3)
+    actual[0, 2] = 8 * (1 + 2.0**-23)
+    (ulps,) = OF_A_PART.ulps(fft("FFT", 2), (X,), (np.zeros_like(X),), (actual,))
+    assert ulps.reshape(-1).tolist() == [0, 0, 1, 0, np.inf, np.inf]
+    (ulps,) = OF_A_PART.ulps(fft("FFT", 3), (X,), (np.zeros_like(X),), (actual,))
+    assert np.isinf(ulps).all()
+    assert (OF_A_PART.label, OF_A_PART.unsteady, OF_A_PART.signs) == (LABEL, True, True)
+
+
+def flushed_errors(x: Array, got: Array) -> list[bool]:
+    of = tensor_of(2, of="complex<f32>")
+    operation = op_program("fft", [of], of, fft_type="FFT", fft_length=(2,)).subject
+    expected = np.array([x[0] + x[1], x[0] - x[1]], np.complex64)
+    assert FLUSHED.errors is not None
+    (errors,) = FLUSHED.errors(operation, (x,), (expected,), (got,))
+    return (errors <= 1).tolist()
+
+
+def test_subnormal_operands_may_be_flushed() -> None:
+    tiny, normal = np.full(2, 2.0**-130, np.complex64), np.full(2, 2.0**-100, np.complex64)
+    assert FLUSHED.flushes
+    assert flushed_errors(tiny, np.zeros(2, np.complex64)) == [True, True]
+    assert flushed_errors(normal, np.zeros(2, np.complex64)) == [False, True]
