@@ -8,7 +8,17 @@ import pytest
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement
 from conformance.known.xla.sums_of_products.products import IN_BF16, NOT_KEPT
-from conformance.tolerance.bounds.contraction import CONTRACTED
+from conformance.tolerance.bounds.contraction import CONTRACTED, contraction_sums, depth_of
+from conformance.tolerance.bounds.products import (
+    DefaultPrecision,
+    default_precision,
+    make_bound,
+    make_flush_loss,
+    make_measure,
+    precision_of,
+    quantum_of,
+    underflow_error,
+)
 from conformance.verdict import Verdict
 from generators.cells import plan
 from generators.values.contents import materialise
@@ -332,3 +342,100 @@ def test_bound_covers_the_permitted_error() -> None:
     integers = whole[0].astype(np.int32), whole[1].astype(np.int32)
     program, expected = dot_general(*integers)
     assert CONTRACTED.bound(operation_of(program), integers, (expected,)) == (None,)
+
+
+# -- parts of the bound ---------------------------------------------------------------------------
+
+OF_DOT = contraction_sums, depth_of
+U = 2.0**-24
+
+
+@pytest.mark.parametrize(("ulps", "within"), [(4, True), (6, False)])
+def test_bound_of_four_products_is_five_roundings(ulps: int, within: bool) -> None:
+    """u |e| + gamma(4) S with e = S (Higham, 3.1 and 3.5); e is 7.4, its ulp 8 u."""
+    lhs, rhs = np.array([[1.1, 1.2, 1.3, 1.4]], np.float32), np.full((4, 1), 1.48, np.float32)
+    program, expected = dot_general(lhs, rhs)
+    exact = float(lhs.astype(np.float64).sum() * float(rhs[0, 0]))
+    given = program.subject, (lhs, rhs), (expected,)
+    (bound,) = make_bound(*OF_DOT, DefaultPrecision())(*given)
+    off = abs(float(expected.item()) - exact)
+    assert bound is not None
+    assert float(bound.item()) == pytest.approx(5 * U * exact + off, rel=1e-5)
+    moved = expected + np.float32(ulps * 8 * U)
+    (units,) = make_measure(*OF_DOT, DefaultPrecision())(*given, (moved,))
+    error = float(moved.item()) - exact
+    assert units.item() == pytest.approx(error / (5 * U * exact), rel=1e-5)
+    assert bool(units.item() <= 1) is within
+
+
+def test_flushed_products_are_lost_whole() -> None:
+    """1e-20 * 1e-20 is under 2^-126; in f16 nothing is flushed, and small integers are exact."""
+    tiny = np.full((1, 2), 1e-20, np.float32)
+    program, expected = dot_general(tiny, tiny.T)
+    loss = make_flush_loss(*OF_DOT, DefaultPrecision())
+    (lost,) = loss(program.subject, (tiny, tiny.T), (expected,))
+    assert lost is not None
+    assert float(lost.item()) == pytest.approx(2e-40, rel=1e-6)
+    for type_ in (np.float16, np.float32):
+        ones = np.ones((1, 2), type_)
+        program, expected = dot_general(ones, ones.T)
+        assert loss(program.subject, (ones, ones.T), (expected,)) == (None,)
+
+
+def test_default_precision_is_that_of_the_hardware() -> None:
+    """TF32 has 11 significant bits, bf16 8, and the sum of two bf16 numbers 16."""
+    found = {name: default_precision(name) for name in ("cpu", "gpu", "tpu")}
+    assert {name: (one.default, one.high) for name, one in found.items()} == {
+        "cpu": (0.0, 0.0), "gpu": (2.0**-11, 2.0**-11), "tpu": (2.0**-8, 2.0**-16),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "unit"),
+    [
+        (None, 2.0**-8),
+        (("DEFAULT", "HIGHEST"), 2.0**-8),
+        (("HIGH", "HIGHEST"), 2.0**-16),
+        (("HIGHEST", "HIGHEST"), 0.0),
+    ],
+)
+def test_the_less_precise_operand_decides(config: tuple[str, str] | None, unit: float) -> None:
+    ones = np.ones((1, 1), np.float32)
+    given: dict[str, Any] = {} if config is None else {"precision_config": config}
+    program, _ = dot_general(ones, ones, **given)
+    found = precision_of(program.subject, (ones, ones), F32, default_precision("tpu"))
+    assert (found.operands, found.operand_error) == ((unit, unit), 2 * unit)
+
+
+@pytest.mark.parametrize(
+    ("of", "to", "sums", "intermediate"),
+    [
+        ("f8E4M3FN", "f16", "f16", 0.0),
+        ("f8E4M3FN", "f32", "f32", 0.0),
+        ("f16", "f16", "f32", 0.0),
+        ("f16", "bf16", "f32", 2.0**-11),
+        ("f32", "bf16", "f32", 2.0**-24),
+        ("f32", "f64", "f64", 0.0),
+    ],
+)
+def test_sums_are_kept_in_the_least_precise_type(
+    of: str, to: str, sums: str, intermediate: float
+) -> None:
+    ones = np.ones((1, 1)).astype(TYPES[of].storage)
+    program, _ = dot_general(ones, ones, TYPES[to])
+    found = precision_of(program.subject, (ones, ones), TYPES[to], DefaultPrecision())
+    assert found.of is TYPES[sums]
+    assert found.accumulation == {"f16": 2.0**-11, "f32": U, "f64": 2.0**-53}[sums]
+    assert found.intermediate == intermediate
+
+
+def test_quantum_divides_every_number() -> None:
+    assert quantum_of(np.array([12.0, 0.0, 20.0])) == 4
+    assert quantum_of(np.array([12.0, 0.375])) == 0.125
+    assert quantum_of(np.zeros(3)) == 1
+
+
+def test_underflow_is_the_smallest_number_or_the_smallest_normal_number() -> None:
+    assert (underflow_error(F32), underflow_error(F32, flushes=True)) == (2.0**-149, 2.0**-126)
+    assert underflow_error(TYPES["f16"], flushes=True) == 2.0**-24
+    assert underflow_error(TYPES["si32"], flushes=True) == 0

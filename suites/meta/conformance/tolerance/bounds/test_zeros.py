@@ -17,6 +17,9 @@ from conformance.campaign.planning import cases_of
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement
+from conformance.tolerance.bounds.contraction import contraction_sums, depth_of
+from conformance.tolerance.bounds.products import DefaultPrecision
+from conformance.tolerance.bounds.zeros import make_either_zero
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.families.reduction import padding_of
@@ -416,6 +419,16 @@ def test_a_complex_zero_of_the_wrong_sign_is_named() -> None:
     program = program_of("add", (negative, negative), TensorType((1,), C64))
     found = judge_result(program, (negative, negative), np.array([0], np.complex64))
     assert (found.verdict, found.kind) == SIGNED
+
+
+def test_masks_are_made_only_where_a_zero_is_a_sum() -> None:
+    """A transform (`exact=False`) may give any zero another sign."""
+    lhs, rhs = row(F32, 1.0, -1.0)[None], row(F32, 1.0, 1.0)[:, None]
+    program, zero = dot(lhs, rhs), np.zeros((1, 1), np.float32)
+    for want, exact, found in ((zero, True, False), (zero + 1, True, None), (zero, False, True)):
+        mask = make_either_zero(contraction_sums, depth_of, DefaultPrecision(exact=exact))
+        (free,) = mask(program.subject, (lhs, rhs), (want,))
+        assert (None if free is None else bool(free.item())) is found
 
 
 # -- cases ----------------------------------------------------------------------------------------
