@@ -11,10 +11,13 @@ import pytest
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.known.xla.extrema import OF_REDUCTIONS
+from conformance.known.xla.many_elements import KERNELS, LEAST, fold_extremum
 from generators.regions.bodies import fold_of
 from reference.interpreter.evaluate import evaluate
+from reference.ir.monoid import ADD, MAXIMUM, MINIMUM, Monoid
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import Array, element_type_of
+from reference.unspecified.reduction import decompose_reduction
 
 NAN = math.nan
 LEFT_OUT = OF_REDUCTIONS[0].label
@@ -146,3 +149,52 @@ def test_adjacent_dimensions_are_reduced_as_one() -> None:
     apart[:, 0, :, 0] = x[..., 0]
     assert kind(apart, -1, 9, dimensions=(0, 2)) == LEFT_OUT
     assert kind(apart, -1, 4, dimensions=(0, 2)) == "NaN"
+
+
+def folds(x: Array, init: float = -1, monoid: Monoid = MAXIMUM, **given: Any) -> list[float | None]:
+    """Return the first result of each kernel, None where a kernel does not compute it."""
+    of, name = element_type_of(x), "reduce" if "dimensions" in given else "reduce_window"
+    values = (Value("x", TensorType(x.shape, of)), Value("init", TensorType((), of)))
+    body = fold_of(monoid.name, of).region
+    operation = single_op(name, values, (values[1].type,), given, (body,)).subject
+    parts = decompose_reduction(operation, (x, np.array(init, x.dtype)))
+    found = [fold_extremum(parts, monoid, kernel) for kernel in KERNELS]
+    return [None if one is None else one.reshape(-1)[0].item() for one in found]
+
+
+def test_a_nan_takes_elements_of_its_lane_in_vectors_of_each_size() -> None:
+    """Vectors of 64, 32 and 16 bytes have 16, 8 and 4 lanes of f32."""
+    assert [(kernel.vector, kernel.block) for kernel in KERNELS] == [
+        (64, 0), (32, 0), (16, 0), (64, 2**17),
+    ]  # fmt: skip
+    for nan, found in ((16, [0, 0, 0, 0]), (8, [9, 0, 0, 9]), (4, [9, 9, 0, 9]), (5, [9] * 4)):
+        assert folds(along_the_last(LEAST, {0: 9, nan: NAN}), dimensions=(1,)) == found
+
+
+def test_rows_are_taken_in_blocks_of_bytes() -> None:
+    """Five rows of 6553 numbers are a block: the fifth does not precede a NaN in the sixth."""
+    x = np.zeros((8, 6553), np.float32)
+    x[4:6, 0] = [9, NAN]
+    assert folds(x, dimensions=(0,)) == [0, 0, 0, 9]
+
+
+def test_first_init_value_stays_if_it_is_nan_or_better() -> None:
+    x = along_the_last(LEAST, {0: 9})
+    assert folds(x, 10, dimensions=(1,)) == [10] * 4
+    assert np.isnan(np.array(folds(x, NAN, dimensions=(1,)), np.float64)).all()
+    assert folds(-x, 1, MINIMUM, dimensions=(1,)) == [-9] * 4
+
+
+@pytest.mark.parametrize(
+    ("size", "monoid", "given"),
+    [
+        (LEAST - 1, MAXIMUM, {"dimensions": (0,)}),
+        (LEAST, ADD, {"dimensions": (0,)}),
+        (LEAST, MAXIMUM, {"window_dimensions": (2,), "window_strides": (1,)}),  # they overlap
+        (LEAST, MAXIMUM, {"window_dimensions": (2,), "window_strides": (3,)}),  # gaps
+    ],
+)
+def test_kernels_compute_extrema_of_many_elements_side_by_side(
+    size: int, monoid: Monoid, given: dict[str, Any]
+) -> None:
+    assert folds(np.zeros(size, np.float32), monoid=monoid, **given) == [None] * 4

@@ -43,6 +43,13 @@ def test_quotient_next_to_a_tie_may_be_either_code() -> None:
         assert explained(TO_CODES, x, codes) == found
 
 
+def test_three_roundings_are_permitted_and_no_more() -> None:
+    """The quotients exceed 100.5 by 2.3 and by 3.4 roundings, each of 2^-24 of the quotient."""
+    nearest = np.float32(100.5 * 0.3)
+    x = np.array([nearest + 3 * 2.0**-19, nearest + 4 * 2.0**-19], np.float32)
+    assert explained(TO_CODES, x, [100, 100]) == [True, False]
+
+
 def test_quotient_of_two_scales_may_be_rounded() -> None:
     """3 * 0.5 / 0.3 is 5; 1 * 0.5 / 0.3 is 1.67."""
     codes = np.array([3, 1], np.int8)
