@@ -43,7 +43,7 @@ PROGRAMS = (
         trip_counts.LABEL, rewrite=trip_counts.rewrite, concerns=trip_counts.concerns
     ),
     Hypothesis(
-        lost_initial_values.LABEL, unsteady=True, platform=Hardware.TPU,
+        lost_initial_values.LABEL, platform=Hardware.TPU,
         rewrite=lost_initial_values.rewrite, concerns=lost_initial_values.concerns,
     ),
     Hypothesis(

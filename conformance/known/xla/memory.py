@@ -38,6 +38,11 @@ def memory_value(value: Value, content: Content) -> Operation:
     return constant(value, content(value.type))
 
 
+def zero_memory(value: Value) -> Operation:
+    """Return the operation that defines a value by zeros."""
+    return memory_value(value, _zeros)
+
+
 def constant(value: Value, array: Array) -> Operation:
     """Return the operation that defines a value by an array."""
     assert isinstance(value.type, TensorType)
