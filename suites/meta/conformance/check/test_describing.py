@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 from jax import export
 
+from conformance.check.describing import UNKNOWN_SIZE, describe_file, snippet
 from conformance.check.file import check_file
 from conformance.check.settings import Settings
 from conformance.cli import app, exit_code_of
+from conformance.frontends.modules import Unit, read_units
 from conformance.verdict import Verdict
 from suites.meta.support.checking import FAULTY, TEST_PROGRAM
 
@@ -81,3 +83,43 @@ def test_program_without_parameters_says_so(
     got, out = describe_text(tmp_path, text, capsys)
     assert got == code
     assert says in out
+
+
+DYNAMIC = """
+func.func @other(%x: tensor<?x2xf8E5M2>, %n: tensor<i1>) -> tensor<i1> {
+  return %n : tensor<i1>
+}"""
+
+
+def test_each_part_of_a_file_is_described(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(TYPES)
+    (entry,) = describe_file(str(path))
+    assert (entry["file"], entry["program"]) == (str(path), "main")
+    assert [(one["called"], one["type"]) for one in entry["parameters"]] == [
+        ("file", "tensor<3xbf16>"), ("i", "tensor<2xi4>"), ("c", "tensor<complex<f32>>"),
+        ("p", "tensor<2xi1>"), ("s", "tensor<0xf64>"),
+    ]  # fmt: skip
+    assert entry["parameters"][0]["name"] == "arr_0"  # np.savez has a parameter named file
+    assert [one["called"] for one in entry["results"]] == ["0", "i"]
+
+
+def test_snippet_states_sizes_and_bits(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(DYNAMIC)
+    (unit,) = read_units(path)
+    assert isinstance(unit, Unit)
+    dynamic = f"tensor<?x2xf8E5M2>: {UNKNOWN_SIZE} may be any size"
+    assert snippet(unit).splitlines()[2:-1] == [
+        f'    "x": np.zeros(({UNKNOWN_SIZE}, 2), np.uint8),  # bits of f8E5M2; {dynamic}',
+        '    "n": np.zeros((), np.bool_),',
+    ]
+
+
+def test_what_is_no_program_has_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text("func.func @main() {\n  foo.bar\n  return\n}")
+    (entry,) = describe_file(str(path))
+    assert set(entry) == {"file", "reason", "invalid"}
+    assert not entry["invalid"]
+    assert "foo.bar" in entry["reason"]

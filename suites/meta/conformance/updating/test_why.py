@@ -1,4 +1,4 @@
-"""The command `expectations why`: which entry knows a recorded case, or why none does."""
+"""The command `expectations why`: which entry matches a recorded case, or why none does."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import pytest
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.cli import app, exit_code_of
+from conformance.errors import UsageError
+from conformance.results.store import FILE_NAME, Store
+from conformance.updating.why import explain
+from conformance.verdict import Detail, Errors, Failing, Record, Timing, Verdict
 
 KNOWN = """
 [[known]]
@@ -83,3 +87,89 @@ def test_a_case_is_explained_by_entry_and_by_condition(
     code, _, err = run_command("divide-f32-cpu-0")
     assert (code, err.count("\n")) == (2, 1)
     assert "this run has no case 'divide-f32-cpu-0'" in err
+
+
+# --- A stored record of several failures ---------------------------------------------------------
+
+CELL = ("divide", "f32", "cpu")
+MESSAGES = """
+[[known]]
+id = "aborts"
+op = "divide"
+verdicts = ["crashed"]
+words = ["INTERNAL: broken"]
+reason = "The compiler aborts."
+
+[[known]]
+id = "later"
+op = "*"
+verdicts = ["crashed"]
+words = ["broken"]
+reason = "Any op."
+"""
+
+
+def stored(tmp_path: Path, *failing: Failing) -> Path:
+    """Return the folder of a run with a failing case, number 0, and a passing case, number 1."""
+    worst = failing[0]
+    record = Record(
+        *CELL, 0, "0", worst.verdict, worst.kind, worst.message,
+        detail=Detail("module {}", b"", 0, 4), failing=failing,
+    )  # fmt: skip
+    with Store(tmp_path / FILE_NAME) as store:
+        passing = Record(*CELL, 1, "1", Verdict.PASS)
+        store.add_task("a", CELL, [record, passing], Errors(), Timing(), modules=1, peak_rss_mb=1.0)
+        store.set_meta({"seed": 0, "profile": "smoke", "versions": {"jaxlib": "0.10.2"}})
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "lines"),
+    [
+        (
+            "INTERNAL: broken",
+            0,
+            [
+                "crashed (internal error): known by aborts ({}): The compiler aborts.",
+                "  by its words: 'INTERNAL: broken'",
+                "  also matched by later, which come later",
+            ],
+        ),
+        (
+            "INTERNAL:\n  stack is broken",
+            0,
+            ["crashed (internal error): known by later ({}): Any op.", "  by its words: 'broken'"],
+        ),
+    ],
+)
+def test_the_first_entry_that_matches_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str, code: int, lines: list[str]
+) -> None:
+    file = tmp_path / "known.toml"
+    file.write_text(MESSAGES)
+    db = stored(tmp_path, Failing(Verdict.CRASHED, "internal error", words, 0))
+    assert explain("divide-f32-cpu-0", db, str(file)) == code
+    assert capsys.readouterr().out.splitlines() == [line.format(file) for line in lines]
+
+
+def test_a_single_new_failure_of_a_case_is_enough(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "known.toml"
+    file.write_text(MESSAGES)
+    known = Failing(Verdict.CRASHED, "internal error", "INTERNAL: broken", 0)
+    db = stored(tmp_path, Failing(Verdict.CRASHED, "internal error", "INTERNAL:\nother", 0), known)
+    assert explain("divide-f32-cpu-0", db, str(file)) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "crashed (internal error): new: INTERNAL: other"
+    assert lines[1].startswith(f"  aborts ({file}): ")
+    assert lines[2].startswith(f"  later ({file}): ")
+    assert lines[3].startswith("crashed (internal error): known by aborts ")
+
+
+def test_passing_and_missing_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    db = stored(tmp_path, Failing(Verdict.CRASHED, "abort", "", 0))
+    assert explain("divide-f32-cpu-1", db) == 0
+    assert capsys.readouterr().out == "divide-f32-cpu-1: pass: it does not fail\n"
+    with pytest.raises(UsageError, match="did you mean"):
+        explain("divide-f32-cpu-2", db)

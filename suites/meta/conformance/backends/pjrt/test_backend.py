@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from conformance.backends.base import Rejected, Unsupported
+from conformance.backends.base import Rejected, Settings, Unsupported
+from conformance.backends.pjrt.backend import PjrtBackend
+from conformance.backends.pjrt.clients import CPU_DEVICES
 from conformance.backends.session import open_session
+from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
 from generators.invalid.table import near_misses
 from reference.ir.program import (
     Dense,
@@ -69,3 +76,79 @@ def test_a_reduction_without_inputs_reaches_no_compiler() -> None:
     (program,) = (p for id_, p in near_misses("reduce") if id_ == "C3" and not p.subject.operands)
     with pytest.raises(Unsupported, match="reduction without inputs"):
         open_session("cpu").compile(program)
+
+
+# --- The backend itself --------------------------------------------------------------------------
+
+CPU = PjrtBackend("cpu", "cpu")
+SENT = """
+func.func @main(%x: tensor<2xf32>) -> !stablehlo.token {
+  %t = stablehlo.create_token : !stablehlo.token
+  %s = "stablehlo.send"(%x, %t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>,
+    is_host_transfer = true} : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+  return %s : !stablehlo.token
+}"""
+GATHERED = """
+func.func @main(%x: tensor<2x{0}>) -> tensor<2x{0}> {{
+  %y = "stablehlo.all_reduce"(%x) ({{
+    ^bb0(%a: tensor<{0}>, %b: tensor<{0}>):
+      %s = stablehlo.add %a, %b : tensor<{0}>
+      stablehlo.return %s : tensor<{0}>
+  }}) {{replica_groups = dense<0> : tensor<1x1xi64>}} : (tensor<2x{0}>) -> tensor<2x{0}>
+  return %y : tensor<2x{0}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (SENT, "no interface for host transfers"),
+        (GATHERED.format("i4"), "narrower than a byte"),
+        (GATHERED.format("i8"), None),
+        (GATHERED.format("i1"), None),
+        (QUANTIZED, "quantized types"),
+    ],
+)
+def test_programs_are_refused_before_they_are_compiled(text: str, words: str | None) -> None:
+    refused = CPU.refusal(parse_module(text))
+    assert (refused is None) == (words is None)
+    if words is not None:
+        assert isinstance(refused, Unsupported)
+        assert words in str(refused)
+
+
+def test_results_of_bounded_size_are_refused() -> None:
+    bounded = TensorType((None,), ELEMENT_TYPES["f32"], (3,))
+    refused = CPU.refusal(op_program("negate", [tensor_of(3)], bounded))
+    assert "bounded size" in str(refused)
+
+
+def test_description_has_the_versions_that_results_depend_on() -> None:
+    found = CPU.describe()
+    assert (found.name, found.platform) == ("cpu", "cpu")
+    assert {"jax", "jaxlib"} <= {name for name, _ in found.versions}
+    assert CPU.hardware is Hardware.CPU
+
+
+@pytest.mark.parametrize(
+    ("platform", "hardware"),
+    [("rocm", Hardware.GPU), ("cuda", Hardware.GPU), ("tpu", Hardware.TPU), ("ipu", Hardware.CPU)],
+)
+def test_hardware_is_that_of_the_clients_platform(platform: str, hardware: Hardware) -> None:
+    device = SimpleNamespace(client=SimpleNamespace(platform=platform))
+    assert PjrtBackend("mine", "plugin", device=device).hardware is hardware
+
+
+def test_more_devices_than_there_are_is_unsupported() -> None:
+    program = replace(
+        op_program("negate", [tensor_of(2)], tensor_of(2)), process_grid=(CPU_DEVICES + 1, 1)
+    )
+    with pytest.raises(Unsupported, match=rf"needs {CPU_DEVICES + 1} devices"):
+        CPU.compile(emit(program), program)
+
+
+def test_settings_are_those_of_the_copy() -> None:
+    other = CPU.configured(Settings(dump="/nowhere"))
+    assert other is not CPU
+    assert (other.name, other.hardware) == (CPU.name, CPU.hardware)
+    assert CPU.configured(Settings()).describe() == CPU.describe()

@@ -5,8 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.backends.base import Failed
+from conformance.backends.base import Failed, Unsupported
+from conformance.backends.pjrt.backend import PjrtBackend
+from conformance.backends.pjrt.executables import (
+    PjrtExecutable,
+    SharedExecutable,
+    as_static_tensor_type,
+    as_tensor_type,
+)
 from conformance.backends.session import open_session
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
 from reference.ir.program import (
     Dense,
     Function,
@@ -14,9 +23,10 @@ from reference.ir.program import (
     Program,
     Region,
     TensorType,
+    TokenType,
     Value,
 )
-from reference.ir.types import ALL, bits_dtype
+from reference.ir.types import ALL, bits_dtype, element_type
 from suites.meta.support.small_programs import are_same, array, execute, op_program, tensor_of
 
 
@@ -65,3 +75,62 @@ def test_arguments_that_main_does_not_take_are_refused(given):
     program = op_program("negate", [tensor_of(2)], tensor_of(2))
     with pytest.raises(Failed, match=r"of main|main takes 1 arguments"):
         execute("cpu", program, *given)
+
+
+def test_only_tensors_of_static_shape_are_arguments() -> None:
+    plain, dynamic = tensor_of(2), TensorType((None,), element_type("f32"))
+    assert as_static_tensor_type(plain) is as_tensor_type(plain) is plain
+    assert as_tensor_type(dynamic) is dynamic
+    with pytest.raises(Unsupported, match=r"static shape, not tensor<\?xf32>"):
+        as_static_tensor_type(dynamic)
+    for take in (as_tensor_type, as_static_tensor_type):
+        with pytest.raises(Unsupported, match="must be tensors, not"):
+            take(TokenType())
+
+
+def test_arguments_of_an_executable_are_those_of_each_process() -> None:
+    program = op_program("negate", [tensor_of(2)], tensor_of(2))
+    made = PjrtBackend("cpu", "cpu").compile(emit(program), program)
+    assert isinstance(made, PjrtExecutable)
+    ((result,),) = made.execute([[array([1.0, 2.0])]])
+    assert result.tolist() == [-1, -2]
+    with pytest.raises(ValueError, match="1 processes, arguments for 2"):
+        made.execute([[array([1.0, 2.0])]] * 2)
+    with pytest.raises(
+        ValueError, match=r"argument 0 of main is .*, given float64 of shape \(2,\)"
+    ):
+        made.execute([[array([1.0, 2.0], "f64")]])
+
+
+REPLICAS = """
+module attributes {mhlo.num_replicas = 2 : i32} {
+  func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %y = "stablehlo.collective_permute"(%x) {source_target_pairs = dense<[[0, 1]]>
+      : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>
+    %z = stablehlo.negate %y : tensor<2xf32>
+    return %z : tensor<2xf32>
+  }
+}"""
+
+
+def test_each_process_has_its_own_arguments() -> None:
+    program = parse_module(REPLICAS)
+    made = PjrtBackend("cpu", "cpu").compile(emit(program), program)
+    results = made.execute([[array([1.0, 2.0])], [array([3.0, 4.0])]])
+    assert [[one.tolist() for one in process] for process in results] == [[[0, 0]], [[-1, -2]]]
+
+
+SHARED = """
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @main(%x: tensor<4xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> tensor<4xf32> {
+    %y = stablehlo.reverse %x, dims = [0] : tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+}"""
+
+
+def test_a_shared_program_takes_and_returns_whole_arrays() -> None:
+    program = parse_module(SHARED)
+    made = PjrtBackend("cpu", "cpu").compile(SHARED, program)
+    assert isinstance(made, SharedExecutable)
+    assert made.execute([[array([1, 2, 3, 4])]])[0][0].tolist() == [4, 3, 2, 1]

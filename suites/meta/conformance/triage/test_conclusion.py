@@ -1,0 +1,114 @@
+"""Conclusions on programs whose results differ: which part of the backend's values decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from conformance.judging.judgement import passing_judgement
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.stablehlo.parse import parse_module
+from conformance.triage.audit import OperationAudit
+from conformance.triage.conclusion import Concluder, Conclusion
+from conformance.verdict import Verdict
+from reference.ir.program import Program
+from reference.ir.types import Array
+from suites.meta.support.faults.changed_backend import (
+    Change,
+    Changed,
+    compose_changes,
+    result_of,
+)
+from suites.meta.support.small_programs import array
+
+SHIFTED = parse_module("""
+func.func @main(%seed: tensor<ui32>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %w = stablehlo.constant dense<32> : tensor<ui32>
+  %h = stablehlo.shift_right_logical %seed, %w : tensor<ui32>
+  %f = stablehlo.convert %h : (tensor<ui32>) -> tensor<f32>
+  %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %a = stablehlo.add %x, %b : tensor<4xf32>
+  %s = stablehlo.sine %a : tensor<4xf32>
+  %t = stablehlo.tanh %s : tensor<4xf32>
+  return %s, %t : tensor<4xf32>, tensor<4xf32>
+}""")
+"""The shift by 32 bits is implementation-defined; the rest follows from it."""
+
+INPUTS = (array(5, "ui32"), array([0.25, 0.5, 1.0, 2.0]))
+RIGHT: Change = compose_changes()
+
+
+def concluded(
+    change: Change, actual: Sequence[Array] | None = None, program: Program = SHIFTED
+) -> tuple[Conclusion, list[OperationAudit], int]:
+    """Return the conclusion on a changed backend, audits with a wrong operation, and runs."""
+    runs = 0
+
+    def run(given: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        nonlocal runs
+        runs += 1
+        return (Changed(given, change).execute([one])[0] for one in sets)
+
+    if actual is None:
+        (actual,) = run(program, [INPUTS])
+        runs = 0
+    wrong: list[OperationAudit] = []
+    permitted = PermittedResults(program, INPUTS)
+    found = Concluder(run, "cpu").conclude(program, INPUTS, actual, permitted, wrong.append)
+    return found, wrong, runs
+
+
+def test_permitted_results_need_no_run() -> None:
+    found, wrong, runs = concluded(RIGHT)
+    assert (found.judgement.verdict, found.note, wrong, runs) == (Verdict.PASS, "", [], 0)
+
+
+def test_a_result_of_another_shape_needs_no_run() -> None:
+    short = [np.zeros(3, np.float32), np.zeros(4, np.float32)]
+    found, wrong, runs = concluded(RIGHT, short)
+    assert (found.judgement.verdict, found.judgement.kind) == (Verdict.DIVERGENT, "wrong shape")
+    assert (found.steps, wrong, runs) == (None, [], 0)
+
+
+def test_unspecified_values_are_those_of_the_backend() -> None:
+    found, wrong, _ = concluded(result_of("shift_right_logical", lambda _: np.uint32(7)))
+    assert found.judgement.verdict is Verdict.PASS
+    assert (found.adopted, wrong) == (1, [])
+    assert found.note == (
+        "1 result judged with the backend's own values, because these are unspecified"
+    )
+
+
+@pytest.mark.parametrize("shift", [0, 7])
+def test_a_wrong_operation_is_reported_whatever_the_unspecified_value_is(shift: int) -> None:
+    shifts = result_of("shift_right_logical", lambda _: np.uint32(shift))
+    found, wrong, _ = concluded(compose_changes(shifts, result_of("sine", np.negative)))
+    assert found.judgement.verdict is Verdict.DIVERGENT
+    assert [one.operation.name for steps in wrong for one in steps.wrong] == ["sine"]
+    assert found.steps is wrong[0]
+
+
+def test_results_that_do_not_follow_from_the_values_of_the_run_do_not_pass() -> None:
+    """The results given are those of a shift to 7, the backend's own values those of 0."""
+    expected = [np.sin(INPUTS[1] + np.float32(7)), np.full(4, 3.0, np.float32)]
+    found, _, runs = concluded(RIGHT, expected)
+    assert found.judgement.verdict is Verdict.UNSPECIFIED
+    assert (found.adopted, found.follows) == (0, False)
+    assert runs == 2  # the audit, and its results as a set of intermediate values
+
+
+ADOPTED = "2 results judged with the backend's own values, because these are unspecified"
+SENSITIVE = (
+    "every operation is right on its own operands; "
+    "the program is sensitive to their rounding errors"
+)
+
+
+@pytest.mark.parametrize(
+    ("adopted", "follows", "note"),
+    [(0, False, ""), (2, False, ADOPTED), (2, True, ADOPTED), (0, True, SENSITIVE)],
+)
+def test_the_note_says_why_a_program_is_right(adopted: int, follows: bool, note: str) -> None:
+    assert Conclusion(passing_judgement(4), None, adopted, follows).note == note
