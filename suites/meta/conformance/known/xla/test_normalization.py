@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
+from conformance.known.xla.normalization import INFERENCE as INFERENCE_OP
+from conformance.known.xla.normalization import NORMALIZED_BY_XLA, TRAINING
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
@@ -236,3 +238,44 @@ def test_products_of_constants_are_taken_first(actual: float, kind: str) -> None
     results[0][0, 4] = actual
     found = judge_operation(program, inputs, expected, results, Hardware.TPU)
     assert kind in {one.kind for one in found.failing}
+
+
+PLAIN_INFERENCE = """
+func.func @main(%x: tensor<2x1xf32>, %s: tensor<1xf32>, %o: tensor<1xf32>, %m: tensor<1xf32>,
+    %v: tensor<1xf32>) -> tensor<2x1xf32> {
+  %0 = "stablehlo.batch_norm_inference"(%x, %s, %o, %m, %v)
+    <{epsilon = 0.0 : f32, feature_index = 1 : i64}>
+    : (tensor<2x1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>)
+    -> tensor<2x1xf32>
+  return %0 : tensor<2x1xf32>
+}"""
+
+
+def explained(number: int, operands: list[object], got: list[float]) -> list[bool]:
+    """Return which elements of an inference in f32 a hypothesis of the table explains."""
+    operation = parse_module(PLAIN_INFERENCE).subject
+    taken = tuple(np.array(one, F32) for one in operands)
+    expected = tuple(evaluate(parse_module(PLAIN_INFERENCE), taken))
+    hypothesis = NORMALIZED_BY_XLA[INFERENCE_OP][number]
+    assert hypothesis.errors is not None
+    (errors,) = hypothesis.errors(operation, taken, expected, (np.array(got, F32)[:, None],))
+    return (errors.reshape(-1) == 0).tolist()
+
+
+def test_mean_is_subtracted_from_the_offset_first() -> None:
+    """The offset 0.5 is lost next to the mean 2^24, so 2^24 + 2 becomes 2; 2^24 + 4 becomes 4."""
+    x, mean = [[2**24 + 2], [2**24 + 4]], [2**24]
+    for got, found in (([2, 4], True), ([2.5, 4.5], False)):
+        assert explained(1, [x, [1], [0.5], mean, [1]], got) == [found] * 2
+
+
+def test_subnormal_results_may_be_flushed_by_a_class_of_their_own() -> None:
+    tiny, operands = 2.0**-130, [[1], [0], [0], [1]]
+    assert explained(0, [[[tiny], [1]], *operands], [0, 0]) == [True, False]
+    assert explained(0, [[[tiny], [1]], *operands], [tiny, 1]) == [False, False]
+    assert NORMALIZED_BY_XLA[INFERENCE_OP][0].flushes
+
+
+def test_folded_steps_need_constants() -> None:
+    for op, constants in ((INFERENCE_OP, ("scale", "mean", "variance")), (TRAINING, ("operand",))):
+        assert NORMALIZED_BY_XLA[op][-1].constants == constants

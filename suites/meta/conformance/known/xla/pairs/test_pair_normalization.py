@@ -9,6 +9,12 @@ import pytest
 
 from conformance.judging.compare import judge_operation
 from conformance.known.xla.pairs.float_pairs import LABEL
+from conformance.known.xla.pairs.pair_normalization import (
+    PairArithmetic,
+    is_normalization,
+    steps_of,
+)
+from conformance.known.xla.pairs.representation import SMALLEST
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
@@ -130,3 +136,81 @@ def test_factors_of_a_constant_matrix_are_those_of_f32() -> None:
     off = [expected[0] * [[1, 1], [1, 1 + 2.0**-26]]]
     found = judge_operation(program, [y], expected, off, Hardware.TPU)
     assert {one.kind for one in found.failing} == {LABEL}
+
+
+UNIT, COARSE = 2.0**-44, 2.0**-22
+X_OF_ONE = np.array([[1.0], [3.0]])
+ONE = np.ones(1)
+
+
+def steps(text: str, inputs: list[Array], unit: float = 0.0) -> list[tuple[list, list, list]]:
+    """Return values, errors and lost elements of each result, for a single feature."""
+    program = parse_module(text.replace("3x2xf64", "2x1xf64").replace("<2xf64>", "<1xf64>"))
+    found = steps_of(program.subject, inputs, unit, COARSE)
+    return [
+        tuple(part.reshape(-1).tolist() for part in (one.value, one.error, one.lost))
+        for one in found
+    ]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "results", "units"),
+    [
+        (VARIABLE, [X_OF_ONE, 2 * ONE, 5 * ONE, 7 * ONE, 4 * ONE], [[-1, 1]], [[56, 68]]),
+        (
+            TRAINING,
+            [X_OF_ONE, 2 * ONE, 5 * ONE],
+            [[3, 7], [2], [1]],
+            [[138, 146], [12], [93]],
+        ),
+        # the gradients are centred by their mean 4 and by the covariance 1 of x with them
+        (
+            GRAD,
+            [X_OF_ONE, 2 * ONE, 2 * ONE, 4 * ONE, np.array([[2.0], [6.0]])],
+            [[-1.5, 1.5], [2], [8]],
+            [[52.5, 57.5], [46], [32]],
+        ),
+    ],
+    ids=["inference", "training", "grad"],
+)
+def test_steps_give_the_results_of_the_formula_with_the_errors_of_each(
+    text: str, inputs: list[Array], results: list[list[float]], units: list[list[float]]
+) -> None:
+    """The units are worked out by hand, step by step: |x| dy + dx |y| + |x y| for a product."""
+    for (value, error, lost), result in zip(steps(text, inputs), results, strict=True):
+        assert value == result
+        assert max(error) < 2.0**-118
+        assert not any(lost)
+    errors = [error for _, error, _ in steps(text, inputs, UNIT)]
+    for found, unit in zip(errors, units, strict=True):
+        assert np.array(found) / UNIT == pytest.approx(unit, rel=1e-9)
+
+
+def test_roots_of_numbers_below_the_normal_range_are_lost() -> None:
+    for variance, is_lost in ((2.0**-127, True), (2.0**-120, False)):
+        ((_, _, lost),) = steps(VARIABLE, [X_OF_ONE, ONE, ONE, ONE, variance * ONE])
+        assert lost == [is_lost] * 2
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "is_lost"),
+    [
+        (3.0, 3 * UNIT, False),
+        (2.0**110, 2.0**110 * COARSE, False),
+        (2.0**-110, 2.0**-110 * COARSE, False),
+        (2.0**126, 2.0**126 * COARSE, True),
+        (1e300, 0.0, True),
+    ],
+)
+def test_steps_of_pairs_are_coarse_out_of_the_range_of_their_second_numbers(
+    number: float, error: float, is_lost: bool
+) -> None:
+    found = PairArithmetic(UNIT, COARSE).exactly(np.array([number]))
+    assert found.error.tolist() == [error + SMALLEST]
+    assert found.lost.tolist() == [is_lost]
+    assert found.value.tolist() == [number if number < 1e40 else np.inf]
+
+
+def test_other_operations_are_no_normalizations() -> None:
+    assert is_normalization(parse_module(GRAD).subject)
+    assert not is_normalization(parse_module(MATRIX).subject)

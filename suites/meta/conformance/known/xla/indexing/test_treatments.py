@@ -1,0 +1,114 @@
+"""Scattered elements that other treatments of indices give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.known.xla.indexing.out_of_bounds import BOUND, NO_INDICES, SIGNED, WINDOW
+from conformance.known.xla.indexing.treatments import OF_XLA, SCATTERED
+from generators.regions.bodies import fold_of
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation, Region, TensorType, Value, single_op
+from reference.ir.types import Array, element_type, element_type_of
+
+F32 = element_type("f32")
+_PAIR = (Value("a", TensorType((), F32)), Value("b", TensorType((), F32)))
+REPLACE = Region(_PAIR, (Operation("return", (_PAIR[1],)),))
+ADD = fold_of("add", F32).region
+
+ELEMENTS: dict[str, Any] = {
+    "update_window_dims": (),
+    "inserted_window_dims": (0,),
+    "scatter_dims_to_operand_dims": (0,),
+    "index_vector_dim": 1,
+}
+WINDOWS = ELEMENTS | {"update_window_dims": (1,), "inserted_window_dims": ()}
+
+
+def explained(
+    label: str, size: int, indices: Array, updates: Array, given: dict[str, Any],
+    got: dict[int, float], body: Region = REPLACE,
+) -> list[int]:  # fmt: skip
+    """Return the explained positions of a result that is zero except for what `got` says."""
+    operands = np.zeros(size, np.float32), indices, updates.astype(np.float32)
+    values = tuple(
+        Value(f"x{n}", TensorType(one.shape, element_type_of(one)))
+        for n, one in enumerate(operands)
+    )
+    operation = single_op("scatter", values, (values[0].type,), given, (body,)).subject
+    actual = np.zeros(size, np.float32)
+    for place, number in got.items():
+        actual[place] = number
+    (hypothesis,) = (one for one in SCATTERED if one.label == label)
+    assert hypothesis.errors is not None
+    assert (hypothesis.refutes, hypothesis.signs) == (True, True)
+    expected = tuple(apply(operation, operands))
+    with np.errstate(all="ignore"):
+        (errors,) = hypothesis.errors(operation, operands, expected, (actual,))
+    return np.flatnonzero(errors == 0).tolist()
+
+
+@pytest.mark.parametrize(("got", "found"), [({}, [3]), ({3: 7}, []), ({3: 8}, []), ({0: 5}, [3])])
+def test_window_that_is_out_of_bounds_in_part_is_dropped(
+    got: dict[int, float], found: list[int]
+) -> None:
+    """The window 7, 8 begins at the last of four elements, where the specification writes 7."""
+    window = np.array([[7, 8]])
+    assert explained(WINDOW, 4, np.array([[3]], np.int32), window, WINDOWS, got) == found
+
+
+def test_window_within_bounds_is_never_dropped() -> None:
+    window = np.array([[7, 8]])
+    for start, got in ((2, {}), (4, {})):
+        assert explained(WINDOW, 4, np.array([[start]], np.int32), window, WINDOWS, got) == []
+
+
+@pytest.mark.parametrize(("size", "found"), [(200, [5]), (128, [])])
+def test_bound_of_more_than_seven_bits_is_negative_in_si8(size: int, found: list[int]) -> None:
+    """199 is -57, below each index; 127 is the largest number of si8."""
+    indices, updates = np.array([[5]], np.int8), np.array([7])
+    assert explained(BOUND, size, indices, updates, ELEMENTS, {}) == found
+
+
+@pytest.mark.parametrize(
+    ("index", "got", "found"), [(150, {}, [150]), (150, {150: 7}, []), (100, {}, [])]
+)
+def test_unsigned_index_may_be_read_as_negative(
+    index: int, got: dict[int, float], found: list[int]
+) -> None:
+    indices, updates = np.array([[index]], np.uint8), np.array([7])
+    assert explained(SIGNED, 200, indices, updates, ELEMENTS, got) == found
+
+
+def test_updates_without_indices_may_be_a_window_or_the_last_of_them() -> None:
+    """All three updates are of the first element, where the specification adds them to 12."""
+    given = ELEMENTS | {
+        "inserted_window_dims": (0,),
+        "scatter_dims_to_operand_dims": (),
+    }
+    indices, updates = np.zeros((3, 0), np.int32), np.array([3, 4, 5])
+    as_window = {0: 3, 1: 4, 2: 5}
+    assert explained(NO_INDICES, 4, indices, updates, given, as_window, ADD) == [0, 1, 2]
+    assert explained(NO_INDICES, 4, indices, updates, given, {0: 5}, ADD) == [0]
+    assert explained(NO_INDICES, 4, indices, updates, given, {0: 4}, ADD) == []
+    vectors = np.zeros((3, 1), np.int32)
+    assert explained(NO_INDICES, 4, vectors, updates, ELEMENTS, as_window, ADD) == []
+
+
+def test_sums_are_explained_within_their_bounds() -> None:
+    """Two updates are of the element 3, the third is read at -106 and dropped."""
+    indices, updates = np.array([[3], [150], [3]], np.uint8), np.array([0.1, 4, 0.2])
+    total = np.float32(0.1) + np.float32(0.2)
+    near = np.nextafter(total, np.float32(1))
+    for got, found in ((total, [150]), (near, [150]), (np.float32(0.4), [150])):
+        assert explained(SIGNED, 200, indices, updates, ELEMENTS, {3: got}, ADD) == found
+    shifted = np.array([[150], [150]], np.uint8)
+    assert explained(SIGNED, 200, shifted, updates[:2], ELEMENTS, {150: 4.1}, ADD) == []
+
+
+def test_the_interpreter_has_only_the_treatment_of_signed_indices() -> None:
+    assert [one.label for one in SCATTERED] == [WINDOW, BOUND, NO_INDICES, SIGNED]
+    assert {one.label for one in SCATTERED} - OF_XLA == {SIGNED}
