@@ -22,7 +22,7 @@ from conformance.known.iota import IOTA, as_iotas, is_iota
 from conformance.tolerance.ulp import ulp_distances, ulps_from_prediction
 from conformance.transforms.retype import retype
 from reference.interpreter.evaluate import apply
-from reference.ir.op import Rounding
+from reference.ir.op import Rounding, Structure
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.numerics.alike import equal_elements, flush_subnormals
@@ -82,11 +82,11 @@ def _exact_results(operation: Operation, operands: Operands, result: Array) -> A
     """Return the exact real results as float64 (long double for integers), where that type
     represents them.
     """
-    if not operands and element_type_of(result).is_float:  # an iota
-        return apply(retype(operation, {element_type_of(result): _F64}), ())[0]
     record, given = OPS.get(operation.name), broadcast_operands(operation, operands, result.shape)
     if record is None or given is None or not element_type_of(result).is_float:
         return None
+    if not operands and record.structure is Structure.COMPUTES:  # an iota
+        return apply(retype(operation, {element_type_of(result): _F64}), ())[0]
     if record.unrounded is None or record.is_sign_only:
         return None
     if len(given) == 1 and element_type_of(given[0]).is_integer:

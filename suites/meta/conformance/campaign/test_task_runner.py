@@ -189,4 +189,4 @@ def test_internal_error_of_whole_batch_only_is_recorded() -> None:
     assert set(results) == set(TASKS)
     (line,) = noticed
     assert "KeyError: 'x'" in line
-    assert line.endswith("none of these cases in isolation")
+    assert line.endswith("in isolation, none of these cases shows it")

@@ -67,4 +67,4 @@ def test_shard_map_of_gspmd_is_refused_in_words(call: str, tmp_path: Path) -> No
     path.write_text(SHARDED.replace("@Sharding", call))
     (found,) = read_units(path)
     assert isinstance(found, NotChecked)
-    assert "is not read; jax 0.5 and later write it" in found.reason
+    assert "is not read: export it with jax 0.5 or later" in found.reason
