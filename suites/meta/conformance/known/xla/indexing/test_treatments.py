@@ -99,14 +99,19 @@ def test_updates_without_indices_may_be_a_window_or_the_last_of_them() -> None:
 
 
 def test_sums_are_explained_within_their_bounds() -> None:
-    """Two updates are of the element 3, the third is read at -106 and dropped."""
-    indices, updates = np.array([[3], [150], [3]], np.uint8), np.array([0.1, 4, 0.2])
+    """The window that begins at 3 is dropped; the others add 0.1 and 0.2 to the last element."""
+    indices = np.array([[2], [3], [2]], np.int32)
+    windows = np.array([[9, 0.1], [5, 8], [9, 0.2]])
     total = np.float32(0.1) + np.float32(0.2)
     near = np.nextafter(total, np.float32(1))
-    for got, found in ((total, [150]), (near, [150]), (np.float32(0.4), [150])):
-        assert explained(SIGNED, 200, indices, updates, ELEMENTS, {3: got}, ADD) == found
-    shifted = np.array([[150], [150]], np.uint8)
-    assert explained(SIGNED, 200, shifted, updates[:2], ELEMENTS, {150: 4.1}, ADD) == []
+    for got, found in ((total, [3]), (near, [3]), (np.float32(0.3001), []), (total + 5, [])):
+        result = {2: 18.0, 3: float(got)}
+        assert explained(WINDOW, 4, indices, windows, WINDOWS, result, ADD) == found
+
+
+def test_zero_that_is_moved_keeps_its_sign() -> None:
+    window = np.array([[7, 8]])
+    assert explained(WINDOW, 4, np.array([[3]], np.int32), window, WINDOWS, {3: -0.0}) == []
 
 
 def test_the_interpreter_has_only_the_treatment_of_signed_indices() -> None:
