@@ -107,6 +107,16 @@ def test_operands_may_not_be_rounded_as_the_algorithm_states(
     assert (found <= 1) is explained
 
 
+@pytest.mark.parametrize(("got", "explained"), [(260.0, True), (261.0, False)])
+def test_sums_without_rounded_operands_may_have_the_type_of_the_algorithm(
+    got: float, explained: bool
+) -> None:
+    """Two roundings of 2^-8 have the error 2 / (256 - 2) of the sum 258, 2.03."""
+    options = ALGORITHM.replace("accumulation_type = f32", "accumulation_type = bf16")
+    found = error(NOT_KEPT, [257 + 2.0**-8, 1], [1, 1], got, options=options)
+    assert (found <= 1) is explained
+
+
 @pytest.mark.parametrize(
     ("got", "is_near"), [(0.0, True), (2.0**-24, True), (1.0, True), (0.5, False)]
 )

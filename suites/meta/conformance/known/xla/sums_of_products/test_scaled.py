@@ -61,6 +61,13 @@ def test_smallest_scale_may_be_flushed(
     assert explained(FLUSHED, [1, 1], [1, 1], scales, got) is is_explained
 
 
+@pytest.mark.parametrize(("scale", "is_explained"), [(LEAST, True), (2 * LEAST, False)])
+def test_scale_may_be_flushed_though_its_products_are_normal(
+    scale: float, is_explained: bool
+) -> None:
+    assert explained(FLUSHED, [256], [1], (scale, 2.0**100), 0) is is_explained
+
+
 @pytest.mark.parametrize(
     ("scale", "is_explained"), [(2.0**-120, True), (2.0**-100, False), (1.0, False)]
 )
