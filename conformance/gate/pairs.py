@@ -110,7 +110,12 @@ def _check_number(key: str, term: Term, names: Sequence[str]) -> None:
     """Check that an operation has the right number of operands."""
     starred, given = sum(name.startswith("*") for name in names), len(term.operands)
     more = given - len(names)
-    if more == 0 or (starred and more > 0 and more % starred == 0):
+    if term.is_open:
+        if key == "computes":
+            raise ValueError(f"'computes': ... in {term.op} belongs in 'instead_of'")
+        if more <= 0 or starred:
+            return
+    elif more == 0 or (starred and more > 0 and more % starred == 0):
         return
     listed = ", ".join(name.replace("*", "any number of ") for name in names)
     raise ValueError(f"{key!r}: {term.op} takes {listed or 'no operands'}, and is given {given}")

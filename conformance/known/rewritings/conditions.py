@@ -61,6 +61,25 @@ def _constant(evaluator: Evaluator, node: Node) -> bool:
     return isinstance(node, Value) and evaluator.is_constant(node)
 
 
+def _has_clamped_start(evaluator: Evaluator, node: Node) -> bool:
+    """Return whether a constant start index of an update lies where the update does not fit.
+
+    The operands are the array, the update, and a start index for each dimension.
+    """
+    term = evaluator.made(node) if isinstance(node, Value) else None
+    if term is None:
+        return False
+    array, update = (evaluator.value(one) for one in term.operands[:2])
+    if array is None or update is None:
+        return False
+    sizes = zip(term.operands[2:], array.shape, update.shape, strict=True)
+    for start, size, width in sizes:
+        first = evaluator.value(start) if evaluator.is_constant(start) else None
+        if first is not None and not 0 <= int(first) <= size - width:
+            return True
+    return False
+
+
 def _is_reduced_later(evaluator: Evaluator, node: Node) -> bool:
     """Return whether a reduction of many elements uses a value, possibly through other
     operations.
@@ -89,6 +108,7 @@ def _is_variable(evaluator: Evaluator, node: Node) -> bool:
 
 CONDITIONS: dict[str, Condition] = {
     "boolean": _boolean,
+    "clamped": _has_clamped_start,
     "constant": _constant,
     "not_negative": _is_assumed_nonnegative,
     "power_of_two": _power_of_two,

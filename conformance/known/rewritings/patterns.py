@@ -129,9 +129,10 @@ class Matcher:
     def _all_bound(
         self, pattern: Term, nodes: tuple[Node, ...], bound: Bindings, depth: int
     ) -> Iterator[Bindings]:
-        if len(pattern.operands) != len(nodes):
+        missing = len(pattern.operands) - len(nodes)
+        if missing > 0 or (missing < 0 and not pattern.is_open):
             return
-        if not nodes:
+        if not pattern.operands:
             yield bound
             return
         rest = replace(pattern, operands=pattern.operands[1:])

@@ -8,6 +8,7 @@ operation's mnemonic and its operands, in parentheses:
 - a number is a constant whose elements all equal that number;
 - a name or an operation may have a condition after a colon: `C:power_of_two`, `(abs x):reduced`
   (CONDITIONS in conditions.py);
+- `...` after the last operand is any further operands, only in a pattern: `(concatenate x ...)`;
 - a comparison has its direction after a dot: `compare.GE`.
 
 Commutative operations match both orders of operands; `(maximum! x y)` matches only this order. An
@@ -27,7 +28,7 @@ from reference.ir.program import Operation, Value
 from reference.ops.table import OPS
 
 _WORDS = re.compile(r"[()]|[^\s()]+")
-_MADE_BY = "("
+_MADE_BY, _FURTHER = "(", "..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,8 @@ class Variable:
 @dataclass(frozen=True, slots=True)
 class Term:
     """An operation on values, on numbers, and on other terms; `maker` is the operation of the
-    program, if there is one. In a pattern it may have a condition, and is `ordered` if its operands
-    are not to be swapped.
+    program, if there is one. In a pattern it may have a condition, is `ordered` if its operands are
+    not to be swapped, and `is_open` if further operands may follow.
     """
 
     op: str
@@ -55,6 +56,7 @@ class Term:
     maker: Operation | None = None
     condition: str = ""
     ordered: bool = False
+    is_open: bool = False
 
     @property
     def mnemonic(self) -> str:
@@ -103,13 +105,18 @@ def _parse_words(words: list[str]) -> Node:
     op, ordered = op.removesuffix("!"), op.endswith("!")
     if not op.partition(".")[0].isidentifier():
         raise ValueError(f"an operation's mnemonic is missing before {op or 'the end'}")
-    while words and words[0] != ")":
+    while words and words[0] not in (")", _FURTHER):
         operands.append(_parse_words(words))
+    is_open = bool(words) and words[0] == _FURTHER
+    if is_open:
+        words.pop(0)
+        if words and words[0] != ")":
+            raise ValueError(f"the operands of {op} end with {_FURTHER}")
     if not words:
         raise ValueError(f"the operands of {op} lack their closing parenthesis")
     words.pop(0)
     condition = words.pop(0)[1:] if words and words[0].startswith(":") else ""
-    return Term(op, tuple(operands), condition=condition, ordered=ordered)
+    return Term(op, tuple(operands), condition=condition, ordered=ordered, is_open=is_open)
 
 
 def _leaf(word: str) -> Node:

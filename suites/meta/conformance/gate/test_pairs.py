@@ -283,6 +283,8 @@ def test_a_pattern_of_one_operation_is_matched_in_runs(
         ('instead_of = "x"\ncomputes = "x"', "must be an operation, such as '(add x y)', not 'x'"),
         ('instead_of = "(abs x)"\ncomputes = "y"', "unknown name 'y'; known: x of 'instead_of'"),
         ('instead_of = "(abs x)"\ncomputes = "(add x)"', "add takes lhs, rhs, and is given 1"),
+        ('instead_of = "(abs x y ...)"\ncomputes = "x"', "abs takes operand, and is given 2"),
+        ('instead_of = "(abs (add x y))"\ncomputes = "(add x ...)"', "belongs in 'instead_of'"),
         ('instead_of = "(abs x y)"\ncomputes = "x"', "abs takes operand, and is given 2"),
         (
             'op = "add"\ninstead_of = "(abs x)"\ncomputes = "x"',

@@ -21,11 +21,16 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
   %m = stablehlo.multiply %x, %y : tensor<2xf32>
   %p = stablehlo.compare LT, %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
   %z = stablehlo.convert %p : (tensor<2xi1>) -> tensor<2xf32>
+  %u = stablehlo.slice %x [0:1] : (tensor<2xf32>) -> tensor<1xf32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %last = stablehlo.dynamic_update_slice %x, %u, %one : (tensor<2xf32>, tensor<1xf32>, tensor<i32>) -> tensor<2xf32>
+  %beyond = stablehlo.dynamic_update_slice %x, %u, %two : (tensor<2xf32>, tensor<1xf32>, tensor<i32>) -> tensor<2xf32>
   %a = stablehlo.abs %m : tensor<2xf32>
   return %a : tensor<2xf32>
 }""")
 SHOWN = ObservedProgram(PROGRAM, values_of(PROGRAM, (array([1.0, 2.0]), array([3.0, -4.0]))))
-C, D, SQUARE, PRODUCT, TRUTH, ZERO, MAGNITUDE = (
+C, D, SQUARE, PRODUCT, TRUTH, ZERO, _, _, _, LAST, BEYOND, MAGNITUDE = (
     one.results[0] for one in PROGRAM.main.body.operations[:-1]
 )
 X = PROGRAM.main.arguments[0]
@@ -48,6 +53,9 @@ X = PROGRAM.main.arguments[0]
         ("zero_by_truth_values", ZERO, True),
         ("zero_by_truth_values", D, False),
         ("reduced", X, False),
+        ("clamped", BEYOND, True),
+        ("clamped", LAST, False),
+        ("clamped", X, False),
     ],
 )
 def test_condition_on_a_value(condition: str, value: Value, holds: bool) -> None:
