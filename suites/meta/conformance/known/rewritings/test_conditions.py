@@ -24,8 +24,10 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
   %u = stablehlo.slice %x [0:1] : (tensor<2xf32>) -> tensor<1xf32>
   %one = stablehlo.constant dense<1> : tensor<i32>
   %two = stablehlo.constant dense<2> : tensor<i32>
-  %last = stablehlo.dynamic_update_slice %x, %u, %one : (tensor<2xf32>, tensor<1xf32>, tensor<i32>) -> tensor<2xf32>
-  %beyond = stablehlo.dynamic_update_slice %x, %u, %two : (tensor<2xf32>, tensor<1xf32>, tensor<i32>) -> tensor<2xf32>
+  %last = stablehlo.dynamic_update_slice %x, %u, %one
+    : (tensor<2xf32>, tensor<1xf32>, tensor<i32>) -> tensor<2xf32>
+  %beyond = stablehlo.dynamic_update_slice %x, %u, %two
+    : (tensor<2xf32>, tensor<1xf32>, tensor<i32>) -> tensor<2xf32>
   %a = stablehlo.abs %m : tensor<2xf32>
   return %a : tensor<2xf32>
 }""")
