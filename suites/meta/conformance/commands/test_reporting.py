@@ -1,0 +1,160 @@
+"""The commands that read stored runs: refusals, exit codes, lines, baselines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conformance.commands import reporting
+from conformance.commands.reporting import print_lines, report, with_more, write_baseline
+from conformance.errors import UsageError
+from conformance.fuzzing.keeping.journal import FILE_NAME as JOURNAL
+from conformance.gate.baselines.baseline import read_baseline
+from conformance.options import CI, LinesFormat
+from conformance.results import summary
+from conformance.sweep.saving import SUMMARY
+from reports.context import NOTHING
+from suites.meta.support import synthetic_run as synthetic
+
+JSON = LinesFormat.JSON
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder that is read as a run without failures."""
+    data = synthetic.passing_run()
+    monkeypatch.setattr(summary, "load", lambda _: data)
+    return tmp_path
+
+
+# --- Refusals ------------------------------------------------------------------------------------
+
+
+def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not exist: give the folder of a run"):
+        report([tmp_path / "nothing"])
+
+
+def test_options_of_runs_do_not_apply_to_sweeps(tmp_path: Path) -> None:
+    (tmp_path / SUMMARY).touch()
+    for given in ({"strict": True}, {"history": True}, {"findings": [tmp_path]},
+                  {"baseline": tmp_path}, {"at_least": "90%"}):  # fmt: skip
+        with pytest.raises(UsageError, match=r"is a sweep: .* apply only to the report of a run"):
+            report([tmp_path], **given)
+
+
+def test_campaigns_are_neither_merged_nor_printed_as_json(tmp_path: Path) -> None:
+    campaign = tmp_path / "campaign"
+    campaign.mkdir()
+    (campaign / JOURNAL).touch()
+    with pytest.raises(UsageError, match=r"is a campaign: read its campaign\.json"):
+        report([campaign], format=JSON)
+    with pytest.raises(UsageError, match="is a campaign: --history, --findings and sweeps"):
+        report([campaign], findings=[tmp_path])
+    with pytest.raises(UsageError, match="is a campaign: give runs, and campaigns by --findings"):
+        report([campaign, tmp_path], out=tmp_path / "out")
+
+
+def test_several_runs_need_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="give --out, a new folder for the merged run"):
+        report([tmp_path, tmp_path])
+
+
+# --- A run ---------------------------------------------------------------------------------------
+
+
+def test_json_is_the_summary_and_writes_nothing(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert report([run], format=JSON) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["profile"] == "standard"
+    assert {told.get(name) for name in ("comparison", "history", "findings", "sweeps")} == {None}
+    assert list(run.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "code"),
+    [
+        (synthetic.passing_run, {"strict": True}, 0),
+        (synthetic.full_run, {}, 0),
+        (synthetic.full_run, {"strict": True}, 1),
+        (synthetic.full_run, {"at_least": "100%"}, 1),
+        (synthetic.passing_run, {"at_least": "50%"}, 0),
+    ],
+)
+def test_only_a_gate_fails_a_stored_run(
+    made, given, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = made()
+    monkeypatch.setattr(summary, "load", lambda _: data)
+    assert report([tmp_path], format=JSON, **given) == code
+
+
+def test_lines_end_with_the_page_and_messages_of_the_ci(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def write(data: object, out: Path, comparison: object, ci: CI, *_: object, at: Path):
+        assert (out, comparison, ci, at) == (run / "out", None, CI.GITHUB, run)
+        return ["::notice::for CI"]
+
+    monkeypatch.setattr(reporting, "write_reports", write)
+    assert report([run], out=run / "out", ci=CI.GITHUB) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == [f"report: {run / 'out' / 'index.html'}", "::notice::for CI"]
+    assert (run / "out").is_dir()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(run: Path) -> None:
+    (run / "file").touch()
+    with pytest.raises(UsageError, match=r"^cannot create .*file/out: "):
+        report([run], out=run / "file" / "out")
+
+
+def test_the_summary_has_only_what_was_asked_for() -> None:
+    data = synthetic.passing_run()
+    assert with_more(data, None, NOTHING) == data.report
+
+
+def test_lines_are_printed_literally(capsys: pytest.CaptureFixture[str]) -> None:
+    long = "x" * 300
+    print_lines(["[bold]add[/bold]", long])
+    assert capsys.readouterr().out == f"[bold]add[/bold]\n{long}\n"
+
+
+# --- Baselines -----------------------------------------------------------------------------------
+
+
+def test_a_baseline_has_all_cases_that_were_run(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = run / "baseline.txt"
+    assert write_baseline(run, out) == 0
+    data = synthetic.passing_run()
+    cells = {(one.op, one.element_type, one.backend) for one in data.records}
+    first = f"baseline: {out}: {len(cells)} cells, {len(data.records)} cases"
+    assert capsys.readouterr().out.splitlines()[0] == first
+    assert set(read_baseline(out).baseline.cells) == cells
+
+
+def test_what_a_baseline_lacks_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = synthetic.partial_run()
+    monkeypatch.setattr(summary, "load", lambda _: data)
+    write_baseline(tmp_path, tmp_path / "baseline.txt")
+    notes = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: ")]
+    cases = sum(one.cases for one in data.left_out)
+    assert f"note: {cases} cases were left out by --budget and are not in the baseline" in notes
+
+
+def test_a_run_without_results_has_no_baseline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = synthetic.empty_run()
+    monkeypatch.setattr(summary, "load", lambda _: data)
+    with pytest.raises(UsageError, match="has no results"):
+        write_baseline(tmp_path, tmp_path / "baseline.txt")
+    assert not (tmp_path / "baseline.txt").exists()
