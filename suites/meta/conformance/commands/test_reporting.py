@@ -79,9 +79,9 @@ def test_json_is_the_summary_and_writes_nothing(
     ("made", "given", "code"),
     [
         (synthetic.passing_run, {"strict": True}, 0),
-        (synthetic.full_run, {}, 0),
-        (synthetic.full_run, {"strict": True}, 1),
-        (synthetic.full_run, {"at_least": "100%"}, 1),
+        (synthetic.partial_run, {}, 0),
+        (synthetic.partial_run, {"strict": True}, 1),
+        (synthetic.partial_run, {"at_least": "100%"}, 1),
         (synthetic.passing_run, {"at_least": "50%"}, 0),
     ],
 )
@@ -96,8 +96,9 @@ def test_only_a_gate_fails_a_stored_run(
 def test_lines_end_with_the_page_and_messages_of_the_ci(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def write(data: object, out: Path, comparison: object, ci: CI, *_: object, at: Path):
+    def write(_: object, out: Path, comparison: object, ci: CI, *context: object, at: Path):
         assert (out, comparison, ci, at) == (run / "out", None, CI.GITHUB, run)
+        assert context == (NOTHING,)
         return ["::notice::for CI"]
 
     monkeypatch.setattr(reporting, "write_reports", write)

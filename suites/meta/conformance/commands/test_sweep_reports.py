@@ -13,9 +13,9 @@ from conformance.sweep.planning import Options
 
 
 def swept(out: Path, shard: tuple[int, int] = (1, 1)) -> Path:
-    """Return the folder of a saved sweep of two functions on the 16 values of a type."""
+    """Return the folder of a saved sweep of two ops on two small types, in four blocks."""
     options = Options(
-        ("negate", "abs"), out, "reference", ("f4E2M1FN",), jobs=1, shard=shard, sample=64
+        ("negate", "add"), out, "reference", ("f4E2M1FN", "f8E5M2"), jobs=1, shard=shard, sample=64
     )
     save(runner.sweep(options), out)
     return out
@@ -30,7 +30,7 @@ def test_files_of_a_sweep_are_where_the_lines_say(tmp_path: Path) -> None:
     page.unlink()
     quiet = report_sweeps([out], None, writes=False)
     assert (quiet.lines, quiet.exit_code, page.exists()) == ((), 0, False)
-    assert len(quiet.result.functions) == 2
+    assert len(quiet.result.functions) == 4
     again = report_sweeps([out / "sweep.json"], None, writes=True)
     assert (again.lines, page.read_text()) == ((f"report: {page}",), text)
     other = report_sweeps([out], tmp_path / "other", writes=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,7 +76,7 @@ def test_local_workers_open_the_backend() -> None:
         assert found.name == "reference"
         loaded = libraries(executor, REFERENCE)
     assert loaded == sorted(loaded)
-    assert all(os.path.isabs(path) for path in loaded)
+    assert all(Path(path).is_absolute() for path in loaded)
 
 
 def test_an_engine_gets_the_device_and_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:

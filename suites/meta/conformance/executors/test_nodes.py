@@ -212,7 +212,10 @@ def test_workers_of_a_backend_rest_and_are_opened_again(join: Join) -> None:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (RayError("The actor died.\n\tclass_name: Agent\n\tThe node was lost."), "The node was lost."),
+        (
+            RayError("The actor died.\n\tclass_name: Agent\n\tThe node was lost."),
+            "The node was lost.",
+        ),
         (RayError("only line"), "only line"),
         (RayError(), "RayError"),
     ],

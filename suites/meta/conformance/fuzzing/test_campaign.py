@@ -1,0 +1,161 @@
+"""Sessions of a campaign: which trials are made, how they are kept, when they end."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.backends.registry import parse
+from conformance.campaign.progress import Watcher
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
+from conformance.fuzzing.campaign import Campaign, CampaignSession, FuzzTally
+from conformance.fuzzing.keeping.journal import Journal
+from conformance.fuzzing.singles import PER_TRIAL
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
+from conformance.fuzzing.trial import NOT_EVALUATED, Trial, TrialResult
+from conformance.limits import Limits
+from suites.meta.support.answering import AnsweringExecutor
+
+LIMITS = Limits(timeout=50.0)
+Answer = Callable[[Trial], Any]
+
+
+class Listener(Watcher):
+    """A watcher that keeps the events."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        """Keep an event."""
+        self.lines.append(line)
+
+
+def passed(trial: Trial) -> TrialResult:
+    return TrialResult({"pass": len(trial)}, (), CampaignCoverage(), 1, 1.0)
+
+
+def worked(
+    journal: Journal, out: Path, answer: Answer, programs: int, seconds: float = 0.0
+) -> tuple[list[tuple[int, int]], list[float], list[str]]:
+    """Return the trials that a session makes, their time limits, and its events."""
+
+    def answer_call(call: Call) -> Any:
+        assert isinstance(call.name, Trial), call
+        assert call.arguments == (call.name,)
+        return answer(call.name)
+
+    executor, watcher = AnsweringExecutor(answer_call), Listener()
+    campaign = Campaign(out, parse("reference"), seconds, programs, seed=3, limits=LIMITS)
+    session = CampaignSession(campaign, (), journal, executor, watcher, {})
+    assert math.isinf(session.seconds_left) is (seconds == 0)
+    session.work()
+    made = [(call.name.start, call.name.stop) for call in executor.calls]
+    assert {call.name.seed for call in executor.calls} <= {3}
+    return made, [call.timeout for call in executor.calls], watcher.lines
+
+
+def test_programs_are_divided_into_trials(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        made, seconds, lines = worked(journal, tmp_path, passed, 2 * PER_TRIAL + 3)
+        assert made == [(0, 16), (16, 32), (32, 35)]
+        assert (seconds, lines) == ([50.0] * 3, [])
+        assert journal.counts() == Counter({"pass": 35})
+        assert journal.meta()["seconds"] > 0
+
+
+def test_an_earlier_session_is_continued(tmp_path: Path) -> None:
+    """Programs 16 to 18 of the second trial were made: the others of it are made one by one."""
+    with Journal(tmp_path) as journal:
+        for start, stop in ((0, PER_TRIAL), (16, 19)):
+            journal.add(start, stop, passed(Trial("reference", 3, start, stop)), {})
+        made, seconds, _ = worked(journal, tmp_path, passed, 3 * PER_TRIAL)
+        assert made == [*((n, n + 1) for n in range(19, 32)), (32, 48)]
+        assert seconds == [LIMITS.item] * 13 + [50.0]
+        assert journal.counts() == Counter({"pass": 48})
+
+
+def test_a_spent_budget_makes_no_trials(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.set_meta({"seconds": 30.0})
+        assert worked(journal, tmp_path, passed, 0, 20.0)[0] == []
+        assert journal.meta()["seconds"] >= 30
+
+
+def without_program_5(value: object) -> Answer:
+    """Return an answer with this value for each trial that has program 5."""
+    return lambda trial: value if trial.start <= 5 < trial.stop else passed(trial)
+
+
+def test_a_trial_without_end_is_repeated_program_by_program(tmp_path: Path) -> None:
+    """The harness was too slow: no phase of the backend was in progress."""
+    with Journal(tmp_path) as journal:
+        answer = without_program_5(WorkerTimeout(50.0))
+        made, seconds, lines = worked(journal, tmp_path, answer, 2 * PER_TRIAL)
+        assert made == [(0, 16), *((n, n + 1) for n in range(16)), (16, 32)]
+        assert seconds == [50.0, *[LIMITS.item] * 16, 50.0]
+        assert journal.counts() == Counter({"pass": 31, NOT_EVALUATED: 1})
+        assert lines == []
+
+
+def test_an_error_of_the_harness_is_reported_and_nothing_repeated(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        answer = without_program_5(ValueError("broken"))
+        made, _, lines = worked(journal, tmp_path, answer, 2 * PER_TRIAL)
+        assert made == [(0, 16), (16, 32)]
+        assert journal.counts() == Counter({"pass": 16, "not judged": 16})
+        report = "a defect of hlo-conformance, please report it"
+        assert lines == [f"programs 0 to 15: ValueError: broken; {report}"]
+
+
+def test_folder_of_findings_is_the_corpus_if_there_is_any() -> None:
+    given = (Path("out"), parse("reference"), 1.0)
+    assert Campaign(*given).folder == Path("out/findings")
+    assert Campaign(*given, corpus=Path("corpus")).folder == Path("corpus")
+
+
+# --- The tally -----------------------------------------------------------------------------------
+
+
+def test_progress_is_that_of_the_budget() -> None:
+    tried = TrialResult({"pass": 14, "divergent": 2}, (), CampaignCoverage(), 5, 1.0)
+    tally = FuzzTally(0.0, 64)
+    tally.add(tried, 7)
+    assert (tally.done, tally.total) == (16, 64)
+    tally = FuzzTally(90.0, 64, seconds=30.0)
+    tally.add(tried, 7)
+    assert (tally.done, tally.total) == (30, 90)
+
+
+def test_line_has_rates_of_this_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = FuzzTally(90.0, 0, begun=100.0, new=1, known=2)
+    tally.counts.update({"pass": 1000})  # of earlier sessions
+    tally.add(TrialResult({"pass": 24}, (), CampaignCoverage(), 4, 1.0), 3)
+    monkeypatch.setattr("conformance.fuzzing.campaign.monotonic", lambda: 108.0)
+    assert tally.line() == (
+        "1024 programs, 3/s, 0.5 modules/s, 3 pairs of ops, 1 findings, 2 known"
+    )
+
+
+def test_a_worker_that_crashes_is_a_failure_of_its_program(tmp_path: Path) -> None:
+    """The failure is worked on, too: its calls are no trials."""
+    others: list[Call] = []
+
+    def answer(call: Call) -> Any:
+        if isinstance(call.name, Trial):
+            return WorkerCrash("SIGABRT", "oops") if call.name.start == 0 else passed(call.name)
+        others.append(call)
+        return ValueError("not now")
+
+    with Journal(tmp_path) as journal:
+        campaign = Campaign(tmp_path, parse("reference"), 0.0, 2, limits=LIMITS)
+        session = CampaignSession(campaign, (), journal, AnsweringExecutor(answer), Listener(), {})
+        session.work()
+        assert journal.counts()["crashed"] == 1
+        assert journal.counts()["pass"] == 1
+    assert others
