@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from conformance.executors.local import Call, CallEnd
 
@@ -18,12 +18,20 @@ class Workers:
         self.value, self.made = value, list[Call]()
         self._urgent: deque[Call] = deque()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
     def push(self, call: Call) -> None:
         self._urgent.append(call)
 
     def results(self, calls: Iterable[Call]) -> Iterator[CallEnd | None]:
         waiting = iter(calls)
         while (call := self._urgent.popleft() if self._urgent else next(waiting, None)) is not None:
-            self.made.append(call)
             yield None
-            yield CallEnd(call, self.value(call))
+            yield CallEnd(call, self.one(call))
+
+    def one(self, call: Call) -> Any:
+        self.made.append(call)
+        return self.value(call)

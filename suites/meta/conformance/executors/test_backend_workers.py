@@ -16,7 +16,7 @@ from conformance.executors.backend_workers import describe, executor_of, librari
 from conformance.executors.executor import Engine, EngineName
 from conformance.executors.local import LocalExecutor, WorkerCrash, WorkerTimeout
 from conformance.limits import Limits
-from suites.meta.support.answering import AnsweringExecutor
+from suites.meta.support.workers import Workers
 
 REFERENCE = parse("reference")
 FOUND = Description("reference", "numpy", "any", ())
@@ -34,9 +34,9 @@ def test_workers_are_limited_by_cores_and_device(
 
 
 def test_description_is_that_of_a_worker() -> None:
-    executor = AnsweringExecutor(lambda _: FOUND)
+    executor = Workers(lambda _: FOUND)
     assert describe(executor, REFERENCE) is FOUND
-    (call,) = executor.calls
+    (call,) = executor.made
     assert (call.arguments, call.timeout) == (("reference",), Limits.START)
 
 
@@ -50,7 +50,7 @@ def test_description_is_that_of_a_worker() -> None:
 )
 def test_a_backend_that_no_worker_opens_is_not_available(answer: object, message: str) -> None:
     with pytest.raises(NotAvailable, match=message):
-        describe(AnsweringExecutor(lambda _: answer), parse("gpu"))
+        describe(Workers(lambda _: answer), parse("gpu"))
 
 
 def test_workers_that_do_not_start_are_those_of_the_backend() -> None:
@@ -58,14 +58,14 @@ def test_workers_that_do_not_start_are_those_of_the_backend() -> None:
         raise NotAvailable("too many processes")
 
     with pytest.raises(NotAvailable, match=r"^cpu: too many processes$"):
-        describe(AnsweringExecutor(fail), parse("cpu"))
+        describe(Workers(fail), parse("cpu"))
     with pytest.raises(KeyError):
-        describe(AnsweringExecutor(lambda _: KeyError("x")), REFERENCE)
+        describe(Workers(lambda _: KeyError("x")), REFERENCE)
 
 
 def test_libraries_are_a_list_or_unknown() -> None:
-    assert libraries(AnsweringExecutor(lambda _: ["/a.so"]), REFERENCE) == ["/a.so"]
-    assert libraries(AnsweringExecutor(lambda _: WorkerCrash("SIGSEGV")), REFERENCE) == []
+    assert libraries(Workers(lambda _: ["/a.so"]), REFERENCE) == ["/a.so"]
+    assert libraries(Workers(lambda _: WorkerCrash("SIGSEGV")), REFERENCE) == []
 
 
 def test_local_workers_open_the_backend() -> None:

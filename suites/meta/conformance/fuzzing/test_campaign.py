@@ -19,7 +19,7 @@ from conformance.fuzzing.singles import PER_TRIAL
 from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.trial import NOT_EVALUATED, Trial, TrialResult
 from conformance.limits import Limits
-from suites.meta.support.answering import AnsweringExecutor
+from suites.meta.support.workers import Workers
 
 LIMITS = Limits(timeout=50.0)
 Answer = Callable[[Trial], Any]
@@ -50,14 +50,14 @@ def worked(
         assert call.arguments == (call.name,)
         return answer(call.name)
 
-    executor, watcher = AnsweringExecutor(answer_call), Listener()
+    executor, watcher = Workers(answer_call), Listener()
     campaign = Campaign(out, parse("reference"), seconds, programs, seed=3, limits=LIMITS)
     session = CampaignSession(campaign, (), journal, executor, watcher, {})
     assert math.isinf(session.seconds_left) is (seconds == 0)
     session.work()
-    made = [(call.name.start, call.name.stop) for call in executor.calls]
-    assert {call.name.seed for call in executor.calls} <= {3}
-    return made, [call.timeout for call in executor.calls], watcher.lines
+    made = [(call.name.start, call.name.stop) for call in executor.made]
+    assert {call.name.seed for call in executor.made} <= {3}
+    return made, [call.timeout for call in executor.made], watcher.lines
 
 
 def test_programs_are_divided_into_trials(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_worker_that_crashes_is_a_failure_of_its_program(tmp_path: Path) -> No
 
     with Journal(tmp_path) as journal:
         campaign = Campaign(tmp_path, parse("reference"), 0.0, 2, limits=LIMITS)
-        session = CampaignSession(campaign, (), journal, AnsweringExecutor(answer), Listener(), {})
+        session = CampaignSession(campaign, (), journal, Workers(answer), Listener(), {})
         session.work()
         assert journal.counts()["crashed"] == 1
         assert journal.counts()["pass"] == 1

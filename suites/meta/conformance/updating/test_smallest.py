@@ -26,8 +26,8 @@ from conformance.updating.smallest import (
     counterexample,
 )
 from conformance.verdict import Detail, Failing, Record, Verdict
-from suites.meta.support.answering import AnsweringExecutor
 from suites.meta.support.small_programs import array, op_program, tensor_of
+from suites.meta.support.workers import Workers
 
 ENTRY = Expectation("mine", ("tanh",), "Wrong.", verdicts=("divergent", "crashed"), where=("tanh",))
 SMALL, WHOLE = Counterexample("small"), Counterexample("whole")
@@ -46,7 +46,7 @@ Shown = Callable[[Counterexample], bool]
 
 
 @pytest.fixture
-def search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, AnsweringExecutor]]:
+def search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Workers]]:
     """Search for a counterexample of `ENTRY`; `shows` says which programs it matches."""
 
     def make(answer: Callable[[Call], Any], shows: Shown, *failures: NewFailure) -> Any:
@@ -58,7 +58,7 @@ def search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Answerin
             yield ReplayedCounterexample(D, id=one.id, reproduces=shows(one.counterexample))
 
         monkeypatch.setattr(smallest, "replay_counterexamples", replay)
-        executor = AnsweringExecutor(answer)
+        executor = Workers(answer)
         other = Expectation("other", ("*",), "Other.")
         given = Search(executor, parse("cpu:AVX2"), (other, ENTRY), 5.0)
         return counterexample(
@@ -68,14 +68,14 @@ def search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Answerin
     return make
 
 
-def functions(executor: AnsweringExecutor) -> list[Any]:
-    return [call.function for call in executor.calls]
+def functions(executor: Workers) -> list[Any]:
+    return [call.function for call in executor.made]
 
 
 def test_smallest_programs_are_minimised_first(search: Any) -> None:
     found, executor = search(lambda _: SMALL, lambda _: True, failure(9), failure(2), failure(5))
     assert found is SMALL
-    (call,) = executor.calls
+    (call,) = executor.made
     assert call.function is MINIMISE_RECORDED
     trial, given, id_, seconds = call.arguments
     assert (given, id_, seconds) == (("line\n" * 2, b"archive"), "mine", 5.0)
@@ -96,7 +96,7 @@ def test_a_program_that_the_entry_does_not_match_is_not_accepted(search: Any) ->
     found, executor = search(answer, lambda _: False, *failures)
     assert found is None
     assert functions(executor) == [MINIMISE_RECORDED, UNMINIMISED_COUNTEREXAMPLE] * 3
-    lines = [call.arguments[-1 if len(call.arguments) == 1 else 0] for call in executor.calls[1::2]]
+    lines = [call.arguments[-1 if len(call.arguments) == 1 else 0] for call in executor.made[1::2]]
     assert [text.count("\n") for text in lines] == [1, 2, 3]
     found, executor = search(answer, lambda one: one is WHOLE, *failures)
     assert found is WHOLE
@@ -112,7 +112,7 @@ def test_a_long_program_is_not_accepted(search: Any) -> None:
 
 def test_failures_of_a_batch_alone_have_none(search: Any) -> None:
     found, executor = search(lambda _: SMALL, lambda _: True, failure(1, C, ONLY_IN_BATCH))
-    assert (found, executor.calls) == (None, [])
+    assert (found, executor.made) == (None, [])
 
 
 def test_an_accepted_program_is_not_minimised(search: Any) -> None:
@@ -144,7 +144,7 @@ def test_a_crash_is_minimised_in_workers_of_its_own(search: Any, again: bool) ->
     assert called[0] is RECORDED_FAILURE
     assert called[-1] is (AS_COUNTEREXAMPLE if again else UNMINIMISED_COUNTEREXAMPLE)
     assert len(called) > 3 if again else len(called) == 3
-    (trial,) = {call.arguments[1] for call in executor.calls[1:2]}
+    (trial,) = {call.arguments[1] for call in executor.made[1:2]}
     assert trial.expectations == (ENTRY,)
 
 
