@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,11 @@ def test_several_runs_need_a_folder(tmp_path: Path) -> None:
 # --- A run ---------------------------------------------------------------------------------------
 
 
+def stale_run():
+    """Return a run without failures, of which an expectation matched nothing."""
+    return replace(synthetic.passing_run(), stale=("old-entry",))
+
+
 def test_json_is_the_summary_and_writes_nothing(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,6 +89,8 @@ def test_json_is_the_summary_and_writes_nothing(
         (synthetic.partial_run, {"strict": True}, 1),
         (synthetic.partial_run, {"at_least": "100%"}, 1),
         (synthetic.passing_run, {"at_least": "50%"}, 0),
+        (stale_run, {"at_least": "50%"}, 0),
+        (stale_run, {"strict": True}, 1),
     ],
 )
 def test_only_a_gate_fails_a_stored_run(
