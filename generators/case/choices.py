@@ -130,15 +130,23 @@ def _labels(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the label of each option, and the distinct labels in order."""
     try:
-        return _known_labels(options, label)
+        return _known_labels(options, _types_of(options), label)
     except TypeError:  # options such as dictionaries of attributes have no hash
-        return _known_labels.__wrapped__(options, label)
+        return _known_labels.__wrapped__(options, (), label)
+
+
+def _types_of(option: object) -> object:
+    """Return the type of an option, of a tuple those of its parts: False equals 0, as a key."""
+    if isinstance(option, tuple):
+        return tuple(map(_types_of, option))  # type: ignore[reportUnknownArgumentType]
+    return type(option)
 
 
 @lru_cache(maxsize=4096)
 def _known_labels(
-    options: tuple[Any, ...], label: Callable[[Any], str]
+    options: tuple[Any, ...], types: object, label: Callable[[Any], str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    del types  # a part of the key only
     labels = tuple(map(label, options))
     return labels, tuple(dict.fromkeys(labels))
 

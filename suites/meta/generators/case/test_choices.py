@@ -47,6 +47,16 @@ def test_a_planned_value_that_is_not_offered_is_ignored() -> None:
     assert pick.asked[0].taken == "0"
 
 
+def test_equal_options_of_other_types_have_labels_of_their_own() -> None:
+    for options, taken in (((False, True), "False"), ((0, 1), "0"), (((0, True),), "0 True")):
+        pick = Pick(first)
+        choose(pick, options, "one")
+        assert pick.asked[0].taken == taken
+    pick = Pick(first)
+    choose(pick, ((False, 1),), "one")
+    assert pick.asked[0].taken == "False 1"
+
+
 def test_a_hidden_dimension_is_drawn_and_not_recorded() -> None:
     pick = Pick(last, {"rank": "0"})
     pick.hidden = frozenset({"rank"})
