@@ -82,12 +82,13 @@ def _exact_results(operation: Operation, operands: Operands, result: Array) -> A
     """Return the exact real results as float64 (long double for integers), where that type
     represents them.
     """
-    record, given = OPS.get(operation.name), broadcast_operands(operation, operands, result.shape)
-    if record is None or given is None or not element_type_of(result).is_float:
+    record = OPS.get(operation.name)
+    if record is None or not element_type_of(result).is_float:
         return None
     if not operands and record.structure is Structure.COMPUTES:  # an iota
         return apply(retype(operation, {element_type_of(result): _F64}), ())[0]
-    if record.unrounded is None or record.is_sign_only:
+    given = broadcast_operands(operation, operands, result.shape)
+    if given is None or record.unrounded is None or record.is_sign_only:
         return None
     if len(given) == 1 and element_type_of(given[0]).is_integer:
         return given[0].astype(np.longdouble)
