@@ -26,7 +26,7 @@ TYPES = ("bf16", "f16", "f32", "f64")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of a run: its programs and seconds, of which some are planning and storing."""
+    """The cost of a run: its programs, all its seconds, and its seconds of planning and storing."""
 
     programs: int
     seconds: float

@@ -188,7 +188,7 @@ class RunSession:
         return not (matched.is_new_failure or self._varying & {*matched.expectation_ids})
 
     def _release(self) -> None:
-        """Cache the cases held back, except those of batches that failed only as a whole."""
+        """Cache the cases held back, except in batches that failed only as a whole."""
         if not self._cached:
             return
         lost = unexplained_batches(self._store.lost_batches(), self._store.records())

@@ -1,4 +1,4 @@
-"""Judgement of the assertions of a test program, each of which compares two of its results."""
+"""Judgement of the assertions of a test program: each compares two of its results."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def failures_in(db: Path, backend: str) -> Failures:
     if not any(cell[2] == backend for cell in (*run.planned, *map(_cell, run.records))):
         has = ", ".join(dict.fromkeys(cell[2] for cell in run.planned)) or "nothing"
         raise UsageError(
-            f"--db: the run in {db} has no results of {backend}; it has only those of {has}: "
+            f"--db: the run in {db} has no results of {backend}; it has results of {has} only: "
             "give a --backend of the run"
         )
     for record in run.records:

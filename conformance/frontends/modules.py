@@ -45,8 +45,8 @@ class Unit:
 
     `name` is its function's. `text` is its module, with lines numbered as in the file; "" if a
     backend cannot take that text unchanged. `flat` is the program with calls inlined and assertions
-    removed. It returns the values that the assertions compare; without assertions, those of its
-    results that are tensors. `infeeds` are the values that its infeeds read, in order, if the file
+    removed. It returns the values that the assertions compare; without assertions, its results that
+    are tensors. `infeeds` are the values that its infeeds read, in order, if the file
     states them. `part` is the text in the file, before any rewriting.
     """
 

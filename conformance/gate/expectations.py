@@ -80,7 +80,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     entry then matches only elements that differ from it by no more than `within`. If it `flushes`,
     intermediate subnormal numbers are zeros. `constants` are the operands that must be constants to
     a compiler, by name or glob. With `instead_of`, that and `computes` are a pair of patterns
-    (conformance/known/rewritings/terms.py): several operations, the last of which is `op`, and the
+    (conformance/known/rewritings/terms.py): several operations that end with `op`, and the
     computation that replaces them.
     """
 

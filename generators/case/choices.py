@@ -136,7 +136,10 @@ def _labels(
 
 
 def _types_of(option: object) -> object:
-    """Return the type of an option, of a tuple those of its parts: False equals 0, as a key."""
+    """Return the type of an option; of a tuple, the types of its parts.
+
+    False and 0 are equal, so their types tell them apart.
+    """
     if isinstance(option, tuple):
         return tuple(map(_types_of, option))  # type: ignore[reportUnknownArgumentType]
     return type(option)

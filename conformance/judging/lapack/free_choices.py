@@ -1,8 +1,8 @@
 """Variation of the free choices of a decomposition: signs of eigenvectors, bases of spaces, orders.
 
 A program is evaluated with other choices. Results that change depend on the choices: any of the
-values that they take is permitted. Results of an ill-conditioned matrix are replaced by those of a
-nearby problem; results of a routine that failed are arbitrary.
+values that they take is permitted. An ill-conditioned matrix is replaced by a nearby
+one; results of a routine that failed are arbitrary.
 """
 
 from __future__ import annotations

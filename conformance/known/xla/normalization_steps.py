@@ -146,7 +146,7 @@ class NormalizationOperands:
         )
 
     def means(self, total: Array) -> Array:
-        """Return the means of the elements of which this is the total."""
+        """Return the means of the elements, given their total."""
         if self.machine.divides:
             return self.machine.round_step(total / self.count)
         return self.machine.round_step(total * self.inverse)

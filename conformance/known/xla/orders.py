@@ -3,7 +3,7 @@
 The leaves of a reduction's tree are in the lexicographic order of their indices. A backend that
 takes the dimensions in another order gives other results where the body is not commutative, or
 where a selection has ties. It may also see ties between subnormal numbers. Such results form a
-class, and so do those of a running fold by tiles (tiles.py).
+class. Results of a running fold by tiles form another (tiles.py).
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def test_a_run_of_other_backends_is_refused_in_a_line(
     assert check(*files, backend="interpreter") == 2
     told = capfd.readouterr().err
     assert f"--db: the run in {tmp_path} has no results of interpreter" in told
-    assert "it has only those of reference: give a --backend of the run" in told
+    assert "it has results of reference only: give a --backend of the run" in told
     assert check("--db", str(tmp_path / "nowhere"), *files[2:]) == 2
     assert "there is no" in capfd.readouterr().err
 
