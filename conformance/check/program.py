@@ -38,7 +38,7 @@ from conformance.limits import Limits
 from conformance.phases import phase
 from conformance.pipeline.outcome import NotJudged, Outcome, Settled, ignore
 from conformance.transforms.extract import with_results
-from conformance.transforms.values import nested_operations
+from conformance.transforms.values import operations_within
 from conformance.triage.attribute import Explainer
 from conformance.triage.audit import OperationAudit, audit
 from conformance.triage.conclusion import Concluder
@@ -257,7 +257,7 @@ class ProgramChecker:
         self, program: Program, inputs: tuple[Array, ...], permitted: PermittedResults,
         actual: Sequence[Array], on_settled: Settled,
     ) -> Outcome:  # fmt: skip
-        """Return the outcome for results some of which are not of the right types.
+        """Return the outcome if some results are not of the right types.
 
         If these are known, the others are judged like the results of a program of their own.
         """
@@ -300,7 +300,7 @@ class ProgramChecker:
         before = program.main.body.operations[: program.main.body.operations.index(maker)]
         known: tuple[str, ...] = ()
         for one in (maker, *reversed(before)):  # a shape may be wrong because another one is
-            matches = (self._explainer.match(o, judgement) for o in (one, *nested_operations(one)))
+            matches = (self._explainer.match(o, judgement) for o in operations_within(one))
             if known := next(filter(None, matches), ()):
                 maker = one
                 break

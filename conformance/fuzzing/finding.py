@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from conformance.fuzzing.attribution.cause import Cause, Vote
 from conformance.pipeline.outcome import Outcome
+from conformance.transforms.values import working_operations
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array
-from reference.ops.structure import is_constant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +53,6 @@ class Finding(Outcome):
 def digest(signature: str) -> str:
     """Return a short digest of a signature: hex digits."""
     return hashlib.sha256(signature.encode()).hexdigest()[:8]
-
-
-def working_operations(program: Program) -> list[Operation]:
-    """Return the operations of main that are not constants."""
-    return [one for one in program.main.body.operations[:-1] if not is_constant(one)]
 
 
 def operations_of(program: Program) -> str:

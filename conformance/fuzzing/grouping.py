@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence
 
 from conformance.backends.base import ends_process
 from conformance.fuzzing.attribution.cause import RIGHT, WRONG, Cause
-from conformance.fuzzing.finding import Finding, names_in, working_operations
+from conformance.fuzzing.finding import Finding, names_in
 from conformance.fuzzing.keeping.journal import StoredFinding
 from conformance.fuzzing.trial import FailingProgram
 from conformance.gate.classes import EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.text import one_line
+from conformance.transforms.values import working_operations
 from conformance.verdict import Verdict
 from generators.case.columns import column
 from reference.ir.types import Array, element_type_of

@@ -17,7 +17,7 @@ from conformance.frontends.arguments import load as load_inputs
 from conformance.fuzzing.attribution.isolation import explain_in_isolation
 from conformance.fuzzing.calls import EXPLAIN_FINDING, FAILING_PROGRAM, MINIMISE_FAILURE
 from conformance.fuzzing.crashes import CrashHandler
-from conformance.fuzzing.finding import Finding, working_operations
+from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.keeping import bundle
 from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.files import Given
@@ -28,6 +28,7 @@ from conformance.limits import LIMITS, Limits
 from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 from conformance.text import one_line
+from conformance.transforms.values import working_operations
 
 
 @dataclass(frozen=True, slots=True)

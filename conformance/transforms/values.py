@@ -21,6 +21,17 @@ def nested_operations(operation: Operation) -> Iterator[Operation]:
             yield from nested_operations(inner)
 
 
+def operations_within(operation: Operation) -> Iterator[Operation]:
+    """Yield an operation, then the operations in its regions, at any depth."""
+    yield operation
+    yield from nested_operations(operation)
+
+
+def working_operations(program: Program) -> list[Operation]:
+    """Return main's operations without constants and the return."""
+    return [one for one in program.main.body.operations[:-1] if not is_constant(one)]
+
+
 def defined_values(region: Region) -> Iterator[Value]:
     """Yield the values that a region defines: arguments and results, nested regions included."""
     yield from region.arguments

@@ -19,12 +19,13 @@ from typing import Any
 from conformance.backends.base import ends_process
 from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
 from conformance.errors import UsageError
-from conformance.fuzzing.finding import Finding, working_operations
+from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.grouping import element_types, key_of
 from conformance.outputs.saved import with_current_names
 from conformance.outputs.schema import FINDING as OUTPUT
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.text import one_line
+from conformance.transforms.values import working_operations
 from conformance.verdict import Verdict
 from reference.ir.program import TensorType
 from reference.ir.types import Array, element_type_of, to_bits

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from conformance.fuzzing.attribution.cause import Cause
-from conformance.fuzzing.finding import Finding, working_operations
+from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.grouping import key_of
 from conformance.fuzzing.keeping import bundle
 from conformance.fuzzing.keeping.journal import Journal, StoredFinding
 from conformance.fuzzing.trial import FailingProgram
 from conformance.judging.messages import verdict_text
 from conformance.text import one_line
+from conformance.transforms.values import working_operations
 from conformance.triage.minimise.shapes import count_elements
 
 

@@ -12,6 +12,7 @@ from itertools import combinations
 
 from conformance.known.hypothesis import Results, any_outcome_hypothesis, exact_hypothesis
 from conformance.transforms.replacing import with_operations
+from conformance.transforms.values import operations_within
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
@@ -99,9 +100,11 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 def concerns(operation: Operation) -> bool:
     """Return whether an operation has unsigned indices, or contains such an operation."""
-    inside = (one for region in operation.regions for one in region.operations)
-    own = (_signed_type(operation.operands[number]) for number in index_positions(operation))
-    return any(own) or any(map(concerns, inside))
+    return any(
+        _signed_type(one.operands[number])
+        for one in operations_within(operation)
+        for number in index_positions(one)
+    )
 
 
 def _sign_extended(operation: Operation) -> Iterator[Operation]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from conformance.known.rewritings.conditions import CONDITIONS
 from conformance.known.rewritings.evaluation import Evaluator
-from conformance.known.rewritings.narrow.floats import ProgramInF32, is_narrow, round_from_f32
+from conformance.known.rewritings.narrow.floats import ProgramInF32, is_narrow
 from conformance.known.rewritings.terms import (
     Bindings,
     Node,
@@ -210,8 +210,7 @@ def _predict_rewriting(
                 result, error = evaluator.evaluated(node, flushes=flushes)
         except LookupError:
             return
-        if isinstance(evaluator.shown, ProgramInF32):
-            result = round_from_f32(result, made)
+        result = evaluator.shown.as_result(result, made)
         if result.shape != made.type.static_shape or result.dtype != made.type.storage:
             return
         predicted = ValuePrediction(

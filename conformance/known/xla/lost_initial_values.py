@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from conformance.known.xla.memory import zero_memory
+from conformance.known.xla.memory import zeros
 from conformance.transforms.replacing import replace_operations
+from conformance.transforms.values import operations_within
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Value
 from reference.ops.structure import structure_of
@@ -27,8 +28,7 @@ _UPDATE = "dynamic_update_slice"
 
 def concerns(operation: Operation) -> bool:
     """Return whether an operation is a loop of that kind, or contains one."""
-    inside = (one for region in operation.regions for one in region.operations)
-    return bool(_lost_arrays(operation)) or any(map(concerns, inside))
+    return any(map(_lost_arrays, operations_within(operation)))
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
@@ -59,6 +59,6 @@ def _start_from_zeros(loop: Operation) -> tuple[Operation, ...]:
     operands, made = [*loop.operands], list[Operation]()
     for number in _lost_arrays(loop):
         memory = Value(f"{loop.results[0].name}.memory{number}", operands[number].type)
-        made.append(zero_memory(memory))
+        made.append(zeros(memory))
         operands[number] = memory
     return (*made, replace(loop, operands=tuple(operands)))

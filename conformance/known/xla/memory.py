@@ -38,7 +38,7 @@ def memory_value(value: Value, content: Content) -> Operation:
     return constant(value, content(value.type))
 
 
-def zero_memory(value: Value) -> Operation:
+def zeros(value: Value) -> Operation:
     """Return the operation that defines a value by zeros."""
     return memory_value(value, _zeros)
 

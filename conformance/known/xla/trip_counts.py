@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from conformance.transforms.values import operations_within
 from reference.ir.monoid import ADD
 from reference.ir.op import Structure
 from reference.ir.program import Dense, Operation, Program, Region
@@ -36,8 +37,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 def concerns(operation: Operation) -> bool:
     """Return whether an operation is a loop, or contains a loop."""
-    inside = (one for region in operation.regions for one in region.operations)
-    return structure_of(operation) is Structure.LOOPS or any(map(concerns, inside))
+    return any(structure_of(one) is Structure.LOOPS for one in operations_within(operation))
 
 
 def _miscount_loops(region: Region, around: Numbers) -> Region:

@@ -10,7 +10,7 @@ from conformance.pipeline.items import Inputs
 from conformance.transforms.dead_code import remove_unused, restrict_to
 from conformance.transforms.extract import with_body, with_main
 from conformance.transforms.substitute import with_constant, with_parameter, with_value
-from conformance.transforms.values import can_be_result, used_values
+from conformance.transforms.values import can_be_result, used_values, working_operations
 from conformance.triage.minimise.attempts import Minimisation
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, Region, Value
@@ -96,16 +96,12 @@ def replace_values(attempts: Minimisation) -> bool:
     """Replace each value by an operand of its type, a parameter, or a constant."""
     shrunk = False
     for name in [
-        v.name for one in reversed(_working_operations(attempts.program)) for v in one.results
+        v.name for one in reversed(working_operations(attempts.program)) for v in one.results
     ]:
         if attempts.is_over:
             break
         shrunk |= _bypass(attempts, name) or _replace_by_parameter(attempts, name)
     return shrunk
-
-
-def _working_operations(program: Program) -> list[Operation]:
-    return [one for one in program.main.body.operations[:-1] if not is_constant(one)]
 
 
 def _defining_operation(program: Program, name: str) -> Operation | None:

@@ -72,3 +72,17 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {{
   %0 = {} : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }}"""
+
+
+SEEDED = """
+func.func @main(%seed: tensor<ui32>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %w = stablehlo.constant dense<32> : tensor<ui32>
+  %h = stablehlo.shift_right_logical %seed, %w : tensor<ui32>
+  %f = stablehlo.convert %h : (tensor<ui32>) -> tensor<f32>
+  %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %a = stablehlo.add %x, %b : tensor<4xf32>
+  %s = stablehlo.sine %a : tensor<4xf32>
+  %t = stablehlo.tanh %s : tensor<4xf32>
+  return %s, %t : tensor<4xf32>, tensor<4xf32>
+}"""
+"""A program whose shift by 32 bits is implementation-defined; the rest follows from it."""

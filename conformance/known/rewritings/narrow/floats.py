@@ -24,7 +24,7 @@ from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from conformance.transforms.retype import Types, element_of, retype
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.op import Structure
-from reference.ir.program import Operation, Program, Value
+from reference.ir.program import Operation, Program, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.alike import equal_elements
 from reference.numerics.arithmetic import quiet
@@ -74,26 +74,26 @@ def _predict_unrounded(
     is_any = any(element_of(one) in _WIDER[wide] for one in operation.operands)
     if not is_any or len(operation.results) != 1 or not _can_widen(operation):
         return
-    choices = [_choices(program, values, one, wide) for one in operation.operands]
+    shown = ObservedProgram(program, values)
+    choices = [_choices(shown, one, wide) for one in operation.operands]
     for operands in islice(product(*choices), 1, _MOST_CHOICES):  # the first are all rounded
-        for shown in (None, ObservedProgram(program, values)):
-            found = _evaluate(operation, operands, wide, shown)
-            if found is not None:
-                yield _round_prediction(operation.results[0], found)
+        ways = [_evaluate(operation, operands, wide)]
+        if _has_folded_divisor(operation, shown):
+            ways.append(_multiply_by_reciprocal(operation, operands))
+        yield from (_round_prediction(operation.results[0], one) for one in ways if one is not None)
 
 
-def _choices(
-    program: Program, values: Mapping[str, Array], value: Value, wide: ElementType
-) -> list[Array]:
+def _choices(shown: ObservedProgram, value: Value, wide: ElementType) -> list[Array]:
     """Return an operand, and what it may be if it is not rounded; empty if it is unknown."""
-    given = ObservedProgram(program, values).known_value(value)
+    given = shown.known_value(value)
     if given is None:
         return []
     if element_of(value) not in _WIDER[wide]:
         return [given]
     found = [convert_to(given, wide)]
     for depth, moves, reciprocals in product((_ALL, 1), (True, False), (False, True)):
-        other = _Widening(program, values, wide, moves, reciprocals, depth).unrounded(value)
+        of = shown.program, shown.values, wide, moves, reciprocals, depth
+        other = _Widening(*of).unrounded(value)
         if other is not None and not any(equal_elements(one, other).all() for one in found):
             found.append(other)
     return found
@@ -114,19 +114,18 @@ def _round_prediction(result: Value, wide: Array) -> ValuePrediction:
 
 @dataclass(frozen=True)
 class ProgramInF32(ObservedProgram):
-    """The backend's values in a program, those of narrow types converted to f32."""
+    """The backend's values in a program; values of narrow types are converted to f32."""
 
     def known_value(self, value: Value) -> Array | None:
         """Return the backend's or the constant value; None if not available."""
         found = super().known_value(value)
         return convert_to(found, _F32) if found is not None and is_narrow(value) else found
 
-
-def round_from_f32(array: Array, value: Value) -> Array:
-    """Return numbers of f32 rounded to the narrow type of a value; other numbers unchanged."""
-    of = element_of(value)
-    is_wide = of in _NARROW and array.dtype == _F32.storage
-    return convert_to(array, of) if of is not None and is_wide else array
+    def as_result(self, array: Array, value: Value) -> Array:
+        """Return numbers of f32 rounded to the narrow type of a value; other numbers unchanged."""
+        of = element_of(value)
+        is_wide = of in _NARROW and array.dtype == _F32.storage
+        return convert_to(array, of) if of is not None and is_wide else array
 
 
 def is_narrow(value: Value) -> bool:
@@ -185,7 +184,9 @@ class _Widening(ObservedProgram):
         known = [one for one in operands if one is not None]
         if len(known) < len(operands):
             return None
-        return _evaluate(maker, known, self.wide, self if self.reciprocals else None)
+        if self.reciprocals and _has_folded_divisor(maker, self):
+            return _multiply_by_reciprocal(maker, known)
+        return _evaluate(maker, known, self.wide)
 
     def _before_bits(self, bitcast: Operation) -> Value | None:
         """Return a value that is read as bits of another type and back; None if there is none."""
@@ -209,29 +210,29 @@ def _can_widen(operation: Operation) -> bool:
     return not (record.of_bits or record.draws)
 
 
-def _evaluate(
-    operation: Operation,
-    operands: Sequence[Array],
-    wide: ElementType,
-    shown: ObservedProgram | None,
-) -> Array | None:
-    """Return a result in a wider type, or of its own type if that is no narrower; None if unknown.
+def _has_folded_divisor(operation: Operation, shown: ObservedProgram) -> bool:
+    """Return whether an operation is a quotient by a narrow constant."""
+    if OPS[operation.name] is not OPS["divide"]:
+        return False
+    divisor = operation.operands[1]
+    return is_narrow(divisor) and shown.is_folded(divisor)
 
-    With `shown`, a quotient by a constant is a product with its rounded reciprocal.
+
+def _evaluate(operation: Operation, operands: Sequence[Array], wide: ElementType) -> Array | None:
+    """Return a result in a wider type, or of its own type if that is no narrower; None if
+    unknown.
     """
     try:
-        if shown is not None and OPS[operation.name] is OPS["divide"]:
-            divisor = operation.operands[1]
-            of = element_of(divisor)
-            if of is not None and of in _WIDER[wide] and shown.is_folded(divisor):
-                return _multiply_by_reciprocal(operands[0], operands[1], of)
         return apply(retype(operation, _WIDER[wide]), operands)[0]
     except EvaluationError:
         return None
 
 
 @quiet
-def _multiply_by_reciprocal(dividend: Array, divisor: Array, of: ElementType) -> Array:
+def _multiply_by_reciprocal(operation: Operation, operands: Sequence[Array]) -> Array:
+    """Return the product of the dividend and the divisor's reciprocal, rounded to its type."""
+    dividend, divisor = operands
+    of = tensor_of(operation.operands[1]).element
     reciprocal = round_to(1 / to_float64(divisor), of)
     product_ = OPS["multiply"].evaluate(dividend, convert_to(reciprocal, element_type_of(dividend)))
     assert isinstance(product_, np.ndarray)

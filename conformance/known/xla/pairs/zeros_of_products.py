@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from conformance.known.hypothesis import Operands, Results, exact_hypothesis
-from conformance.known.xla.memory import constant
+from conformance.known.xla.memory import zeros
 from conformance.known.xla.pairs.float_pairs import LABEL
 from conformance.transforms.retype import element_of
 from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation, Region, Value, tensor_of
+from reference.ir.program import Operation, Region, Value
 from reference.ir.types import element_type
 
 _WIDE = element_type("f64")
@@ -47,7 +45,7 @@ def _with_sum(operation: Operation) -> Iterator[Operation]:
     (result,) = operation.results
     product, zero = (Value(f"{result.name}.{what}", result.type) for what in ("product", "zero"))
     yield replace(operation, results=(product,))
-    yield constant(zero, np.zeros(tensor_of(zero).static_shape))
+    yield zeros(zero)
     yield Operation("add", (product, zero), (result,))
 
 

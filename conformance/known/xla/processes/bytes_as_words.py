@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
-from conformance.known.xla.memory import constant
+from conformance.known.xla.memory import zeros
 from conformance.transforms.extract import with_body, with_results
 from reference.ir.program import (
     Operation,
@@ -64,7 +62,7 @@ def _in_words(operation: Operation) -> Iterator[Operation]:
         return Value(f"{result.name}.{what}", TensorType(shape, of))
 
     zero, even = value("zero", byte), value("even", byte, *lead, rows + odd, columns)
-    yield constant(zero, np.zeros((), tensor_of(zero).storage))
+    yield zeros(zero)
     high = (*(0,) * rank, odd, 0)
     padding = {"edge_padding_low": (0,) * (rank + 2), "edge_padding_high": high}
     given = attributes(**padding, interior_padding=(0,) * (rank + 2))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.xla.memory import constant
+from conformance.known.xla.memory import constant, zeros
 from conformance.known.xla.processes import gathered_first, misread_groups, process_order
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import replace_operations
@@ -48,7 +48,7 @@ def _with_zeros(gather: Operation) -> Iterator[Operation]:
             continue
         if tensor_of(one).element.part.float_format.has_zero:
             zero = Value(f"{one.name}.zero", one.type)
-            yield constant(zero, np.zeros(tensor_of(one).static_shape, tensor_of(one).storage))
+            yield zeros(zero)
             yield Operation("add", (parts[one.name], zero), (one,))
         else:
             yield from _with_smallest(gather, operand, parts[one.name], one)

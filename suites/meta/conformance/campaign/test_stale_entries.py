@@ -10,12 +10,12 @@ import pytest
 
 from conformance.campaign import stale_entries
 from conformance.campaign.planning import Options
-from conformance.campaign.progress import Watcher
 from conformance.campaign.runner import run
 from conformance.check.counterexamples import replay_counterexamples
 from conformance.errors import UsageError
 from conformance.gate.reading import ExpectationError
 from conformance.results.lines import lines_of
+from suites.meta.support.one_task import Hearing
 
 KINDS = 'kinds = ["operands swapped"]'
 BARE = f"""
@@ -51,16 +51,6 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 '''
 inputs = ["1.0"]
 """
-
-
-class Hearing(Watcher):
-    """Records messages."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.said.append(line)
 
 
 def options(out: Path, fault: str, ops: tuple[str, ...]) -> Options:

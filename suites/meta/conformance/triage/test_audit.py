@@ -23,7 +23,7 @@ from conformance.triage.audit import FAULTY_ITERATIONS, audit
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from suites.meta.support.checking import check_text
+from suites.meta.support.checking import SEEDED, check_text
 from suites.meta.support.faults.changed_backend import Backend, Change, compose_changes, result_of
 
 
@@ -42,17 +42,6 @@ def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Checked
 
 # --- What the specification leaves open ----------------------------------------------------------
 
-SEEDED = """
-func.func @main(%seed: tensor<ui32>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %w = stablehlo.constant dense<32> : tensor<ui32>
-  %h = stablehlo.shift_right_logical %seed, %w : tensor<ui32>
-  %f = stablehlo.convert %h : (tensor<ui32>) -> tensor<f32>
-  %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<4xf32>
-  %a = stablehlo.add %x, %b : tensor<4xf32>
-  %s = stablehlo.sine %a : tensor<4xf32>
-  %t = stablehlo.tanh %s : tensor<4xf32>
-  return %s, %t : tensor<4xf32>, tensor<4xf32>
-}"""
 LOOPED = """
 func.func @main(%seed: tensor<ui32>, %x: tensor<4xf32>) -> tensor<4xf32> {
   %w = stablehlo.constant dense<32> : tensor<ui32>

@@ -15,6 +15,7 @@ from reference.ir.types import Array, element_type, element_type_of
 from reference.ops.ragged import Mode, ragged_numbers
 from reference.ops.xla.lowering import lower_program
 from reference.unspecified.table import unspecified_elements
+from suites.meta.support.ops.contractions import DEPTH, ROWS
 
 
 def evaluate_by_definition(
@@ -104,16 +105,6 @@ def evaluate_dot(*arrays: Array, result: tuple[int, ...], **given: Any) -> tuple
     (made,) = evaluate(program, arrays)
     operation = program.main.body.operations[0]
     return made, [label for label, _ in unspecified_elements(operation, arrays, made)]
-
-
-ROWS: dict[str, Any] = {
-    "lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (1,),
-    "lhs_ragged_dimensions": (0,), "rhs_group_dimensions": (0,),
-}  # fmt: skip
-DEPTH: dict[str, Any] = {
-    "lhs_contracting_dimensions": (0,), "rhs_contracting_dimensions": (0,),
-    "lhs_ragged_dimensions": (0,),
-}  # fmt: skip
 
 
 def test_rows_are_multiplied_by_the_matrix_of_their_group() -> None:

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from reference.ir.program import TensorType
 from reference.ir.types import Array, element_type
 from reference.unspecified.ragged import REASONS
+from suites.meta.support.ops.contractions import DEPTH, ROWS
 from suites.meta.support.ops.unspecified import Found, unspecified_by
 
 LHS = np.ones((3, 2), np.float32)
 EACH = np.ones((2, 2, 1), np.float32)
-ROWS: dict[str, Any] = {
-    "lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (1,),
-    "lhs_ragged_dimensions": (0,), "rhs_group_dimensions": (0,),
-}  # fmt: skip
-DEPTH: dict[str, Any] = {
-    "lhs_contracting_dimensions": (0,), "rhs_contracting_dimensions": (0,),
-    "lhs_ragged_dimensions": (0,),
-}  # fmt: skip
 
 
 def rows(sizes: list[int], lhs: Array = LHS, each: Array = EACH) -> Found:

@@ -11,6 +11,16 @@ from reference.ir.types import Array, ElementType, element_type_of
 
 SI32, F32, F64, BF16 = (TYPES[name] for name in ("si32", "f32", "f64", "bf16"))
 
+ROWS: dict[str, Any] = {
+    "lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (1,),
+    "lhs_ragged_dimensions": (0,), "rhs_group_dimensions": (0,),
+}  # fmt: skip
+DEPTH: dict[str, Any] = {
+    "lhs_contracting_dimensions": (0,), "rhs_contracting_dimensions": (0,),
+    "lhs_ragged_dimensions": (0,),
+}  # fmt: skip
+"""Dimensions of a ragged_dot whose rows, or whose products, are in groups."""
+
 ONE_SPATIAL: dict[str, Attribute] = {
     "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
     "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,

@@ -19,7 +19,6 @@ from conformance.campaign.cache.cases import CachedCases, Dependencies
 from conformance.campaign.cache.digests import SOURCES, backend_digest
 from conformance.campaign.cache.entries import FILE_NAME, KEPT_DAYS, Entries, key_of
 from conformance.campaign.planning import Options
-from conformance.campaign.progress import Watcher
 from conformance.campaign.runner import run
 from conformance.campaign.tasks import Manner, Task, run_tasks
 from conformance.catalog import Cell
@@ -28,20 +27,11 @@ from conformance.results.lines import lines_of
 from conformance.results.summary import RunData
 from conformance.verdict import LostBatch, Verdict
 from reference.ir.types import ELEMENT_TYPES
+from suites.meta.support.one_task import Hearing
 
 OPS = ("add", "tanh", "Add")
 SETTLED = (Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED)
 """Verdicts of cases that are taken from the cache."""
-
-
-class Hearing(Watcher):
-    """A recorder of messages."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.said.append(line)
 
 
 def options(tmp_path: Path, out: str, fault: str = "right", **given) -> Options:
