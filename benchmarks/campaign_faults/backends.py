@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -77,7 +78,10 @@ class _MutantProcess:
             self.pipe, there = self.context.Pipe()
             self.process = self.context.Process(target=_serve, args=(there, self.codes))
             self.process.daemon = True
-            self.process.start()
+            with warnings.catch_warnings():
+                # jax warns of its threads where it is loaded; the child computes with numpy alone
+                warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
+                self.process.start()
             there.close()
         try:
             self.pipe.send((program, list(inputs)))
