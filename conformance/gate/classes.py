@@ -47,7 +47,7 @@ CLASSES = (
     "subnormal result", "taken for iota", "tie rounding", "truncated to 32 bits", "wrong value",
     # elements, of some ops
     "base for the power", "batch groups added up",
-    "batch groups masked by products", "bits that are not uniform",
+    "batch groups masked by products", "batching dimensions rotated", "bits that are not uniform",
     "bound that the index type has no room for", "bytes reduced as words",
     "device_ids of a mesh ignored", "digits cancelled", "dilation left out",
     "dimension counted from the last", "distribution",

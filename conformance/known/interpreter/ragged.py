@@ -14,12 +14,13 @@ import numpy as np
 
 from conformance.known.hypothesis import Results, exact_hypothesis
 from conformance.known.interpreter.sums import add_in_steps
+from conformance.known.xla.sums_of_products.ragged_groups import MISREAD, mask_groups
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics import arithmetic
 from reference.ops.contraction import Dimensions, arrange_matrices
-from reference.ops.ragged import Mode, Ragged, group_members, ragged_numbers
+from reference.ops.ragged import Mode, ragged_numbers
 
 
 def _predict_misread_sizes(
@@ -36,10 +37,9 @@ def _predict_misread_sizes(
         range(count)
     ):
         return None
-    pairs = zip(group_sizes.shape[:-1], lhs.shape, strict=False)
-    if any(size not in (1, there) for size, there in pairs):
+    masked = mask_groups(lhs, numbers.ragged, group_sizes)
+    if masked is None:
         return None
-    masked = _mask_groups(lhs, group_sizes, numbers)
     if numbers.mode is Mode.DEPTH:
         return (np.stack([_product(one, rhs, numbers.dot, to) for one in masked]),)
     assert numbers.group is not None
@@ -51,18 +51,9 @@ def _predict_misread_sizes(
     return (reduce(arithmetic.add, of_groups),)
 
 
-def _mask_groups(lhs: Array, group_sizes: Array, numbers: Ragged) -> list[Array]:
-    """Return lhs for each group, with zeros in the rows that are misread as outside the group."""
-    first = lhs.shape[: group_sizes.ndim - 1]
-    held = group_members(group_sizes, lhs.shape[numbers.ragged], first)
-    places = np.indices(lhs.shape, sparse=True)
-    mine = held[(slice(None), *places[: len(first)], places[numbers.ragged])]
-    return [np.where(np.broadcast_to(one, lhs.shape), lhs, lhs.dtype.type(0)) for one in mine]
-
-
 def _product(lhs: Array, rhs: Array, dimensions: Dimensions, to: ElementType) -> Array:
     a, b, shape = arrange_matrices(lhs, rhs, dimensions)
     return add_in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape)
 
 
-MISPLACED = exact_hypothesis("group sizes of the first dimensions", _predict_misread_sizes)
+MISPLACED = exact_hypothesis(MISREAD, _predict_misread_sizes)

@@ -15,7 +15,7 @@ from conformance.known.hypothesis import (
     predict_nothing,
     rewriting_hypothesis,
 )
-from conformance.known.xla.sums_of_products import product_types
+from conformance.known.xla.sums_of_products import product_types, ragged_groups
 from conformance.known.xla.sums_of_products.rounded_products import (
     OF_OPERANDS,
     OF_SINGLE_PLACES,
@@ -166,13 +166,19 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
     default = default_precision(platform)
     of = contraction.contraction_sums, contraction.depth_of, default
     is_cpu = platform not in _PRECISE_BY_CHOICE
+    bound, is_gpu = make_bound(*of), platform == Hardware.GPU
+    of_groups = (
+        rewriting_hypothesis(ragged_groups.ROTATED, ragged_groups.rotate_batches, bound),
+        rewriting_hypothesis(ragged_groups.MISREAD, ragged_groups.misread_sizes, bound),
+    )
     return (
         *(() if is_cpu else (OF_OPERANDS,)),  # first: it predicts most exactly
         flushed_products_class(*of),
         _without_algorithm(default),
-        *_of_other_types(make_bound(*of)),
+        *_of_other_types(bound),
         *((Hypothesis(IN_BF16, _predict_bf16_sums),) if is_cpu else ()),
         *((THREE_PRODUCTS,) if platform == Hardware.TPU else ()),
+        *(of_groups if is_gpu else ()),
     )
 
 
