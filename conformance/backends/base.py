@@ -43,6 +43,13 @@ class Failed(BackendError):
     """The backend reports an error of its own: an internal error, or an error at run time."""
 
 
+class DeviceError(Failed):
+    """An error of a device after which its driver refuses all further work of the process."""
+
+
+DEVICE_ERROR, DEVICE_ERROR_EXIT = "device error", 86
+"""Class of programs after which a process cannot use its device, and the worker's exit code."""
+
 ANSWERED = {
     "out of memory": re.compile(r"RESOURCE_EXHAUSTED|(?i:out of memory)"),
     "internal error": re.compile(""),
@@ -63,6 +70,8 @@ def failure_of(error: BackendError) -> tuple[Verdict, str]:
     """Return verdict and class of a valid program that a backend refused or failed on."""
     if isinstance(error, Rejected):
         return Verdict.REJECTED, "refused as invalid"
+    if isinstance(error, DeviceError):
+        return Verdict.CRASHED, DEVICE_ERROR
     said = str(error)
     return Verdict.CRASHED, next(kind for kind, words in ANSWERED.items() if words.search(said))
 

@@ -6,14 +6,18 @@ Unsupported, Rejected or Failed.
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 from conformance.backends.base import (
+    DEVICE_ERROR_EXIT,
     Backend,
     BackendError,
     Description,
+    DeviceError,
     Executable,
     Failed,
     Settings,
@@ -232,10 +236,15 @@ class Compiled:
 @contextmanager
 def _convert_errors() -> Generator[None]:
     """Convert exceptions of a backend to answers, so that they do not count as errors of the
-    harness.
+    harness. A worker process whose device is unusable ends, because it would fail all its calls.
     """
     try:
         yield
+    except DeviceError as error:
+        if multiprocessing.parent_process() is not None:
+            os.write(2, f"fatal: {error}\n".encode())
+            os._exit(DEVICE_ERROR_EXIT)
+        raise
     except BackendError:
         raise
     except MemoryError as error:

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 import re
 
-from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
+from conformance.backends.base import (
+    BackendError,
+    DeviceError,
+    Failed,
+    Rejected,
+    Unsupported,
+)
 from conformance.text import one_line
 from reference.ir.program import Program, TensorType
 from reference.ops.table import OPS
@@ -56,6 +62,15 @@ _REJECTED = (
 _UNSUPPORTED_F6 = re.compile(r"Failed to translate module to LLVM IR")
 """Words of XLA:CPU's internal error on conversions of f6 types: LLVM has no 6-bit float."""
 
+_DEVICE_ERROR = re.compile(
+    r"CUDA_ERROR_(?:ASSERT|HARDWARE_STACK_ERROR|ILLEGAL_ADDRESS|ILLEGAL_INSTRUCTION"
+    r"|INVALID_ADDRESS_SPACE|INVALID_PC|LAUNCH_FAILED|LAUNCH_TIMEOUT|MISALIGNED_ADDRESS)\b"
+)
+"""Errors of CUDA that a process cannot continue after: every later call returns the same error.
+
+Source: CUDA Driver API, `CUresult`.
+"""
+
 _UNREGISTERED = re.compile(r"unregistered operation 'stablehlo\.(\w+)'")
 """Words of the error of a jaxlib whose dialect is older than an op."""
 
@@ -98,8 +113,11 @@ def classify(message: str, text: str, program: Program) -> BackendError:
     A program is Rejected if MLIR's verifier refuses the text, or XLA's own verifier does. It is
     Unsupported if the message has words that are known to mean that; the verifier has such words,
     too (algorithms of a dot, which the specification leaves to the hardware). Everything else is
-    Failed.
+    Failed, or DeviceError if the process can no longer use its device.
     """
+    broken = _DEVICE_ERROR.search(message)
+    if broken is not None:
+        return DeviceError(broken[0])
     refusal = refused_by_verifier(text)
     if refusal is not None:
         return verdict_of_verifier(refusal)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
+from conformance.backends.base import DEVICE_ERROR, DEVICE_ERROR_EXIT
 from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.phases import describe_timeout
 from conformance.verdict import Verdict
 
-_SIGNALS = {
+_REASONS = {
     "SIGABRT": "abort", "SIGSEGV": "segmentation fault", "SIGBUS": "bus error",
     "SIGFPE": "arithmetic exception", "SIGILL": "illegal instruction", "SIGKILL": "killed",
+    f"exit code {DEVICE_ERROR_EXIT}": DEVICE_ERROR,
 }  # fmt: skip
 
 BROKEN_HEAP = (
@@ -36,5 +38,5 @@ def crash_verdict(lost: WorkerCrash | WorkerTimeout) -> tuple[Verdict, str, str]
         parts = (f"{_UNANSWERED} {lost.seconds:g} s", describe_timeout(lost.phases, lost.seconds))
         return Verdict.TIMED_OUT, "no answer", ": ".join(filter(None, parts))
     words = f": {lost.last_words}" if lost.last_words else ""
-    kind = _SIGNALS.get(lost.reason, lost.reason)
+    kind = _REASONS.get(lost.reason, lost.reason)
     return Verdict.CRASHED, kind, f"{_ENDED} {lost.reason}{words}"

@@ -117,6 +117,7 @@ CLASSES = (
     "expectation", "missing result", NOT_DETERMINISTIC, "only in batch", "sizes",
     "unsigned element type", "wrong element type", "wrong shape",
     # no results
-    "abort", "arithmetic exception", "bus error", "illegal instruction", "internal error", "killed",
-    "no answer", "out of memory", "refused as invalid", "segmentation fault",
+    "abort", "arithmetic exception", "bus error", "device error", "illegal instruction",
+    "internal error", "killed", "no answer", "out of memory", "refused as invalid",
+    "segmentation fault",
 )  # fmt: skip

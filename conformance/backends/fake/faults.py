@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 import psutil
 
-from conformance.backends.base import Failed, Rejected, Unsupported
+from conformance.backends.base import DeviceError, Failed, Rejected, Unsupported
 from conformance.backends.fake import wrong_operations as wrong
 from conformance.backends.fake.computation import Computation
 from conformance.backends.fake.wrong_operations import (
@@ -64,6 +64,10 @@ class Fault:
 
 def _abort(_: object) -> NoReturn:
     os.abort()
+
+
+def _break_device(_: object) -> NoReturn:
+    raise DeviceError("CUDA_ERROR_MISALIGNED_ADDRESS")
 
 
 def _hang(_: object) -> NoReturn:
@@ -337,6 +341,7 @@ _ANSWERS: dict[str, Fault] = {
         compile=partial(_refuse_batches, _abort),
     ),
     "abort": Fault("aborts its process on execution", start=_abort),
+    "device_error": Fault("makes its device unusable on execution", start=_break_device),
     "abort_on_compile": Fault("aborts its process on compilation", compile=_abort),
     "abort_on_nan": Fault("aborts its process when an input has NaN", start=_abort_on_nan),
     "abort_on_large": Fault("aborts on inputs of over 200 elements", start=_abort_on_large),

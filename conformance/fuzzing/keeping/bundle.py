@@ -16,7 +16,7 @@ from operator import lt
 from pathlib import Path
 from typing import Any
 
-from conformance.backends.base import ends_process
+from conformance.backends.base import DEVICE_ERROR, ends_process
 from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
 from conformance.errors import UsageError
 from conformance.fuzzing.finding import Finding
@@ -171,7 +171,7 @@ def _fill(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
     script = _TEMPLATE.read_text("utf-8").split(_MARK)
     facts = {
         "verdict": finding.verdict.value,
-        "ends": ends_process(finding.verdict, finding.kind),
+        "ends": ends_process(finding.verdict, finding.kind) and finding.kind != DEVICE_ERROR,
         "arguments": [_type_and_sizes(of.type) for of in arguments],
         "names": names,
         "results": [_type_and_sizes(of) for of in finding.program.main.result_types],

@@ -12,8 +12,10 @@ import pytest
 
 from conformance.backends import session as sessions
 from conformance.backends.base import (
+    DEVICE_ERROR_EXIT,
     BackendError,
     Description,
+    DeviceError,
     Failed,
     Rejected,
     Unsupported,
@@ -22,6 +24,7 @@ from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
 from conformance.backends.session import KEPT, Session, cached_backend, open_session
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import workers
+from conformance.executors.local import Call, LocalExecutor, WorkerCrash
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Program, TensorType, Value, single_op
@@ -280,3 +283,20 @@ def test_a_plugin_is_opened_once_and_found_by_its_name(monkeypatch: pytest.Monke
     other = cached_backend("plugin:x=/lib/other.so")
     assert cached_backend("plugin:x") is other is not first
     assert open_session("plugin:x").name == "plugin:x"
+
+
+# Devices that fail
+
+
+def run_on_a_failing_device() -> None:
+    list(open_session("reference:device_error").run(negation(), [[ONES]]))
+
+
+def test_only_a_worker_ends_when_its_device_is_unusable() -> None:
+    with LocalExecutor(1) as executor:
+        ended = executor.one(Call("", run_on_a_failing_device, (), 60))
+        assert executor.one(Call("", abs, (-1,), 60)) == 1
+    message = "CUDA_ERROR_MISALIGNED_ADDRESS"
+    assert ended == WorkerCrash(f"exit code {DEVICE_ERROR_EXIT}", f"fatal: {message}")
+    with pytest.raises(DeviceError, match=message):
+        run_on_a_failing_device()

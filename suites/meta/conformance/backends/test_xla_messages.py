@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
+from conformance.backends.base import (
+    BackendError,
+    DeviceError,
+    Failed,
+    Rejected,
+    Unsupported,
+)
 from conformance.backends.xla_messages import classify, short_message, verdict_of_verifier
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
@@ -40,6 +46,10 @@ def test_a_message_is_one_line_without_locations(message: str, line: str) -> Non
     ("message", "kind"),
     [
         ("UNIMPLEMENTED: no such thing", Unsupported),
+        ("INTERNAL: CUDA error: Error recording CUDA event: CUDA_ERROR_MISALIGNED_ADDRESS: "
+         "misaligned address [executable_name='main']", DeviceError),
+        ("INTERNAL: CUDA error: Failed to load PTX text: CUDA_ERROR_INVALID_PTX: a PTX JIT "
+         "compilation failed", Failed),
         ("UNKNOWN: result #0 type is not supported", Unsupported),
         ("UNKNOWN: failed to legalize operation 'a.b' that was explicitly marked illegal:",
          Unsupported),
