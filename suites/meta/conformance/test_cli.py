@@ -63,9 +63,10 @@ def test_a_case_that_passed_is_replayed_from_its_seed(call, finished: Path) -> N
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("batch_only", "only in batch"), ("abort", "crashed (abort)"),
+        ("batch_only", "only in batch"),
+        ("abort", "crashed (abort)"),
         ("device_error", "crashed (device error)"),
-    ],  # fmt: skip
+    ],
 )
 def test_failures_of_batches_and_crashes_can_be_replayed(
     call, tmp_path, fault: str, said: str

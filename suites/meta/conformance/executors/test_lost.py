@@ -12,10 +12,12 @@ from conformance.verdict import Verdict
 
 
 @pytest.mark.parametrize(
-    ("reason", "kind"), [
-        ("SIGSEGV", "segmentation fault"), ("exit code 3", "exit code 3"),
+    ("reason", "kind"),
+    [
+        ("SIGSEGV", "segmentation fault"),
+        ("exit code 3", "exit code 3"),
         (f"exit code {DEVICE_ERROR_EXIT}", DEVICE_ERROR),
-    ],  # fmt: skip
+    ],
 )
 def test_a_crash_has_the_name_of_its_signal_and_the_last_words(reason: str, kind: str) -> None:
     verdict, found, message = crash_verdict(WorkerCrash(reason, "check failed: x"))
