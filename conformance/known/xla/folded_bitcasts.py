@@ -67,21 +67,38 @@ def _read_by_bytes(folded: Array, result: TensorType, *, behind: int) -> Array |
 
 
 def extend_sign(program: Program) -> Iterator[tuple[Program]]:
-    """Yield a program whose bitcasts of constants with one negative element are sign-extended."""
-    other = _with_read_bitcasts(program, _read_with_sign)
-    if other is not None:
-        yield (other,)
+    """Yield programs whose bitcasts of constants with one negative element are sign-extended: to
+    the bits of a result's element, or of a byte.
+    """
+    for read in (_read_with_sign, _read_with_sign_in_bytes):
+        other = _with_read_bitcasts(program, read)
+        if other is not None:
+            yield (other,)
 
 
 def _read_with_sign(folded: Array, result: TensorType) -> Array | None:
-    if not folded.size:
+    word, to = _repeated_negative(folded), result.element
+    if word is None or to.is_complex:
         return None
-    first, to = folded.reshape(-1)[0], result.element
-    is_one = element_type_of(folded).is_signed and bool((folded == first).all())
-    if not is_one or int(first) >= 0 or to.is_complex:
+    bits = np.full(result.static_shape, word & ((1 << to.bits) - 1), bits_dtype(to))
+    return from_bits(bits, to)
+
+
+def _read_with_sign_in_bytes(folded: Array, result: TensorType) -> Array | None:
+    word, to = _repeated_negative(folded), result.element
+    if word is None or not element_type_of(folded).bits < to.bits < _BYTE:
         return None
-    word = int(first) & ((1 << to.bits) - 1)
-    return from_bits(np.full(result.static_shape, word, bits_dtype(to)), to)
+    elements = [(word >> low) & ((1 << to.bits) - 1) for low in range(0, _BYTE, to.bits)]
+    bits = np.resize(np.array(elements, bits_dtype(to)), result.static_shape)
+    return from_bits(bits, to)
+
+
+def _repeated_negative(folded: Array) -> int | None:
+    """Return the negative integer that all elements of a constant are, or None."""
+    if not folded.size or not element_type_of(folded).is_signed:
+        return None
+    first = folded.reshape(-1)[0]
+    return int(first) if int(first) < 0 and bool((folded == first).all()) else None
 
 
 def _with_read_bitcasts(

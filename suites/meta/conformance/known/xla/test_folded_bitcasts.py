@@ -123,6 +123,21 @@ def test_a_sign_may_be_extended_over_the_elements_above(count: int, to: str, sto
     assert label(other, f"{count}xi4", to, np.array(-5, storage)) != SIGN_ABOVE
 
 
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [
+        ([-2] * 4, SIGN_ABOVE),
+        ([-2, -1] * 2, SIGN_ABOVE),
+        ([-2, -1, -2, -2], ""),
+        ([-1, -2] * 2, ""),
+    ],
+)
+def test_a_sign_may_end_with_an_element_of_four_bits_or_with_its_byte(
+    got: list[int], expected: str
+) -> None:
+    assert label("-2", "4x2xi2", "4xi4", np.array(got, ml_dtypes.int4)) == expected
+
+
 def test_parameters_and_wide_types_never_have_the_class() -> None:
     text = """
 func.func @main(%x: tensor<ui8>) -> tensor<2xui4> {
