@@ -55,6 +55,9 @@ FORMS: tuple[Rewriting, ...] = _lines(
     "(divide (multiply x C) D) -> (multiply x (divide C D))",
     "(divide (divide x C) D) -> (divide x (multiply C D))",
     "(divide x C:power_of_two) -> (multiply x (divide 1 C))",
+    "(subtract (convert x) 0) -> (convert x)",
+    "(multiply (convert x) 1) -> (convert x)",
+    "(divide (convert x) 1) -> (convert x)",
 )
 """Rewritings of operands to equivalent forms; patterns may match these forms, too."""
 

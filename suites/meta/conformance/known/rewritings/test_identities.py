@@ -10,6 +10,7 @@ from conformance.known.rewritings.identities import (
     ADDED,
     FACTOR,
     INVERSE,
+    LEFT_OUT,
     LOGARITHM,
     LOGISTIC,
     MAGNITUDE,
@@ -366,3 +367,25 @@ func.func @main(%x: tensor<2xi32>, %y: tensor<2xi32>) -> tensor<2xi32> {
 }"""
     given = [np.array([7, 7], np.int32), np.array([1, -64], np.int32)]
     assert kind_of(text, given, np.array([first, 1234], np.int32)) == label
+
+
+@pytest.mark.parametrize(
+    ("between", "constant", "is_explained"),
+    [
+        ("subtract", 0.0, True), ("multiply", 1.0, True), ("divide", 1.0, True),
+        ("subtract", 1.0, False), ("divide", 2.0, False),
+    ],
+)  # fmt: skip
+def test_a_conversion_is_left_out_through_an_operation_without_effect(
+    between: str, constant: float, is_explained: bool
+) -> None:
+    text = f"""
+func.func @main(%x: tensor<1xf64>) -> tensor<1xf64> {{
+  %c = stablehlo.constant dense<{constant}> : tensor<1xf16>
+  %0 = stablehlo.convert %x : (tensor<1xf64>) -> tensor<1xf16>
+  %1 = stablehlo.{between} %0, %c : tensor<1xf16>
+  %r = stablehlo.convert %1 : (tensor<1xf16>) -> tensor<1xf64>
+  return %r : tensor<1xf64>
+}}"""
+    x = np.array([-1.0656942006445927e166])
+    assert (kind_of(text, [x], x) == LEFT_OUT) == is_explained
