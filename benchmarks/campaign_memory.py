@@ -25,7 +25,7 @@ WINDOW = 2.0
 """Width in minutes of the window of a median."""
 
 GROWTH = 1.1
-"""Largest permitted ratio of the memory of the last minutes to that at the beginning."""
+"""Largest permitted ratio of the memory in the last minutes to the memory at the beginning."""
 
 Sample = tuple[float, int, int]
 """Minutes since the beginning, bytes of the parent, bytes of the largest worker."""
@@ -51,8 +51,8 @@ def median_around(samples: list[Sample], minute: float, column: int) -> float:
 
 
 def growth(samples: list[Sample], early: float) -> tuple[float, float]:
-    """Return the memory of the last minutes, by that around an early minute: of the parent, and of
-    the largest worker.
+    """Return the growth of the parent's memory, and of the largest worker's: the last minutes' over
+    an early minute's.
     """
     late = samples[-1][0] - WINDOW / 2
     parent, worker = (

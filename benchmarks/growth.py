@@ -40,7 +40,7 @@ class Cost:
         return 1e3 * self.seconds / self.programs
 
     def line(self, first_ms: float) -> str:
-        """Return the cost as text, compared with that of a program in the first run."""
+        """Return the cost as text, compared with the cost of a program in the first run."""
         return (
             f"{self.programs:,} programs: {self.seconds:.1f} s, {self.each_ms:.2f} ms each "
             f"({self.each_ms / first_ms:.2f}), planning {self.planning / self.seconds:.1%}, "

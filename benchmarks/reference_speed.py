@@ -108,7 +108,9 @@ SMALL: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Timings:
-    """Seconds of both; `stopped` if the interpreter did not finish within the limit."""
+    """Seconds of the reference and of the interpreter; `stopped` if the interpreter did not finish
+    within the limit.
+    """
 
     name: str
     ours: float

@@ -60,7 +60,7 @@ def seconds(command: list[str]) -> float:
 
 
 def table(taken: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """Yield a line for each command: the median of its seconds, and its ratio to that of jax."""
+    """Yield a line for each command: the median of its seconds, and its ratio to jax's median."""
     base = median(taken[BASE])
     yield f"{'command':36} {'seconds':>7}  times 'import jax'"
     for name, times in taken.items():

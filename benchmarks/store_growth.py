@@ -117,9 +117,7 @@ def measure_operations(path: Path, count: int) -> Iterator[tuple[str, float]]:
 
 
 def ratios(small: Mapping[str, float], large: Mapping[str, float], factor: int) -> dict[str, float]:
-    """Return for each operation the cost of a record in the large store, by that in the small
-    store.
-    """
+    """Return for each operation the ratio of a record's costs in the large and the small store."""
     return {name: large[name] / seconds / factor for name, seconds in small.items()}
 
 

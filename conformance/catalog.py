@@ -87,7 +87,7 @@ class Row:
 
     @property
     def element_types(self) -> tuple[ElementType, ...]:
-        """The types of the op's cells: those of its principal operand (or of its output)."""
+        """The types of the op's cells: the types of its principal operand (or of its output)."""
         return OPS[self.name].element_types
 
     @property
@@ -281,7 +281,7 @@ def _row_of_xla(record: Op) -> Row:
 _XLA = tuple(_row_of_xla(record) for record in OPS.values() if record.dialect is Dialect.XLA)
 
 CATALOG: dict[str, Row] = {row.name: row for row in (*_ROWS, *_XLA)}
-"""Every op by its name, in the specification's order; those of XlaBuilder come last."""
+"""Every op by its name, in the specification's order; XlaBuilder's ops come last."""
 
 RULED = CATALOG | _BY_NAME
 """Every op that may occur in a judged program."""

@@ -14,7 +14,7 @@ MOST_NAMED = 60
 
 
 class UsageError(Exception):
-    """The command makes no sense; the message says why and suggests a correction, if possible."""
+    """Raised for an invalid command; the message says why and suggests a correction if possible."""
 
 
 class NotAvailable(Exception):

@@ -40,46 +40,47 @@ class Limits:
     """Limits on the work of one command. Times are seconds of wall time, sizes are bytes."""
 
     timeout: float = limit(60.0, "Seconds for a call of a worker.", least=0.1)
-    """Time of a worker's call: a batch of cases, programs or counterexamples, or a user's file."""
+    """Seconds for a worker's call: a batch of cases, programs or counterexamples, or a user's file.
+    """
 
     memory_limit: int = limit(
         6 << 30, "GiB of memory for each worker process; 0 for no limit.", least=0, unit=1 << 30
     )
-    """Memory for data that a worker may map; 0 for no limit."""
+    """Bytes of memory for data that a worker may map; 0 for no limit."""
 
     EVALUATIONS: ClassVar[int] = 8
     """Evaluations by the reference that have to fit in a call: judging a program takes several."""
 
     START: ClassVar[float] = 120.0
-    """Time for opening a backend."""
+    """Seconds for opening a backend."""
 
     TRANSFER: ClassVar[float] = 40.0
-    """Time that a call with a time budget of its own may take beyond that budget."""
+    """Seconds that a call with a time budget of its own may take beyond that budget."""
 
     GENERATED: ClassVar[float] = 1.0
-    """Time of an evaluation of a generated program: it takes milliseconds, unless it loops for
+    """Seconds for evaluating a generated program: it takes milliseconds, unless it loops for
     ever.
     """
 
     MINIMISING: ClassVar[float] = 20.0
-    """Time for minimising a failing program of a campaign."""
+    """Seconds for minimising a failing program of a campaign."""
 
     MINIMISING_CRASHES: ClassVar[float] = 40.0
-    """Time for minimising a program that crashes its worker, where each attempt may cost a worker.
+    """Seconds for minimising a program that crashes its worker: each attempt may cost a worker.
     """
 
     EXPLAINING: ClassVar[float] = 20.0
-    """Time of the search for the cause of a finding, in one worker."""
+    """Seconds for the search for the cause of a finding, in one worker."""
 
     EXPLAINING_CRASHES: ClassVar[float] = 30.0
-    """Time of the search for the cause of a finding, if each question needs its own worker."""
+    """Seconds for the search for the cause of a finding, if each question needs its own worker."""
 
     READING: ClassVar[float] = 600.0
-    """Time for reading a file of programs that a campaign varies."""
+    """Seconds for reading a file of programs that a campaign varies."""
 
     @property
     def item(self) -> float:
-        """The time of a program in a call of its own, after its batch crashed or timed out: a third
+        """Seconds for a program in a call of its own, after its batch crashed or timed out: a third
         of a call.
 
         A hang costs a whole call for the batch, and two thirds of a call to find the program.
@@ -93,7 +94,7 @@ class Limits:
 
     @property
     def evaluation(self) -> float:
-        """The time of an evaluation by the reference: its share of a call."""
+        """Seconds for an evaluation by the reference: its share of a call."""
         return self.timeout / self.EVALUATIONS
 
     @property

@@ -105,7 +105,7 @@ def note_phases(path: Path) -> Generator[None]:
 def phase(name: str, number: int = 0, of: int = 0) -> Generator[None]:
     """Note the block as phase `name`; also a decorator for functions.
 
-    `number` counts the phases of a name, `of` is their largest number, 0 if unknown. Phases may be
+    `number` counts the phases with this name, `of` is their total, 0 if unknown. Phases may be
     nested. Without a file for notes, nothing is written.
     """
     notes = _NOTES.get()

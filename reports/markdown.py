@@ -136,7 +136,7 @@ def _lone_backend(seen: View) -> str:
     if not found.cases:
         return ""
     said = f"The backends differ in {len(found.cases):,} of {found.compared:,} cases"
-    alone = [f"{escape(name)} alone in {count:,}" for name, count in found.alone.items()]
+    alone = [f"{escape(name)} alone in {count:,}" for name, count in found.lone_backends.items()]
     return f"{said}{': ' if alone else ''}{', '.join(alone)}."
 
 

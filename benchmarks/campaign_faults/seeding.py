@@ -22,7 +22,9 @@ COLUMNS = ("f32", "bf16", "si32", "ui8", "i1", "complex<f32>", "si8", "f64")
 """The element types in which a change must be wrong to count as a fault."""
 
 POOL = 4
-"""Number of cases of each cell, besides those of `smoke`, that decide whether a change is wrong."""
+"""Number of cases of each cell, besides the cases of `smoke`, that decide whether a change is
+wrong.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def do(job: Job) -> JobResult:
 
 
 def family_of(op: str) -> frozenset[str]:
-    """Return the ops of a family that chains can contain."""
+    """Return the ops in an op's family that chains can contain."""
     family = CATALOG[op].family
     return frozenset(
         name for name, row in CATALOG.items() if row.family == family and is_link(OPS[name])

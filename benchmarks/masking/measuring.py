@@ -223,7 +223,7 @@ def measure_results(tasks: Sequence[Task], settings: Settings) -> MaskingCounts:
 
 @cache
 def expectations_of(given: str | None, backend: str) -> tuple[Expectation, ...]:
-    """Return the expectations that a run on this backend would have."""
+    """Return the expectations that a run with `--expectations GIVEN` loads for a backend."""
     return load(given, [backend], versions())
 
 

@@ -1,4 +1,4 @@
-"""Export the programs, or check those of a folder."""
+"""Export the programs, or check the programs of a folder."""
 
 from __future__ import annotations
 

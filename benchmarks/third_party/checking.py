@@ -100,7 +100,7 @@ def check_all(
 ) -> None:
     """Print a line for each program and each kind of inputs, the failures, and counts.
 
-    Small programs come first. `names` are parts of names, none of which means all.
+    Small programs come first. `names` are parts of names; no names select all.
     """
     programs = [
         one

@@ -77,7 +77,7 @@ def failure_of(error: BackendError) -> tuple[Verdict, str]:
 
 
 def ends_process(verdict: Verdict, kind: str) -> bool:
-    """Return whether the program crashed its process or timed out, as verdict and class say.
+    """Return whether, by verdict and class, the program crashed its process or timed out.
 
     A backend that reports a timeout itself does not count.
     """

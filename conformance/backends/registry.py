@@ -82,7 +82,7 @@ def only_compiles(name: str) -> bool:
 
 
 def parse(name: str) -> Choice:
-    """Return the backend of a name. Only opening it shows whether it is available.
+    """Return the backend with this name. Only opening it shows whether it is available.
 
     Raises:
         UsageError: when there is no such backend, with similar names.

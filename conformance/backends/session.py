@@ -51,7 +51,7 @@ _opened: dict[str, tuple[Choice, Backend]] = {}
 
 
 def cached_backend(name: str) -> Backend:
-    """Return the backend of a name, opened at the first call in this process.
+    """Return the backend with this name, opened at the first call in this process.
 
     A plugin opened as `plugin:NAME=PATH` is available as `plugin:NAME` afterwards, its name in
     records.
@@ -70,7 +70,7 @@ def cached_backend(name: str) -> Backend:
 
 
 def open_session(name: str, around: Around | None = None) -> Session:
-    """Return a session of the backend of a name.
+    """Return a session of the backend with this name.
 
     Raises:
         UsageError: if there is no such backend.

@@ -96,8 +96,7 @@ def plan(options: Options) -> Plan:
     """Return the plan for these options, which depends on nothing else.
 
     Raises:
-        UsageError: for a backend, op, type or profile that does not exist, or a shard that makes no
-        sense.
+        UsageError: for a backend, op, type or profile that does not exist, or an invalid shard.
     """
     _check(options)
     backends = [choice.name for choice in parse_all(options.backends)]

@@ -56,7 +56,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
     Raises:
         UsageError: see `plan`; also for a folder that holds a run with other options.
         NotAvailable: when a backend is not available here.
-        ExpectationError: when the expectations make no sense.
+        ExpectationError: when an expectation file is invalid.
         StoreError: when the results cannot be stored.
         BaselineError: when nothing of the run is in the baseline.
     """

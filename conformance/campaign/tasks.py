@@ -47,8 +47,8 @@ LOSING = (Verdict.CRASHED, Verdict.TIMED_OUT)
 class Task:
     """The cases of a cell from index `start` to before `stop`.
 
-    `plans` are the parts of the op's plan that these cases cover; they spare workers the whole
-    plan.
+    `plans` are the parts of the op's plan that have these cases, so that a worker need not make
+    the whole plan.
     """
 
     cell: Cell
@@ -120,7 +120,7 @@ class TaskResult:
 
 @dataclass(slots=True)
 class PartialTask:
-    """A task whose cases are done in several parts, of which `left` have not ended."""
+    """A task whose cases are done in several parts; `left` of these have not ended."""
 
     task: Task
     results: list[TaskResult]

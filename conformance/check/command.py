@@ -64,7 +64,7 @@ def check(options: Options) -> int:
 
     Raises:
         UsageError: when a file, the backend, the inputs or a folder is not usable.
-        ExpectationError: when the expectations make no sense.
+        ExpectationError: when an expectation file is invalid.
         InputsError: when the inputs are not what a program takes.
         NotAvailable: when the backend is not available here.
     """

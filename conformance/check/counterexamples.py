@@ -56,7 +56,7 @@ def replay_counterexamples(
 
 
 def is_unsteady(expectation: Expectation) -> bool:
-    """Whether the outcome of the counterexample may depend on memory or on a race."""
+    """Return whether the outcome of the counterexample may depend on memory or on a race."""
     return bool(expectation.where) or expectation.unpredictable or expectation.flaky
 
 

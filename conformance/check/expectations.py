@@ -43,7 +43,7 @@ def select_expectations(
     `own_versions` are the backend's versions, as `--backend-version` takes them.
 
     Raises:
-        ExpectationError: when the expectations make no sense.
+        ExpectationError: when an expectation file is invalid.
         UsageError: when there is no such backend, or any of `ids` is not among them.
         NotAvailable: when an entry depends on the backend's version, and it is not available.
     """

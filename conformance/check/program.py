@@ -385,8 +385,8 @@ class ProgramChecker:
         self, outcome: Outcome, judgement: Judgement, program: Program,
         inputs: tuple[Array, ...], actual: Sequence[Array], steps_made: OperationAudit | None,
     ) -> Outcome:  # fmt: skip
-        """Return the outcome with the first operation at fault that no expectation matches, or the
-        first of all.
+        """Return the outcome with the operation at fault: the first that no expectation matches, or
+        else the first.
         """
         given = (program, inputs, actual, judgement, steps_made, self._unit.infeeds)
         why = self._explainer.explain(FailedProgram(*given))

@@ -51,7 +51,7 @@ class SavedProgram:
 def saved_program(unit: Unit) -> SavedProgram:
     """Return a text with only this program, and the names of its parameters.
 
-    The text is that of the file if it holds only this program, else the program written anew.
+    The text is the file's if the file holds only this program, else the program written anew.
     """
     for text in _texts(unit):
         found = list(units_of(text))

@@ -50,7 +50,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedFile(Outcome):
-    """The outcome of a file: that of its worst program.
+    """The outcome of a file: its worst program's outcome.
 
     `notes` are on operations that exceed their own budget, if programs pass nevertheless. It
     `is_settled` if only notes are missing.

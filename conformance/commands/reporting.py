@@ -116,7 +116,7 @@ def report(
     """Write the reports of a run: HTML, JUnit, Markdown, JSON. Campaigns and sweeps have HTML only.
 
     Several runs are merged into one run: shards, and other backends with the same options. The
-    merged run is stored, and every command reads it. The exit code is that of the whole run.
+    merged run is stored, and every command reads it. The exit code is for the whole run.
 
     Sweeps given with a run are a section of its report. They do not change the exit code.
 

@@ -39,7 +39,7 @@ def schema(
         typer.Option("--format", help="How to print; markdown is the page on all outputs."),
     ] = SchemaFormat.JSON,
 ) -> int:
-    """Print the JSON Schema of an output, such as that of `report --format json`."""
+    """Print the JSON Schema of an output, such as the output of `report --format json`."""
     from conformance.outputs.page import schema_page
     from conformance.outputs.schema import OUTPUTS, schema_text
 

@@ -75,7 +75,7 @@ class Agent:
     ) -> tuple[Any, float]:
         """Make a call in a worker: its value, and the seconds that it took.
 
-        `opening` is a pickled `WorkerSpec`, `contents` are those of the call's files. The
+        `opening` is a pickled `WorkerSpec`, `contents` has the contents of the call's files. The
         function's return value is pickled; an exception, or the report of a crash or timeout, is
         not.
 

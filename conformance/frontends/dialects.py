@@ -81,7 +81,7 @@ def _version_error(data: bytes) -> str:
 
 
 def expand_chlo(text: str) -> str:
-    """Return the module with CHLO ops expanded to StableHLO's, each at the position of its origin.
+    """Return the module with CHLO ops expanded to StableHLO's, each with its op's location.
 
     Ops that the reference has stay. A text without other CHLO ops is returned as it is.
 

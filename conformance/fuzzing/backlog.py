@@ -103,7 +103,7 @@ class Backlog:
         return failure
 
     def next_cause(self) -> UnexplainedFinding | None:
-        """Return the finding whose cause is searched for next."""
+        """Remove and return the finding whose cause is searched for next; None if none waits."""
         return self._causes.pop(0) if self._causes else None
 
     def _first_failure(self) -> WaitingFailure | None:

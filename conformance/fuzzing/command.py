@@ -81,8 +81,8 @@ def fuzz(options: Options, report: Report | None = None) -> int:
     1 where there are findings that no expectation matches, 4 where nothing could be tested.
 
     Raises:
-        UsageError: when the options make no sense, or --out holds another campaign.
-        ExpectationError: when the expectations make no sense.
+        UsageError: when the options are invalid, or --out holds another campaign.
+        ExpectationError: when an expectation file is invalid.
         NotAvailable: when the backend is not available here.
     """
     backend = parse(options.backend)
@@ -219,7 +219,7 @@ def _expectations(given: Given, known: Sequence[Expectation]) -> str:
 
 
 def _summarise(journal: Journal, campaign: Campaign) -> None:
-    """Write campaign.json."""
+    """Write the numbers of a campaign to campaign.json."""
     shown = CampaignSummary(
         schema="campaign",
         schema_version=CAMPAIGN.version,

@@ -40,7 +40,7 @@ class File:
     """One file: its content as TOML, and the backends of entries that name none.
 
     Other files may include some of its entries. `included` are the backends for which they do so,
-    by the id of the entry; `backends` are those of all its entries.
+    by the id of the entry; `backends` are the backends of all its entries.
     """
 
     path: Path

@@ -44,7 +44,7 @@ from reference.ir.types import ELEMENT_TYPES
 from reference.ops.table import OPS
 
 _CONSTRAINT = re.compile(r"[A-Z]\d+|exit code \d+")
-"""Classes besides CLASSES: the id of a constraint, and the exit status of a process."""
+"""Further failure classes, besides CLASSES: the id of a constraint, the exit code of a process."""
 
 _NEEDED = ("id", "op", "reason")
 

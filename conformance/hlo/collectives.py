@@ -72,7 +72,7 @@ def _global_strategy(site: Site) -> Strategy:
 
 
 def _channel_strategy(site: Site) -> Strategy:
-    """Return the group strategy of the other collectives."""
+    """Return the group strategy of collectives that have no attribute `use_global_device_ids`."""
     return strategy_by_channel(_channel(site))
 
 

@@ -75,7 +75,7 @@ class Placement:
 
 
 def placement_of(proto: bytes, program: Program) -> Placement | None:
-    """Return where a module has the arguments and results of the program that it was made from.
+    """Return how a module places the arguments and results of the program it was made from.
 
     Args:
         proto: a serialised HloModuleProto.

@@ -58,7 +58,7 @@ class ProgramShape:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant; elements in the field of their type, those of a fixed width as bytes."""
+    """A constant: its elements are in the field of their type, as bytes if their width is fixed."""
 
     shape: Shape | None = message(1, lambda: Shape)
     preds: list[int] = integers(2)

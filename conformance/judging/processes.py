@@ -79,7 +79,7 @@ def process_results(
 
 
 def _is_folding(program: Program, several: Sequence[Operation]) -> bool:
-    """Return whether a program's results are those of folding collectives.
+    """Return whether a program's results come from folding collectives.
 
     They may also be the last results of the operation that holds the collectives.
     """

@@ -136,7 +136,7 @@ def _has_permitted_zeros(
 ) -> Array:
     """Return a mask of elements without a zero of the wrong sign.
 
-    The signs are those of the results on flushed operands.
+    The right signs are the signs of the results on flushed operands.
     """
     if d.rule.either_zero is None:
         return np.ones(len(d.where), np.bool_)

@@ -1,4 +1,4 @@
-"""Hypotheses in force: those of the expectations that results are judged with.
+"""Hypotheses in force: the hypotheses of the expectations that results are judged with.
 
 Code that judges results by expectations wraps the judging in `in_force`: a batch of a run, a user's
 program, a trial of a campaign. Only the judge reads these hypotheses.

@@ -1,7 +1,7 @@
 """Texts of `computes`: the body of a StableHLO function, generic in the types of an operation.
 
 It is written over the operands of an op by the specification's names: `%lhs`, `%operand`. An
-operand of which there may be any number is `%inputs` if there is exactly one, else `%inputs.0`,
+operand that may occur any number of times is `%inputs` if there is exactly one, else `%inputs.0`,
 `%inputs.1` and so on. Before MLIR reads the body, these are replaced:
 
 $lhs the type of that operand $lhs.E, $lhs.S its element type, its sizes: `tensor<$lhs.Sxf32>` is of

@@ -85,7 +85,9 @@ class Batcher:
         return [list(results) for results in zip(*sets, strict=True)]
 
     def attempts(self, item: Item, count: int) -> list[Results | BackendError]:
-        """Compile and run an item in isolation `count` times; a failed attempt is its error."""
+        """Compile and run an item in isolation `count` times; an attempt that fails gives its
+        error.
+        """
         answers = (self.answer_to([item]) for _ in range(count))
         return [one if isinstance(one, BackendError) else one[0] for one in answers]
 

@@ -50,7 +50,7 @@ class RepeatedEnd(CallEnd):
 
 @dataclass(slots=True)
 class SplitCall:
-    """A call that was replaced by calls of its parts, of which `left` have not ended.
+    """A call that was replaced by calls of its parts; `left` of these have not ended.
 
     `value` is how it ended. It `has_culprit` if a part crashed its worker or raised an error. If
     not, it is repeated: in `failed` of `runs` runs, the worker crashed or timed out. `outer` is the
@@ -115,7 +115,8 @@ _LOST = (WorkerCrash, WorkerTimeout)
 _FAILURES = (*_LOST, Exception)
 
 _FollowUp = Callable[[CallEnd], CallEnd | None]
-"""follow_up(ended): what follows from the end of a call; the end to yield, if any."""
+"""A function follow_up(ended) that handles the end of a call and returns the end to yield, if any.
+"""
 
 
 @dataclass(frozen=True, slots=True)

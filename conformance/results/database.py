@@ -41,7 +41,7 @@ class Database:
     """The version of the format: the number of changes of the tables so far."""
 
     APPLICATION: ClassVar[int]
-    """The SQLite application id, which distinguishes the file from those of other programs."""
+    """The SQLite application id, which distinguishes the file from other programs' files."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file; create it and its folder if `read_only` is false.

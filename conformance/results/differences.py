@@ -8,7 +8,7 @@ within the op's tolerance.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,14 +34,14 @@ class BackendVerdict:
 class Difference:
     """A case on which backends differ.
 
-    `alone` is the backend that differs from all others while they agree, "" if there is none.
-    `answers` are in the order of the run's backends.
+    `lone_backend` is the backend that differs from all others while they agree, "" if there is
+    none. `answers` are in the order of the run's backends.
     """
 
     op: str
     element_type: str
     index: int
-    alone: str
+    lone_backend: str
     answers: Mapping[str, BackendVerdict]
 
     @property
@@ -69,13 +69,20 @@ class Differences:
     cases: tuple[Difference, ...]
 
     @cached_property
-    def alone(self) -> Mapping[str, int]:
+    def lone_backends(self) -> Mapping[str, int]:
         """The number of cases in which only this backend differs, by backend, the largest first.
 
         Cases that only this backend does not support are left out.
         """
-        found = Counter(case.alone for case in self.cases if case.alone and not case.is_of_support)
+        found = _count_lone(self.cases)
         return dict(found.most_common())
+
+
+def _count_lone(cases: Iterable[Difference]) -> Counter[str]:
+    """Count the cases in which one backend differs, but not in support, by that backend."""
+    return Counter(
+        case.lone_backend for case in cases if case.lone_backend and not case.is_of_support
+    )
 
 
 def differences(run: RunData) -> Differences:
@@ -89,14 +96,14 @@ def differences(run: RunData) -> Differences:
         together[record.op, record.element_type, record.index, record.digest].append(record)
     groups = [records for records in together.values() if len(records) > 1]
     found = [case for records in groups if (case := _compare(records)) is not None]
-    often = Counter(case.alone for case in found if case.alone and not case.is_of_support)
+    often = _count_lone(found)
     place = {cell: number for number, cell in enumerate(run.cells)}
 
     def order(case: Difference) -> tuple[bool, bool, int, str, int, int, int]:
         cell = (case.op, case.element_type, next(iter(case.answers)))
         return (
-            case.is_of_support, not case.alone, -often[case.alone], case.alone, -case.severity,
-            place.get(cell, len(place)), case.index,
+            case.is_of_support, not case.lone_backend, -often[case.lone_backend], case.lone_backend,
+            -case.severity, place.get(cell, len(place)), case.index,
         )  # fmt: skip
 
     return Differences(len(groups), tuple(sorted(found, key=order)))

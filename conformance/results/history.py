@@ -304,7 +304,7 @@ def history_lines(history: History) -> list[str]:
 
 
 def shares_words(shares: Shares) -> str:
-    """Return the shares of a backend in words."""
+    """Return how many cells of a backend conform, diverge or were not tested, in words."""
     counts = (
         (shares.new, "with new divergences"),
         (shares.known, "with known divergences"),

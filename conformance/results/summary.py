@@ -45,7 +45,7 @@ DIALECTS: dict[Dialect, str] = {
 class KnownReason:
     """The reason of an expectation, and a link to its discussion ("" for none).
 
-    `unpredictable` and `flaky` are those of the expectation.
+    `unpredictable` and `flaky` are the expectation's fields.
     """
 
     reason: str = ""

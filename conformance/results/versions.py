@@ -18,7 +18,7 @@ _OUR_OWN = ("conformance", "generators", "reference")
 
 
 def versions() -> dict[str, str]:
-    """Return the versions on which a run's records depend: Python's, and those of distributions."""
+    """Return the versions on which a run's records depend: Python's, and the distributions'."""
     return {"python": platform.python_version(), **dict(distribution_versions(*_DECIDING))}
 
 

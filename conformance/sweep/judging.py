@@ -169,7 +169,7 @@ class _ResultJudge:
         return permitted | near
 
     def _has_subnormal(self, rest: Array) -> Array:
-        """Return where an argument, the expected or the actual result is subnormal.
+        """Return a mask of positions where an argument, expected or actual result is subnormal.
 
         Failures at such numbers mostly come from flushing, which says nothing about accuracy.
         """

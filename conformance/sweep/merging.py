@@ -51,7 +51,7 @@ def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[SweepR
 
     Raises:
         UsageError: when they are not shards of a single sweep, or `out` holds another sweep.
-        ExpectationError: when the expectations make no sense.
+        ExpectationError: when an expectation file is invalid.
     """
     parts = [Part(path, *read_journal(path)) for path in paths]
     _check(parts, out)
@@ -89,10 +89,10 @@ _BUILD = "build of hlo-conformance"
 
 
 def _check(parts: Sequence[Part], out: Path) -> None:
-    """Raise UsageError for sweeps that are not shards of one sweep, or a folder with other content.
+    """Check that sweeps are shards of one sweep, and that the folder holds no other sweep.
 
     Raises:
-        UsageError: naming the first two, and all in which they differ.
+        UsageError: if not; the message names the first two that differ, and all differences.
     """
     for one, other in combinations(parts, 2):
         differing = list(_differences(one, other))

@@ -56,7 +56,7 @@ NOTHING = SweepOutcome(values=0, right=0)
 def add_outcomes(
     left: SweepOutcome, right: SweepOutcome, positive: int = 0, negative: int = 0
 ) -> SweepOutcome:
-    """Add the outcomes of adjacent arguments; those of `right` follow those of `left`.
+    """Add the outcomes of adjacent arguments; `right`'s arguments follow `left`'s.
 
     `positive` and `negative` are the directions of the function on both sides of zero, as
     `Properties` has them: neighbours across the joint are compared too.

@@ -73,9 +73,9 @@ def sweep(options: Options, watcher: Watcher | None = None) -> SweepResult:
     """Sweep the functions that the options select, or the rest of them.
 
     Raises:
-        UsageError: for options that make no sense, or a folder with another sweep.
+        UsageError: for invalid options, or a folder with another sweep.
         NotAvailable: when the backend is not available.
-        ExpectationError: when the expectations make no sense.
+        ExpectationError: when an expectation file is invalid.
     """
     planned, choice = plan(options), parse(options.backend)
     watcher = watcher or Watcher()

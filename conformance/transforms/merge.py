@@ -21,7 +21,7 @@ def merge_kind(program: Program) -> Hashable:
     were of one mesh, and combines permutes among replicas with permutes among partitions.
 
     A program that annotates the memory of values is merged with no other. XLA compares the memory
-    of such a value with that of all results of the module.
+    of such a value with the memory of all results of the module.
     """
     targets = {one.attribute("call_target_name") for one in program.walk()}
     if not targets.isdisjoint(MEMORY_PLACEMENTS):
@@ -36,9 +36,9 @@ def merge_kind(program: Program) -> Hashable:
 def merge(programs: Sequence[Program]) -> Program:
     """Return a program that computes the results of all the programs; a single program as it is.
 
-    Parameters and results of its `main` are those of the programs, concatenated in order. Each
-    program becomes functions (`p0`, `p1`, ...; others `p0_name`) that are called once: the compiler
-    inlines them, and they compile as fast as operations written into `main`.
+    Its `main` has the parameters and results of all programs, concatenated in order. Each program
+    becomes functions (`p0`, `p1`, ...; others `p0_name`) that are called once: the compiler inlines
+    them, and they compile as fast as operations written into `main`.
     """
     if len(programs) == 1:
         return programs[0]
@@ -77,7 +77,7 @@ def merge_arguments(
 
 
 def split_results(programs: Sequence[Program], results: Sequence[Array]) -> list[list[Array]]:
-    """Return the results of each program, given those of the merged program.
+    """Return the results of each program, given the results of the merged program.
 
     Raises:
         ValueError: if their number is wrong. A single program has any number of results.

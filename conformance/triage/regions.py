@@ -38,7 +38,7 @@ Empty if the results are right, None if a failure is not matched.
 def match_in_regions(run: Run, wrong: WrongOperation, explain: Explain) -> tuple[str, ...]:
     """Return the expectations that match all failures in the regions of an operation.
 
-    Empty if its results differ from those of its regions run one after the other.
+    Empty if its results differ from the results of its regions, run one after the other.
     """
     got = [wrong.values.get(one.name) for one in wrong.operation.results]
     results = [one for one in got if one is not None]

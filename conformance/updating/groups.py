@@ -59,7 +59,7 @@ class FailureGroup:
     """New failures of one op on one backend for one entry: same verdict, class and message.
 
     Predicted values are `divergent` or `inaccurate` only by their size: such failures are one
-    group. So are crashes by overwritten memory, of which `kinds` has several.
+    group. Crashes by overwritten memory are one group, too, with several classes in `kinds`.
     """
 
     op: str

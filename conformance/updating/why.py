@@ -22,7 +22,7 @@ from conformance.verdict import Record
 def explain(id_: str, db: Path, given: Given = None) -> int:
     """Print for each failure of a case which entry matches it, or why none does.
 
-    `given` are the expectations to match, None for those of the run. The exit code is 1 where
+    `given` are the expectations to match, None for the run's expectations. The exit code is 1 where
     something is new, 0 otherwise.
 
     Raises:

@@ -155,7 +155,7 @@ def run_page(page: Path, folder: Path, program: Sequence[str] = ()) -> int:
     Args:
         page: the page.
         folder: an empty folder.
-        program: what `hlo-conformance` is, as a command; by default, that of this checkout.
+        program: the command to run for `hlo-conformance`; by default, this checkout's.
 
     Raises:
         PageError: when a command exits with another code than the page states, or does not print

@@ -180,7 +180,7 @@ def choose(
     *,
     paired: bool = True,
 ) -> T:
-    """Return one of the options, simplest first, as a value of a dimension if that is named.
+    """Return one of the options, simplest first; a named `dimension` records the choice.
 
     A repeated option is drawn more often. Values of a dimension that is not `paired` are wanted in
     each column, but not with every value of the other dimensions.

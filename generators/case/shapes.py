@@ -140,5 +140,5 @@ _counted = capped_label(4)
 
 
 def rank_label(rank: int) -> str:
-    """Return a rank as a value of a dimension."""
+    """Return the label of a rank in a dimension of variation."""
     return _counted(rank) if rank else SCALAR

@@ -36,7 +36,7 @@ from generators.cells.coverage_column import (
 from generators.cells.coverage_report import MOST_NAMED, CoverageReport
 
 TOGETHER = 16
-"""Number of cases of each column that are planned jointly with those of the other columns."""
+"""Number of cases of each column that are planned jointly with cases of other columns."""
 
 _EARLY = 3
 """Number of cases of a column in the shortest runs."""
@@ -222,8 +222,7 @@ class Coverage:
         return {a << _SHIFT | b for (a, one), (b, other) in combinations(shown, 2) if one != other}
 
     def _offered_pairs(self, cases: Mapping[int, Collection[int]]) -> set[Pair]:
-        """Return the pairs that were offered when these cases and those planned with them were
-        planned."""
+        """Return the pairs offered to these cases and to the cases planned jointly with them."""
         together = min(max(map(max, cases.values()), default=-1), TOGETHER - 1)
         pairs: set[Pair] = set()
         for number, column in enumerate(self.columns):

@@ -76,7 +76,7 @@ class Guide:
 
     @property
     def links(self) -> int:
-        """The number of steps in ten that are cases of ops, which alone can be given an aim."""
+        """Out of ten steps, the number that are cases of ops: only these can be given an aim."""
         return 4 if self.met is None else 5
 
     def op(self, pick: Pick, names: Sequence[str], maker: str, of: ElementType) -> str:

@@ -87,7 +87,9 @@ def _begin(chain: Chain, of: ElementType) -> None:
 
 
 def step(chain: Chain, ops: Ops) -> None:
-    """Add a pattern, or a case of an op; with `ops`, these two times in three."""
+    """Add a pattern or a case of an op; if `ops` are given, a case of one of these in two of three
+    steps.
+    """
     value = chain.pick_value()
     if chain.guide.met is not None and not chain.maker(value):
         value = chain.pick_value()  # try again: a parameter covers no new pair

@@ -37,7 +37,7 @@ INDEX_TYPES = tuple(
 
 
 def index_label(element_type: ElementType) -> str:
-    """Return an index type as a value of a dimension; narrow types are equivalent."""
+    """Return an index type's label in a dimension of variation; narrow types share one label."""
     if element_type.bits >= 32:
         return element_type.name
     if element_type.bits < 8:

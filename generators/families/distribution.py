@@ -47,7 +47,7 @@ GRIDS: tuple[ProcessGrid, ...] = (
 
 
 def grid_label(grid: ProcessGrid) -> str:
-    """Return a process grid as a value of a dimension."""
+    """Return the label of a process grid in a dimension of variation."""
     return f"{grid[0]} x {grid[1]}"
 
 

@@ -1,4 +1,4 @@
-"""Cases of the ops of reference/ops/indexed; those of scatter are in indexed/scatter.py."""
+"""Cases of the ops of reference/ops/indexed; scatter's cases are in indexed/scatter.py."""
 
 from __future__ import annotations
 

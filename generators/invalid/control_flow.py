@@ -72,11 +72,11 @@ def _branches(op: str, ids: tuple[str, str, str], index: TensorType) -> Iterator
     types."""
     taking, agreeing, giving = ids
     for of in _types():
-        for turn in range(2):
+        for number in range(2):
             block, value = begin_block(of)
             argument = (block.writer.fresh(of),)
             regions = [_region(block, (value,)) for _ in range(2)]
-            regions[turn] = _region(block, (value,), argument)
+            regions[number] = _region(block, (value,), argument)
             chooser = block.writer.parameter(index)
             yield taking, end_block(block, block.add(op, (chooser,), of, regions=tuple(regions)))
         for other in similar_types(of):
@@ -129,8 +129,8 @@ def _if(op: str) -> Iterator[Miss]:
     yield from _branches(op, ("C1", "C2", "C3"), scalar("i1"))
 
 
-Turn = Callable[[BlockWriter, Value], tuple[Region, Region, tuple[ValueType, ...]]]
-"""A function turn(block, value): condition, body and result types of a loop that carries
+LoopParts = Callable[[BlockWriter, Value], tuple[Region, Region, tuple[ValueType, ...]]]
+"""A function make_parts(block, value): condition, body and result types of a loop that carries
 the value.
 """
 
@@ -145,22 +145,24 @@ def _region_with_block(
 def _while(op: str) -> Iterator[Miss]:
     """Yield near misses of C1 (condition), C2 (body), C3 (results)."""
     for of in _types():
-        for id_, turn in _loops(of):
+        for id_, make_parts in _loops(of):
             block, value = begin_block(of)
-            condition, body, results = turn(block, value)
+            condition, body, results = make_parts(block, value)
             given = block.add(op, (value,), *results, regions=(condition, body))
             yield id_, end_block(block, given)
 
 
-def _loops(tensor_type: TensorType) -> Iterator[tuple[str, Turn]]:
+def _loops(tensor_type: TensorType) -> Iterator[tuple[str, LoopParts]]:
     def loop(
         condition: tuple[ValueType, ...] = (tensor_type,),
         holds: TensorType = scalar("i1"),  # noqa: B008 - a constant
         body: tuple[ValueType, ...] = (tensor_type,),
         carried: tuple[ValueType, ...] = (tensor_type,),
         results: tuple[ValueType, ...] = (tensor_type,),
-    ) -> Turn:
-        def turn(block: BlockWriter, _: Value) -> tuple[Region, Region, tuple[ValueType, ...]]:
+    ) -> LoopParts:
+        def make_parts(
+            block: BlockWriter, _: Value
+        ) -> tuple[Region, Region, tuple[ValueType, ...]]:
             fresh = block.writer.fresh
             first = _region_with_block(block, tuple(map(fresh, condition)), holds)
             arguments = tuple(map(fresh, body))
@@ -168,7 +170,7 @@ def _loops(tensor_type: TensorType) -> Iterator[tuple[str, Turn]]:
             given = [a or _add_value(block, t) for a, t in zip(again, carried, strict=True)]
             return first, _region(block, given, arguments), results
 
-        return turn
+        return make_parts
 
     for wrong in (scalar("si32"), TensorType((1,), ELEMENT_TYPES["i1"])):
         yield "C1", loop(holds=wrong)

@@ -119,7 +119,7 @@ def _negative_padding(
 
 
 def _dynamic_reshape(op: str) -> Iterator[Miss]:
-    """Yield near misses of C4 (number of sizes), and those of reshape."""
+    """Yield near misses of C4 (number of sizes), and near misses of reshape."""
     yield from reshapes(partial(_to_shape, op, "output_shape"))
     for of in _TYPES:
         operand, result = {"operand": tensor(of, 2, 3)}, tensor(of, 3, 2)

@@ -12,8 +12,11 @@ _F32, _F64, _C64 = (TYPES[name] for name in ("f32", "f64", "complex<f32>"))
 _PER_AXIS = QuantizedType(TYPES["si8"], -128, 127, _F32, (0.5, 0.25, 1.0), (0, 0, 0), 1)
 
 INSEPARABLE: dict[str, tuple[str, ...]] = {"triangular_solve": ("I1", "I2")}
-"""C1 of `triangular_solve` requires operands of one type, so that an inadmissible operand violates
-I1, I2 or both, and C1 or both."""
+"""Ids of constraints that are violated only with others, by op.
+
+C1 of `triangular_solve` requires operands of one type, so that an inadmissible operand violates I1,
+I2 or both, and C1 or both.
+"""
 
 
 def _cholesky(op: str) -> Iterator[Miss]:

@@ -17,7 +17,9 @@ INSEPARABLE: dict[str, tuple[str, ...]] = {
     "batch_norm_inference": ("I1",),
     "batch_norm_training": ("I1",),
 }
-"""C2 requires one element type, so that an inadmissible type also violates C2, or all inputs are
+"""Ids of constraints that are violated only with others, by op.
+
+C2 requires one element type, so that an inadmissible type also violates C2, or all inputs are
 inadmissible; C4 of `batch_norm_grad` requires one shape of all inputs of rank 1. If only sizes are
 compared, a rank of 2 violates nothing else."""
 
@@ -31,7 +33,7 @@ _OTHER_SHAPES = ((2, 3, 5), (2, 4, 3), (3, 2, 4), (2, 3, 4, 1), (2, 12), (1, 3, 
 
 
 def _build_program(op: str, changed: dict[str, TensorType], index: int = 1) -> Program:
-    """Return a valid program except for the types that are changed."""
+    """Return a program that is valid except for its changed types."""
 
     def of(name: str) -> TensorType:
         usual = tensor(_F32, *_SHAPE) if name in _LARGE else tensor(_F32, _FEATURES)

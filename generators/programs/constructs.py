@@ -158,7 +158,7 @@ def _draw_executions(writer: _Writer) -> list[bool]:
     return [n == 0 or writer.pick(_FOR_TAKEN) < _FOR_TAKEN - 1 for n in range(writer.sets)]
 
 
-def _other(writer: _Writer, subject: Operation) -> Region:
+def _other_branch(writer: _Writer, subject: Operation) -> Region:
     """Return a branch without the operation: constants of its result types."""
     block = writer.block()
     return block.finish_region([block.draw_constant(of) for of in _types(subject)])
@@ -178,7 +178,7 @@ def _branching(
     writer: _Writer, subject: Operation, predicate: Value, *, first: bool
 ) -> tuple[Value, ...]:
     inside = Region((), (subject, Operation("return", subject.results)))
-    other = _other(writer, subject)
+    other = _other_branch(writer, subject)
     regions = (inside, other) if first else (other, inside)
     return writer.add("if", (predicate,), _types(subject), regions)
 
@@ -218,7 +218,9 @@ def _case(writer: _Writer, program: Program) -> tuple[Value, ...]:
                for one in _draw_executions(writer)]  # fmt: skip
     index = writer.parameter(scalar("si32"), indices)
     inside = Region((), (subject, Operation("return", subject.results)))
-    regions = tuple(inside if n == place else _other(writer, subject) for n in range(branches))
+    regions = tuple(
+        inside if n == place else _other_branch(writer, subject) for n in range(branches)
+    )
     return writer.add("case", (index,), _types(subject), regions)
 
 

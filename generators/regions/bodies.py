@@ -131,7 +131,7 @@ class Monoid:
 
     @property
     def results(self) -> tuple[ElementType, ...]:
-        """The element types of the results: those of the body."""
+        """The element types of the results, which the body returns."""
         types = (value.type for value in self.region.operations[-1].operands)
         return tuple(of.element for of in types if isinstance(of, TensorType))
 
@@ -169,7 +169,7 @@ def ops_of(element_type: ElementType) -> tuple[str, ...]:
 
 
 def identity_of(op: str, element_type: ElementType) -> float:
-    """Return the identity of an op of `ops_of`."""
+    """Return the identity element of one of the ops of `ops_of`."""
     if op in ("add", "or", "xor"):
         return 0
     if op == "multiply":

@@ -233,7 +233,7 @@ def _by_function(element_type: ElementType, pick: Pick) -> Comparator:
 
 
 def _by_difference(element_type: ElementType, _: Pick) -> Comparator:
-    """Order by lhs - rhs < 0: an order on small integers, but not by keys."""
+    """Order by lhs - rhs < 0: an order of small integers, though it compares no keys."""
     block = _begin_comparator((element_type,))
     difference = block.op("subtract", *block.arguments)
     zero = block.op("constant", to=element_type, value=literal(0, element_type))

@@ -127,7 +127,7 @@ def special(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def _landmarks(element_type: ElementType) -> Array:
-    """Return the core codes, and those of the following numbers and their negatives: 0.5, the
+    """Return the core codes, and codes of the following numbers and their negatives: 0.5, the
     largest, the smallest, and the smallest normal number.
     """
     half = int(nearest(np.array([0.5]), element_type)[1][0])
@@ -319,7 +319,7 @@ def _with_sign(codes: Array, element_type: ElementType, *, negative: bool) -> Ar
 
 
 def axes(element_type: ElementType, count: int, words: Words) -> Array:
-    """Return parts of complex numbers (in pairs), of which one is a zero of either sign."""
+    """Return pairs of parts of complex numbers; one part of each is a zero of either sign."""
     one, other = moderate(element_type, count, words), wide(element_type, count, words)
     parts = np.where(_signs(count, words), one, other).reshape(-1, 2)
     which = words.below(len(parts), 2)

@@ -24,7 +24,7 @@ from reference.ops.table import OPS, Op
 def evaluate_lanes(block: Block, run: Run, frame: Frame, *inputs: Array) -> tuple[Array, ...]:
     """Return the results for many lanes at once: see `reference.ir.regions.Body`.
 
-    The dimensions of non-scalar results follow those of the lanes.
+    The dimensions of non-scalar results follow the lanes' dimensions.
     """
     steps = lane_steps(block) if run.otherwise is None else None
     if steps is None or not inputs[0].size:

@@ -21,7 +21,7 @@ IGNORED_ATTRIBUTES = frozenset({"result_accuracy"})
 
 
 def given_attributes(operation: Operation) -> dict[str, Any]:
-    """Return the attributes that the op's semantics takes, without those of other dialects."""
+    """Return the attributes that the op's semantics takes, without other dialects' attributes."""
     record = OPS.get(operation.name)
     if record is not None and calls_target(operation):
         return {name: value for name, value in operation.attributes if name in record.attributes}

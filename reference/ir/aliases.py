@@ -8,7 +8,7 @@ from typing import NamedTuple
 class OutputOperandAlias(NamedTuple):
     """A result (or an element of a tuple result) and the operand whose memory it shares.
 
-    Source: StableHLO specification, `custom_call`; the fields are those of MLIR's attribute.
+    Source: StableHLO specification, `custom_call`; the fields are named as in MLIR's attribute.
     """
 
     output_tuple_indices: tuple[int, ...]

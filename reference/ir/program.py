@@ -147,7 +147,7 @@ def tensor_of(value: Value) -> TensorType:
 class Dense:
     """A constant tensor: a static type and the bits of its elements, little-endian, row-major.
 
-    The bits of a quantized tensor are those of its storage type.
+    A quantized tensor has the bits of its storage type.
     """
 
     type: TensorType

@@ -34,7 +34,7 @@ def _indices(count: int, element_type: ElementType) -> Array:
 
 _FEW = 1024
 _few_indices = lru_cache(maxsize=256)(_indices)
-"""Cached `_indices`: converting few numbers costs more than the rest of an iota."""
+"""`_indices` of few elements, cached: their conversion costs more than the rest of an iota."""
 
 
 def convert(operand: Array, *, result: TensorType) -> Array:

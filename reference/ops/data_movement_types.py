@@ -131,7 +131,7 @@ def broadcast_in_dim_type(
 def broadcast_type(
     operand: TensorType, *, broadcast_sizes: tuple[int, ...], result: TensorType | None = None
 ) -> TensorType:
-    """Return the result type of `broadcast`: new dimensions before those of the operand.
+    """Return the result type of `broadcast`: new dimensions before the operand's.
 
     Raises:
         ConstraintViolation: "attributes" (a negative size), "result" (not of the implied type).

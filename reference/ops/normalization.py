@@ -57,7 +57,7 @@ def batch_norm_grad_type(
     feature_index: int,
     results: tuple[TensorType, ...] | None = None,
 ) -> tuple[TensorType, ...]:
-    """Return the result types of `batch_norm_grad`: those of `operand` and, twice, of `scale`.
+    """Return the result types of `batch_norm_grad`: the types of `operand`, `scale` and `scale`.
 
     Raises:
         ConstraintViolation: I1 to I5, "result" (not three results), C1 (feature_index), C2 (element
@@ -120,7 +120,8 @@ def batch_norm_training_type(
     feature_index: int,
     results: tuple[TensorType, ...] | None = None,
 ) -> tuple[TensorType, ...]:
-    """Return the result types of `batch_norm_training`: those of `operand` and, twice, of `scale`.
+    """Return the result types of `batch_norm_training`: the types of `operand`, `scale` and
+    `scale`.
 
     Raises:
         ConstraintViolation: I1 to I3, "result" (not three results), C1 (feature_index), C2 (element

@@ -1,4 +1,4 @@
-"""Unspecified results of control flow: those of `custom_call`."""
+"""Unspecified results of control flow: all results of `custom_call`."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ def _complex_extremum(_: Operation, operands: Sequence[Array], result: Array) ->
 
 
 def _zeros_differ(lhs: Array, rhs: Array) -> Array:
-    """Return where the order of two complex numbers depends on whether -0 = +0."""
+    """Return a mask of complex numbers whose order depends on whether -0 = +0."""
     real, imag = (
         _opposite_zeros(np.real(lhs), np.real(rhs)),
         _opposite_zeros(np.imag(lhs), np.imag(rhs)),

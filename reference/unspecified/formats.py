@@ -17,7 +17,7 @@ def is_limited(element_type: ElementType) -> bool:
 
 
 def not_encodable(value: Array, result: Array) -> list[Unspecified]:
-    """Return where `result` cannot encode a value, given as float64 or wider before rounding.
+    """Return a mask of values, float64 or wider before rounding, that `result` cannot encode.
 
     Overflow gives NaN in some conversions to FN and FNUZ formats and saturates in others (OCP 8-bit
     floating point specification, 5.2 and its modes). Also: NaN in a format without NaN; and zeros,

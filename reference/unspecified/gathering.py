@@ -47,7 +47,7 @@ def _unsorted_gather(
 ) -> list[Unspecified]:
     """Return all elements if `indices_are_sorted` is set and the full start indices are not sorted.
 
-    Spec, "gather": undefined; the order is that of the result's indices.
+    Spec, "gather": undefined; the order is the order of the result's indices.
     """
     given = _attributes(operation)
     if not given.get("indices_are_sorted", False):

@@ -106,7 +106,7 @@ def _reduction(
 
 
 def _init_matters(monoid: Monoid, values: Array, init: Array, leaves: Leaves) -> Array:
-    """Return where the number of init values changes the result; an empty slice has one init value.
+    """Return a mask of results that depend on the number of init values; an empty slice has one.
 
     A sum of -0 that an init value of +0 turns into +0 is excluded: only its sign is unspecified.
     """
@@ -154,7 +154,7 @@ def _complex_order(parts: Reduction, number: int) -> list[Unspecified]:
 
 
 def _tree_dependent(parts: Reduction, number: int) -> list[Unspecified]:
-    """Return where two permitted trees give different results."""
+    """Return masks of elements for which two permitted trees give different results."""
     try:
         first, *others = (
             folding.fold_by_schedule(
@@ -172,7 +172,7 @@ def _tree_dependent(parts: Reduction, number: int) -> list[Unspecified]:
 
 
 def _init_position_dependent(parts: Reduction, result: Array, number: int) -> Array:
-    """Return where a single init value between some two leaves changes the result.
+    """Return masks of results that a single init value between some two leaves changes.
 
     The leaves before and after it are folded by separate trees.
     """
@@ -314,7 +314,7 @@ SCHEDULES: tuple[Schedule, ...] = (
 def _selections(
     operation: Operation, operands: Sequence[Array], _: Array, __: int
 ) -> list[Unspecified]:
-    """Return where a window is empty, or where the selection depends on the tree.
+    """Return masks of windows that are empty, or whose selection depends on the tree.
 
     Spec, "select_and_scatter", does not specify a source element whose window has no values
     (stablehlo#731). The element that a predicate without a total order selects depends on the

@@ -27,13 +27,13 @@ def difference_rows(tables: Tables) -> dict[str, Any]:
     groups: dict[tuple[Any, ...], list[Difference]] = {}
     for case in found.cases:
         answers = tuple((name, a.verdict, a.kind, a.known) for name, a in case.answers.items())
-        groups.setdefault((case.alone, case.op, answers), []).append(case)
+        groups.setdefault((case.lone_backend, case.op, answers), []).append(case)
     shown = list(groups.items())[:MOST_GROUPS]
     return {
         "compared": found.compared,
         "differing": len(found.cases),
         "of_support": sum(case.is_of_support for case in found.cases),
-        "alone": [[tables.backend(name), count] for name, count in found.alone.items()],
+        "alone": [[tables.backend(name), count] for name, count in found.lone_backends.items()],
         "groups": [_group(tables, key[0], key[1], cases) for key, cases in shown],
         "omitted": len(groups) - len(shown),
     }

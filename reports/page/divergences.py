@@ -77,7 +77,7 @@ class Programs:
     """The texts of programs; cases with equal programs share one text."""
 
     def __init__(self, pretty: Mapping[str, str]) -> None:
-        """Take the pretty form of each program that has such a form, by its generic form."""
+        """Store the pretty forms of programs, by their generic form; a program may have none."""
         self.texts: list[list[Any]] = []
         self._pretty = pretty
         self._numbers: dict[str, int] = {}

@@ -129,7 +129,7 @@ def _changes(seen: View, backend: str) -> tuple[Count, ...]:
 
 
 def _differing_count(seen: View, backend: str) -> Count:
-    count = seen.differences.alone.get(backend, 0)
+    count = seen.differences.lone_backends.get(backend, 0)
     return Count("alone", "differs alone", count, text.fragment(alone=backend), False)
 
 

@@ -53,7 +53,7 @@ These are the modules that workers load, except those about failing cases, stori
 """
 
 DISTRIBUTIONS = ("greenlet", "python-flint", "scipy")
-"""Libraries that the reference computes with, in addition to those of `results.versions`."""
+"""Libraries that the reference computes with, besides the libraries in `results.versions`."""
 
 _ENVIRONMENT = (
     "XLA_", "JAX_", "TF_", "TPU_", "LIBTPU_", "PJRT_", "CUDA_", "NVIDIA_", "ROCM_", "HIP_",

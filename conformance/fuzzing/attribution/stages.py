@@ -20,7 +20,7 @@ def name_before_pass(name: str) -> str:
     return f"before pass {name}"
 
 
-def after(name: str) -> str:
+def name_after_pass(name: str) -> str:
     """Return the name of the variant that evaluates the module after a pass."""
     return f"after pass {name}"
 
@@ -48,4 +48,4 @@ def _ways(culprit: Culprit) -> dict[str, str]:
         return {BEFORE_PASSES: WRONG}
     if culprit.step is Step.CODE_GENERATION:
         return {AS_OPTIMISED: RIGHT}
-    return {name_before_pass(culprit.name): RIGHT, after(culprit.name): WRONG}
+    return {name_before_pass(culprit.name): RIGHT, name_after_pass(culprit.name): WRONG}

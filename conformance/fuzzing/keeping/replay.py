@@ -86,7 +86,7 @@ def replay(kept: SavedFailure, backends: Sequence[str], limits: Limits = LIMITS)
     The limits hold for each backend.
 
     Raises:
-        UsageError: if there is no backend of a name, or none is known.
+        UsageError: if a backend does not exist, or none is given or recorded.
     """
     if not backends and not kept.backend:
         raise UsageError(f"{kept.folder.name} does not name a backend: give --backend")

@@ -18,8 +18,8 @@ from reference.ops.table import OPS
 class CampaignData:
     """The data of a campaign's page.
 
-    `counts` has the number of programs by outcome, `pairs` the covered pairs of ops of which one
-    uses a result of the other, `ops` the ops that chains can contain, `meta` the identity of the
+    `counts` has the number of programs by outcome, `pairs` the covered pairs of an op and an op
+    that uses its result, `ops` the ops that chains can contain, `meta` the identity of the
     campaign.
     """
 

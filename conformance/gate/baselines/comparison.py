@@ -22,7 +22,7 @@ from conformance.verdict import Record, Verdict
 
 
 class Kind(StrEnum):
-    """The kind of a change since the baseline; the order is that of reports."""
+    """The kind of a change since the baseline, in the order of reports."""
 
     NEW = "new"
     """A case fails, no expectation matches it, and it did not fail in this way before."""
@@ -248,7 +248,7 @@ class _Matching:
         after: Mapping[int, Case],
         records: Mapping[int, Record],
     ) -> Iterator[Change]:
-        """Compare cells without a common case: whether the backend supports them.
+        """Compare two runs of a cell without common cases, by whether the backend supports it.
 
         That other cases pass does not show that a failure is fixed.
         """

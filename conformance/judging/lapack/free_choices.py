@@ -90,9 +90,9 @@ def _vary_results(
     operation: Operation, operands: Arrays, results: Arrays, number: int,
     random: np.random.Generator, shift: Shift,
 ) -> tuple[Arrays, Array]:  # fmt: skip
-    """Return the results with other choices, and a mask of matrices whose results are arbitrary.
+    """Return results with other free choices, and a mask of matrices with arbitrary results.
 
-    Results of an ill-conditioned matrix are those of a nearby problem.
+    The results of an ill-conditioned matrix are replaced by a nearby matrix's.
     """
     name = decomposition_name(operation)
     assert name is not None

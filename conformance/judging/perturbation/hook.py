@@ -123,7 +123,7 @@ class PerturbationHook:
     _moves: bool = False
 
     def __post_init__(self) -> None:
-        """Index the operations of main, to tell them from those of its regions."""
+        """Index the operations of main, to distinguish them from operations in its regions."""
         self._own = frozenset(map(id, self.main))
 
     def __call__(self, operation: Operation, results: Values) -> Values:

@@ -1,7 +1,7 @@
 """Comparisons in total order, which the interpreter computes as IEEE 754's `compareQuiet`.
 
 Then no number is less than NaN or greater, so a sort may put NaNs anywhere. Other elements must
-still be in order, and all elements must be those of the operand.
+still be in order, and all elements must come from the operand.
 """
 
 from __future__ import annotations

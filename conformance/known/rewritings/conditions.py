@@ -37,7 +37,7 @@ def _is_assumed_nonnegative(evaluator: Evaluator, node: Node) -> bool:
 
 
 def _zero_by_truth_values(evaluator: Evaluator, node: Node) -> bool:
-    """Return whether a value is all zeros, and no constant, but converted from i1 values."""
+    """Return whether a value converted from i1 is all zeros, without being a constant."""
     value = evaluator.value(node)
     if value is None or value.any() or evaluator.is_constant(node):
         return False

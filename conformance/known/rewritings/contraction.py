@@ -89,14 +89,14 @@ def _predict_two_terms(model: UnroundedTerms, term: Term) -> Iterator[ValuePredi
         yield model.rounded_sum(one, other, of)
 
 
-def of_many(
+def sums_of_many(
     program: Program,
     operation: Operation,
     values: Mapping[str, Array],
     *,
     label: str = CONTRACTED,
 ) -> Iterator[ValuePrediction]:
-    """Yield sums of many elements that are unrounded values of a class."""
+    """Yield sums of many elements, where a compiler adds the elements before they are rounded."""
     parts = _sums(operation, values)
     if parts is None or not element_type_of(parts.values[0]).is_float:
         return

@@ -38,7 +38,7 @@ def sums_of_selections(
 
 
 def _is_truth(shown: ObservedProgram, value: Value) -> bool:
-    """Return whether a value is converted from i1, also behind operations that move elements."""
+    """Return whether a value is converted from i1, directly or through moves of elements."""
     maker = shown.maker(value)
     while maker is not None and OPS[maker.name].rearranges:
         maker = shown.maker(maker.operands[0])

@@ -79,7 +79,7 @@ def _predict_iota(
     yield ValuePrediction(result)
 
 
-def of_squares(
+def sums_of_squares(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
     """Yield sums of squares of a matrix product's columns, with later columns replaced by earlier
@@ -113,25 +113,28 @@ def _contraction_models(
 
 
 _OF_SUMS: tuple[tuple[str, Rewriting], ...] = (
-    *_contraction_models(contraction.of_many),
+    *_contraction_models(contraction.sums_of_many),
     (TAKEN_APART, contraction.decomposed_sums),
 )
 
 MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     **dict.fromkeys(
         ("exponential", "exponential_minus_one", "logistic", "power"),
-        ((OF_NAN, exponentials.of_constant_nan),),
+        ((OF_NAN, exponentials.results_of_constant_nan),),
     ),
     "dynamic_slice": ((ADDED_STARTS, merged_slices),),
     **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, overlapping_updates),)),
-    "add": (*_contraction_models(contraction.contracted_sums), (UNROUNDED, exponentials.of_sum)),
+    "add": (
+        *_contraction_models(contraction.contracted_sums),
+        (UNROUNDED, exponentials.sums_with_exponential),
+    ),
     "subtract": (
         *_contraction_models(contraction.contracted_sums),
-        (UNROUNDED, partial(exponentials.of_sum, sign=-1)),
+        (UNROUNDED, partial(exponentials.sums_with_exponential, sign=-1)),
     ),
     "convolution": ((CUT_ELEMENTS_RETURNED, merged_paddings),),
     **dict.fromkeys(("dot", "dot_general", "einsum"), ((SELECTION, sums_of_selections),)),
-    "reduce": (*_OF_SUMS, (MADE_ONE, merged_reductions), (COLUMNS, of_squares)),
+    "reduce": (*_OF_SUMS, (MADE_ONE, merged_reductions), (COLUMNS, sums_of_squares)),
     "reduce_window": (
         *_OF_SUMS,
         (CUT_ELEMENTS_RETURNED, merged_paddings),
@@ -159,8 +162,8 @@ def stated_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
 def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
     """Yield the rewritings that may apply to an operation, with their classes.
 
-    Those that expectations in force state come first. `of_constant_nan` comes after the identities,
-    because an identity that explains a power of an exponential is more specific.
+    Rewritings that expectations in force state come first. `results_of_constant_nan` comes after
+    the identities, because an identity that explains a power of an exponential is more specific.
     """
     yield from stated_of(operation)
     models = MODELS.get(operation.name, ())
@@ -174,7 +177,7 @@ def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
 def _predict_identities(
     program: Program, operation: Operation, values: Mapping[str, Array], *, label: str
 ) -> Iterator[ValuePrediction]:
-    """Yield the results of an operation under the identities of a class."""
+    """Yield the results that the algebraic identities of a class give for an operation."""
     shown = ObservedProgram(program, values)
     for one in IDENTITIES:
         if one.label == label and one.acts_on(operation):
@@ -182,7 +185,7 @@ def _predict_identities(
 
 
 def is_rewriting(label: str) -> bool:
-    """Return whether a class is that of a rewriting, known or stated by an expectation in force.
+    """Return whether a class belongs to a rewriting: known, or stated by an expectation in force.
 
     An operation of such a class fails together with the operations around it, not in isolation.
     """

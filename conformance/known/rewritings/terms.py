@@ -186,8 +186,9 @@ def as_term(operation: Operation) -> Term:
 
 
 def operand_orders(term: Term, pattern: Term) -> Iterator[tuple[Node, ...]]:
-    """Yield the operands of a term; those of a commutative operation in both orders, unless the
-    pattern is ordered."""
+    """Yield the operands of a term; in both orders for a commutative operation with an unordered
+    pattern.
+    """
     yield term.operands
     record = None if pattern.ordered else OPS.get(term.op)
     if record is not None and record.monoid is not None and len(term.operands) == PAIR:

@@ -55,8 +55,8 @@ class UnroundedTerm:
 class UnroundedTerms(ObservedProgram):
     """Values of a program, some unrounded; with or without flushing.
 
-    `label` is the class of the unrounded values: CONTRACTED, QUOTIENT, or that of the rewriting
-    that computes them.
+    `label` is the class of the unrounded values: CONTRACTED, QUOTIENT, or the class of the
+    rewriting that computes them.
     """
 
     flushes: bool
@@ -85,11 +85,11 @@ class UnroundedTerms(ObservedProgram):
         return (array, error) if element_type_of(array).is_float else None
 
     def is_equal(self, node: Node, number: float) -> bool:
-        """Return whether a node is a constant to a compiler with all elements equal to a number."""
+        """Return whether a compiler sees a node as a constant whose elements all equal a number."""
         return self.evaluator.is_constant(node) and self.has_all(node, number)
 
     def has_all(self, node: Node, number: float) -> bool:
-        """Return whether all elements are equal to a number."""
+        """Return whether all elements of a node's value equal a number."""
         found = self.given(node)
         return found is not None and bool((to_float64(found[0]) == number).all())
 

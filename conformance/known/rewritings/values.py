@@ -45,7 +45,7 @@ class ObservedProgram:
         return self.known_value(value) if self.is_folded(value) else None
 
     def known_value(self, value: Value) -> Array | None:
-        """Return the backend's value; that of a constant without such a value; else None."""
+        """Return the backend's value, or else a constant's value; None without either."""
         array, maker = self.values.get(value.name), self.maker(value)
         if array is None and maker is not None and is_constant(maker):
             (array,) = apply(maker, ())

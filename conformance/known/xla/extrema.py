@@ -56,7 +56,9 @@ def _without_nan(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Ar
 def _without_the_greater_zero(
     monoid: Monoid, operand: Array, init: Array
 ) -> tuple[Array, Array] | None:
-    """Return operand and init value without the smaller zero, -0, for a minimum."""
+    """Return operand and init value with init values for zeros: for +0 of a maximum, -0 of a
+    minimum.
+    """
     if not monoid.extremum:
         return None
     number = to_float64(operand)
@@ -69,7 +71,7 @@ def _of_pairs_without_the_greater_zero(
 ) -> tuple[Array, Array] | None:
     """Round f64 operands to pairs of f32, which turns small numbers into zeros.
 
-    Then leave out the zeros that `_without_the_greater_zero` leaves out.
+    Then replace the zeros that `_without_the_greater_zero` replaces.
     """
     if operand.dtype != np.float64:
         return None
@@ -170,7 +172,7 @@ def body_monoid(region: Region) -> Monoid | None:
 
 
 def _is_flushed(result: Array, actual: Array) -> Array:
-    """Return where results differ only by flushed subnormals."""
+    """Return a mask of elements that differ only by flushed subnormals."""
     smallest = element_type_of(result).float_format.smallest_normal
     return (np.abs(to_float64(result)) < smallest) & (to_float64(actual) == 0) & (result != 0)
 

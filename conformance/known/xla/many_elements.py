@@ -121,7 +121,7 @@ def _is_tiling(windows: Windows) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
-    """Folds of arrays along their first axis; `extremum` is that of the `Monoid`."""
+    """Folds of arrays along their first axis; `extremum` is the `Monoid`'s field."""
 
     extremum: int
 

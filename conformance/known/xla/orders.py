@@ -166,7 +166,7 @@ def _wrong_elements(
 
 
 def _mask_of_differences(want: Array, got: Array, bound: Array | None) -> Array:
-    """Return where two results differ by more than the bound."""
+    """Return a mask of elements that differ by more than the bound; by anything without a bound."""
     found = differing_elements(want, got)
     if bound is not None and found.any():
         distances = bound_distances(want.reshape(-1), got.reshape(-1), bound.reshape(-1))

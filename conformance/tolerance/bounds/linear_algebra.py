@@ -29,7 +29,7 @@ from reference.numerics.spectra import hermitian_eigenvalues
 from reference.ops.linear_algebra import adjoint, coefficients
 
 _COMPLEX_PRODUCT, _COMPLEX_QUOTIENT = 2, 5
-"""Errors in u of complex products and quotients, beyond those of real numbers."""
+"""Errors in u of complex products and quotients, beyond the errors for real numbers."""
 
 RECIPROCAL_ROOT_ROUNDINGS = 4
 """Additional error in u if whole columns, with the diagonal, are multiplied by the reciprocal of a

@@ -29,7 +29,7 @@ _BY_DEFAULT = {
 
 
 def sum_of_products_rule(name: str, summation: Summation, depth: Depth) -> Rule:
-    """Return the rule of an op's sums of products, and those of hardware that rounds operands."""
+    """Return the rule of an op's sums of products, with rules for hardware that rounds operands."""
 
     def rule(default: DefaultPrecision, on: str = "", text: str = "", source: str = "") -> Rule:
         of = summation, depth, default

@@ -191,7 +191,7 @@ def _results_of_neighbours(
 
 
 def _neighbours(value: Value, codes: Array, numbers: Array) -> list[Array]:
-    """Return numbers one rounding below and above those of the codes; the numbers if exact."""
+    """Return numbers one rounding below and above the numbers of codes; the numbers if exact."""
     of = getattr(value.type, "element_type", None)
     if not isinstance(of, QuantizedType):
         return [numbers]

@@ -23,7 +23,7 @@ SECONDS = 2.0
 
 
 def reduce_results(attempts: Minimisation) -> bool:
-    """Return a single value from main, the earliest that fails; return whether any was accepted."""
+    """Make main return only its earliest value that fails; return whether any was accepted."""
     program = attempts.program
     results = program.main.body.operations[-1].operands
     for value in dict.fromkeys(results):

@@ -23,7 +23,7 @@ def is_unused_to_blame(attempts: Minimisation) -> bool:
 
 
 def reduce_unused(attempts: Minimisation) -> bool:
-    """Return a parameter, and drop unused operations from the last to the first.
+    """Make main return a parameter, and drop unused operations from the last to the first.
 
     Return whether the program became smaller.
     """

@@ -83,4 +83,4 @@ def program_at(
 
 
 _SEEDS = 0x5EED
-"""A constant that separates the streams of these programs from those of chains."""
+"""A constant that separates the streams of these programs from the streams of chains."""

@@ -224,7 +224,7 @@ def other_operand(pick: Pick, fragment: Fragment) -> Fragment | None:
     return _replace_operation(fragment, at, replace(one, operands=operands))
 
 
-def one_less(pick: Pick, fragment: Fragment) -> Fragment | None:
+def remove_operation(pick: Pick, fragment: Fragment) -> Fragment | None:
     """Remove an operation and replace its result by one of its operands."""
     operations = fragment.main.body.operations
     places = [
@@ -241,7 +241,7 @@ def one_less(pick: Pick, fragment: Fragment) -> Fragment | None:
     return replace_body(fragment, (*operations[:at], *after))
 
 
-def one_more(pick: Pick, fragment: Fragment) -> Fragment | None:
+def add_operation(pick: Pick, fragment: Fragment) -> Fragment | None:
     """Add an operation on a value, with one operand or the same operand twice."""
     operations = fragment.main.body.operations
     at = pick(len(operations) - 1)
@@ -265,7 +265,8 @@ def _replace_operation(fragment: Fragment, at: int, operation: Operation) -> Fra
 
 
 VARIATIONS: tuple[Variation, ...] = (
-    other_size, other_type, other_op, other_attribute, other_operand, one_less, one_more,
+    other_size, other_type, other_op, other_attribute, other_operand, remove_operation,
+    add_operation,
 )  # fmt: skip
 """All kinds of variations."""
 

@@ -57,7 +57,7 @@ def state_groups(pick: Pick, count: int, *, may_be_empty: bool) -> tuple[list[li
 
 
 def groups_of_any_sizes(pick: Pick, count: int, *, may_be_empty: bool) -> Dense:
-    """Return groups of all ids below `count`, now and then of several sizes."""
+    """Return groups of all ids below `count`, sometimes of several sizes."""
     listed, stated = state_groups(pick, count, may_be_empty=may_be_empty)
     if is_empty(stated) or isinstance(stated, MeshGroups):
         return stated
@@ -67,7 +67,7 @@ def groups_of_any_sizes(pick: Pick, count: int, *, may_be_empty: bool) -> Dense:
 
 
 def groups_of_some(pick: Pick, count: int) -> tuple[list[list[int]], Dense]:
-    """Return groups that leave ids below `count` out, now and then, and how they are stated."""
+    """Return groups that sometimes leave out ids below `count`, and their `replica_groups`."""
     plan = _plan(pick, _kind(pick, count, may_be_empty=False), count)
     if seldom(pick, 3, "ids left out"):
         fewer = plan.number > 1
@@ -131,7 +131,9 @@ def _write_groups(pick: Pick, plan: _Plan) -> Dense:
 
 
 def _factors(pick: Pick, plan: _Plan) -> list[tuple[int, bool]]:
-    """Return the prime factors of the number of ids, in any order, and which a group is along."""
+    """Return the prime factors of the number of ids in any order, each with whether groups extend
+    along it.
+    """
     across = [(size, False) for size in _primes(plan.number)]
     along = [(size, True) for size in _primes(plan.size)]
     return _shuffle(pick, across + along) or [(1, True)]

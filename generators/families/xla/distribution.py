@@ -1,4 +1,4 @@
-"""Cases of XlaBuilder's collectives: those of their twins, restated."""
+"""Cases of XlaBuilder's collectives: the cases of their twins, restated."""
 
 from __future__ import annotations
 
@@ -105,4 +105,4 @@ BUILDERS: dict[str, Builder] = {
     name: build if name in _STANDING else enclose(_leaving_out(build), paired=False)
     for name, build in _IN_MAIN.items()
 }
-"""The builder of each op's cases; the builder has no op that starts or awaits another."""
+"""The builder of each op's cases; XlaBuilder has no asynchronous ops, so that no case has any."""

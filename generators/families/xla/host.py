@@ -1,4 +1,4 @@
-"""Cases of XlaBuilder's transfers: those of their twins, renamed."""
+"""Cases of XlaBuilder's transfers: the cases of their twins, renamed."""
 
 from __future__ import annotations
 

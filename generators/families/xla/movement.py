@@ -1,4 +1,4 @@
-"""Cases of XlaBuilder's ops that create, convert and move data: those of their twins, restated."""
+"""Cases of XlaBuilder's ops that create, convert and move data: their twins' cases, restated."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _new_sizes(sizes: tuple[int, ...], kind: str) -> tuple[int, ...]:
 def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
     """Write the sizes of another shape with as many elements, each as an operand.
 
-    Dynamic sizes stay below their bounds if those of the operand do.
+    Dynamic sizes stay below their bounds if the operand's sizes do.
     """
     sizes = shape(pick)
     kind = choose(pick, _NEW_SHAPES, "new shape")

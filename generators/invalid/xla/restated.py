@@ -1,4 +1,4 @@
-"""Near misses of XlaBuilder's ops: those of their twins, under the page's ids."""
+"""Near misses of XlaBuilder's ops: their twins' near misses, under the page's ids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reference.ops.table import OPS
 
 
 def restate_misses(misses: Misses) -> Misses:
-    """Return the function that derives an op's near misses from those of its twin.
+    """Return the function that derives an op's near misses from its twin's.
 
     `misses` are the twin's; the op has the twin's attributes under the same names.
     """

@@ -16,7 +16,7 @@ from reference.ir.types import Array, ElementType, element_type_of
 class RoutineCall:
     """The inputs of a call, the options in its configuration, and the types of its results.
 
-    Inputs after those of the routine are shapes of results, and are ignored.
+    Inputs after the routine's inputs are shapes of results, and are ignored.
     """
 
     inputs: tuple[Array, ...]

@@ -57,7 +57,7 @@ def _relative(values: Array) -> BoundedValues:
 
 
 def _sum(*terms: Array) -> BoundedValues:
-    """Return a sum whose terms have the relative error of a few operations."""
+    """Return the sum of terms, with the error that a few roundings of each term may cause."""
     total, size = terms[0], np.abs(terms[0])
     for term in terms[1:]:
         total, size = total + term, size + np.abs(term)

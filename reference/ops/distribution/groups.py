@@ -44,14 +44,14 @@ def flattened_ids(flattened_id_groups: IdGroups, grid: ProcessGrid) -> ProcessGr
 
 
 def strategy_by_global_ids(channel_id: int, use_global_device_ids: bool) -> Strategy:
-    """Return the strategy of all_gather, all_reduce and reduce_scatter."""
+    """Return the strategy of all_gather, all_reduce and reduce_scatter: global ids are possible."""
     if use_global_device_ids:
         return flattened_ids
     return cross_replica_and_partition if channel_id > 0 else cross_replica
 
 
 def strategy_by_channel(channel_id: int) -> Strategy:
-    """Return the strategy of the other collectives."""
+    """Return the strategy of collectives that have no attribute `use_global_device_ids`."""
     return cross_partition if channel_id > 0 else cross_replica
 
 

@@ -216,7 +216,7 @@ def constant_type(*, value: Dense, result: TensorType | None = None) -> TensorTy
     """Return the result type of `constant`.
 
     Raises:
-        ConstraintViolation: C1 (the type of the value is not that of the output).
+        ConstraintViolation: C1 (the value and the output have different types).
     """
     if result is not None:
         require("C1", value.type == result, join_with_commas(value.type, result))

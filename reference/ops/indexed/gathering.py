@@ -361,7 +361,7 @@ def _check_scatter_dims(
 
 
 def _check_updates(updates: TensorType, window_dims: Dims, batch: Sizes, limits: Sizes) -> None:
-    """Check C4 of `scatter`: scatter dimensions equal those of the indices, and windows fit."""
+    """Check C4 of `scatter`: scatter dimensions equal the indices' dimensions, and windows fit."""
     scatter_sizes = _remove_dimensions(updates.shape, window_dims)
     window = [updates.shape[d] for d in window_dims]
     fits = len(scatter_sizes) == len(batch) and all(map(sizes_agree, scatter_sizes, batch))

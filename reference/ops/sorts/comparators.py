@@ -203,7 +203,7 @@ def _lexicographic(table: Array, keys: list[int]) -> list[tuple[int, bool]] | No
 def _key_region(comparator: Region, wanted: tuple[Value, ...]) -> Region:
     """Return the region that computes the `wanted` values from one side's elements.
 
-    The values are those of lhs; arguments of the other side are not needed.
+    The values belong to lhs; arguments of the other side are not needed.
     """
     needed, kept = {value.name for value in wanted}, list[Operation]()
     for operation in reversed(comparator.operations[:-1]):

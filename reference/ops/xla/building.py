@@ -120,7 +120,7 @@ def lower_operands(lower: Lower, building: Building, /, *operands: Any, **given:
 
 @contextmanager
 def _report_unfit() -> Generator[None]:
-    """Report errors of numbers that cannot be lowered as a violation of "lowering"."""
+    """Report attributes that the lowering cannot compute with as a violation of "lowering"."""
     try:
         yield
     except ConstraintViolation:

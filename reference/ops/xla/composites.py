@@ -175,11 +175,12 @@ def _read(operation: Operation, op: str, program: Program) -> Operation | None:
 
 
 def _restore_op(operation: Operation, op: str) -> Operation:
-    """Return the op with the operands and attributes of a composite that has no others.
+    """Return the op that a composite represents; the composite has the op's attributes and no
+    others.
 
     Raises:
-        ConstraintViolation: if they do not fit.
-        KeyError, TypeError, ValueError, AssertionError: if no such op has them.
+        ConstraintViolation: if operands and attributes break a constraint of the op.
+        KeyError, TypeError, ValueError, AssertionError: if the op does not have these attributes.
     """
     composite, said = OPS[op].composite, operation.attribute("composite_attributes", ())
     assert composite is not None

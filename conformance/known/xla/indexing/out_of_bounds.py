@@ -49,7 +49,7 @@ def _places(operation: Operation, operands: Sequence[Array]) -> Array:
 
 
 def _drop_whole_windows(operation: Operation, places: Array) -> Array:
-    """Return the positions if windows are dropped as a whole."""
+    """Return the positions with -1 for all elements of a window that has any -1."""
     dims = tuple(dict[str, Any](operation.attributes)["update_window_dims"])
     return np.where((places < 0).any(axis=dims, keepdims=True), -1, places)
 

@@ -97,7 +97,7 @@ def _with_bounded_dimension(of: object, dimension: int) -> TensorType:
 
 
 def _size(reshape: Operation, dimension: int, prefix: str) -> Iterator[Operation]:
-    """Yield operations of which the last gives the new size of a dimension."""
+    """Yield operations; the last gives the new size of a dimension."""
     sizes = reshape.operands[1]
     assert isinstance(sizes.type, TensorType)
     of = sizes.type.element_type

@@ -41,7 +41,7 @@ def _predict_truncated_indices(
 
 
 def _equal_as_pairs(other: Array, got: Array) -> Array:
-    """Return where results are equal as f64 numbers or as pairs of f32."""
+    """Return a mask of elements that are equal as f64 numbers or as pairs of f32."""
     return equal_elements(other, got) | equal_elements(round_to_pairs(other), got)
 
 

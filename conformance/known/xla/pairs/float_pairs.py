@@ -312,7 +312,7 @@ def _errors_of_splats(
 def _errors_of_constant_minuends(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return the distances from differences c - x whose rounding error is that of c alone."""
+    """Return the distances from differences c - x that have only c's rounding error."""
     if not all(map(_is_wide, operands)):
         return predict_nothing(expected)
     with np.errstate(all="ignore"):
@@ -347,7 +347,7 @@ subtracted.
 OF_CONSTANT_DATA = Hypothesis(
     LABEL, partial(_errors, single=True), represents=True, constants=("operand",)
 )
-"""The same of a normalization of constant data, which their mean is subtracted from."""
+"""The class of normalizations of constant data on pairs, from which their mean is subtracted."""
 
 OF_GRADIENTS = tuple(
     Hypothesis(LABEL, partial(_errors, single=True), represents=True, constants=(name,))

@@ -72,13 +72,13 @@ def _power_errors(lhs: Array, rhs: Array) -> Array:
 
 
 def _is_power_lost(lhs: Array, rhs: Array) -> Array:
-    """Return where rhs * log(lhs) is a product of 0 and infinity."""
+    """Return a mask of elements where rhs * log(lhs) is a product of 0 and infinity."""
     is_log_infinite = (lhs == 0) | np.isinf(lhs)
     return (is_log_infinite & (np.abs(rhs) < _NORMAL)) | ((lhs == 1) & np.isinf(rhs))
 
 
 def _is_negative_odd(lhs: Array, rhs: Array) -> Array:
-    """Return where the base is negative and the exponent a negative odd number.
+    """Return a mask of negative bases with a negative odd exponent.
 
     The remainder by 2 is then -1, and is compared with 1.
     """
@@ -114,17 +114,17 @@ def _has_large_part(operand: Array) -> Array:
 
 
 def _has_large_exponential(operand: Array) -> Array:
-    """Return where exp(-z) of 1 / (1 + exp(-z)) overflows."""
+    """Return a mask of elements where exp(-z) of 1 / (1 + exp(-z)) overflows."""
     return _has_large_part(operand) | (np.real(operand) < -_EXPONENT)
 
 
 def _has_large_sinh(operand: Array) -> Array:
-    """Return where sinh(b)^2, by which tan(a + b i) divides, overflows."""
+    """Return a mask of elements where sinh(b)^2, the divisor of tan(a + b i), overflows."""
     return _has_large_part(operand) | _mask_above(_EXPONENT / 2, np.imag(operand))
 
 
 def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
-    """Return where a factor or the angle of |x|^c exp(-d arg x) is out of range."""
+    """Return a mask of |x|^c exp(-d arg x) with a factor or the angle out of range."""
     log, angle = np.log(np.abs(lhs)), np.angle(lhs)
     c, d = np.real(rhs), np.imag(rhs)
     turn = c * angle + d * log
@@ -134,7 +134,7 @@ def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
 
 
 def _has_large_square(operand: Array) -> Array:
-    """Return where |z|^2 overflows before its logarithm or root is taken."""
+    """Return a mask of elements where |z|^2 overflows before its logarithm or root is computed."""
     parts = (np.real(operand), np.imag(operand))
     return np.logical_or(*(_mask_above(2.0**63, part) for part in parts))
 

@@ -7,7 +7,7 @@ import numpy as np
 from reference.ir.types import Array
 
 PRECISION = 2.0**-44
-"""Relative error of an operation on pairs: they have 48 bits, of which some last bits are lost."""
+"""Relative error of an operation on pairs: they have 48 bits, and lose some of the last."""
 
 NUDGE = 2.0**-47
 """Relative change of operands, to measure the magnification of errors of pairs."""
@@ -34,7 +34,7 @@ LARGE = 2.0**126
 """Magnitude from which pairs may overflow in intermediate results."""
 
 BOUND = 2.0**10
-"""Ratio of the unit roundoff of pairs to that of f64, on which bounds are based."""
+"""Ratio of the unit roundoff of pairs to f64's, on which bounds are based."""
 
 SIGNS = ((1.0, 1.0), (-1.0, 1.0), (1.0, -1.0))
 """Directions in which even and odd operands are changed."""

@@ -46,7 +46,7 @@ _LEAST = 2.0**-14
 
 
 def rank_by_code(array: Array) -> Array | None:
-    """Return 6-bit numbers whose order is that of the codes."""
+    """Return 6-bit numbers in the order of the codes."""
     of = element_type_of(array)
     if not of.is_float or of.bits != 6:
         return None

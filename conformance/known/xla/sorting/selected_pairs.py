@@ -37,7 +37,7 @@ def rank_of_pairs(array: Array) -> Array:
 def _errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for rows whose values and indices are those of pairs, else infinity."""
+    """Return 0 for rows whose values and indices equal a selection of pairs, else infinity."""
     (operand,) = operands
     largest = operation.attribute("largest")
     if operand.dtype != np.float64 or largest is None:

@@ -151,7 +151,7 @@ def _selectable_elements(
 
 
 def _is_leaf(coarse: Operation, operands: Operands, bits: Array, number: int) -> Array:
-    """Return where a reduction's result equals the bits of an element or init value."""
+    """Return a mask of a reduction's results that have the bits of an element or init value."""
     parts = decompose_reduction(coarse, operands)
     bits = bits.reshape(-1)
     found = bits == to_bits(parts.inits[number])
@@ -161,7 +161,7 @@ def _is_leaf(coarse: Operation, operands: Operands, bits: Array, number: int) ->
 
 
 def _is_update(operation: Operation, operands: Operands, bits: Array, number: int) -> Array:
-    """Return where a scatter's result equals the bits of the input or of an update."""
+    """Return a mask of a scatter's results that have the bits of the input or of an update."""
     parts = update_orders.decompose_scatter(operation, operands, body_of(operation.regions[0]))
     flat = bits.reshape(-1)
     found = flat == to_bits(parts.inputs[number])

@@ -70,7 +70,7 @@ def _may_be_flushed(factors: Operands) -> bool:
 
 
 def _other_zeros(expected: Results, actual: Results) -> Array:
-    """Return where a zero has the other sign."""
+    """Return a mask of zeros that have the other sign."""
     want, got = expected[0], actual[0]
     return is_zero(want) & is_zero(got) & (is_negative(want) != is_negative(got))
 

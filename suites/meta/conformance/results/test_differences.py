@@ -30,9 +30,9 @@ def test_a_backend_that_differs_from_all_others_is_named():
     found = compare_records(
         passing_record("cpu", 0), failing_record("gpu", 0), passing_record("plugin:x", 0)
     )
-    assert (found.compared, found.alone) == (1, {"gpu": 1})
+    assert (found.compared, found.lone_backends) == (1, {"gpu": 1})
     (case,) = found.cases
-    assert (case.alone, case.fails, case.is_of_support) == ("gpu", True, False)
+    assert (case.lone_backend, case.fails, case.is_of_support) == ("gpu", True, False)
     assert [answer.verdict for answer in case.answers.values()] == [
         Verdict.PASS, Verdict.DIVERGENT, Verdict.PASS,
     ]  # fmt: skip
@@ -46,7 +46,7 @@ def test_no_backend_is_named_among_two_or_if_two_pairs_differ():
         failing_record("plugin:x", 0),
         failing_record("tpu", 0),
     ).cases
-    assert (two.alone, pairs.alone) == ("", "")
+    assert (two.lone_backend, pairs.lone_backend) == ("", "")
 
 
 def test_backends_that_agree_are_left_out():
@@ -61,7 +61,7 @@ def test_the_same_verdict_with_another_value_differs():
     element = replace(one.detail.elements[0], actual="7.0", actual_hex="0x40e00000")
     other = replace(failing_record("gpu", 0), detail=replace(one.detail, elements=(element,)))
     (case,) = compare_records(one, other, replace(one, backend="tpu")).cases
-    assert case.alone == "gpu"
+    assert case.lone_backend == "gpu"
     assert case.answers["gpu"].given == "7.0"
 
 
@@ -82,8 +82,8 @@ def test_differences_are_sorted_by_frequency_with_unsupported_last():
         unsupported, passing_record("gpu", 5), passing_record("tpu", 5),
         passing_record("cpu", 6), failing_record("gpu", 6),
     )  # fmt: skip
-    assert [(case.alone, case.index) for case in found.cases] == [
+    assert [(case.lone_backend, case.index) for case in found.cases] == [
         ("gpu", 1), ("gpu", 2), ("cpu", 0), ("", 6), ("cpu", 5),
     ]  # fmt: skip
-    assert found.alone == {"gpu": 2, "cpu": 1}
+    assert found.lone_backends == {"gpu": 2, "cpu": 1}
     assert found.cases[-1].is_of_support

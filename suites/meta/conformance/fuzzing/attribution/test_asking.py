@@ -24,8 +24,8 @@ from conformance.fuzzing.attribution.isolation import explain_in_isolation
 from conformance.fuzzing.attribution.stages import (
     AS_OPTIMISED,
     BEFORE_PASSES,
-    after,
     cause_by_stages,
+    name_after_pass,
     name_before_pass,
 )
 from conformance.fuzzing.attribution.variants import rewritings
@@ -68,7 +68,7 @@ def test_the_pass_that_rewrites_a_product_is_named() -> None:
         *find_finding("cpu", *known_divergence("truth-value-as-a-selection")), 60.0
     ).cause
     assert cause.ways[name_before_pass("algsimp")] == RIGHT
-    assert cause.ways[after("algsimp")] == WRONG
+    assert cause.ways[name_after_pass("algsimp")] == WRONG
     assert cause.ways["with xla_backend_optimization_level=0"] == WRONG
     assert cause.culprit == "rewriting: pass algsimp of pipeline simplification changes the meaning"
     assert "gone before pass algsimp" in cause.line

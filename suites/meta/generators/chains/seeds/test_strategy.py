@@ -23,7 +23,7 @@ from generators.chains.seeds.strategy import program_at
 from generators.chains.seeds.variations import (
     VARIATIONS,
     Variation,
-    one_more,
+    add_operation,
     other_size,
     other_type,
 )
@@ -140,8 +140,8 @@ def test_changed_type_keeps_arrays_of_attributes() -> None:
 def test_operation_can_be_added_behind_a_value_twice(fragments) -> None:
     softmax = fragments[0]
     for number in range(40):
-        once = one_more(stream(2, number), softmax)
-        twice = None if once is None else one_more(stream(2, number), once)
+        once = add_operation(stream(2, number), softmax)
+        twice = None if once is None else add_operation(stream(2, number), once)
         assert twice is not None
         whole = infer_types(twice)
         assert whole is None or is_usable(whole)
