@@ -37,7 +37,8 @@ def uniform_quantize_type(operand: TensorType, *, result: TensorType) -> TensorT
 
     Raises:
         ConstraintViolation: I1 (neither of floating-point nor of quantized type), C1 (shapes
-            differ), C2 (result and operand have different expressed types; the result is not quantized).
+            differ), C2 (result and operand have different expressed types; the result is not
+            quantized).
     """
     taken = is_quantized(operand) or _is_float(operand)
     require("I1", taken, operand)
