@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from conformance.backends.base import BackendError, Rejected, Unsupported, failure_of
 from conformance.backends.session import open_session
 from conformance.catalog import column_of
 from conformance.check.program import NotJudged, ProgramChecker
@@ -110,6 +111,8 @@ def _try_program(
         kind = reason.kind if isinstance(reason, NotJudged) else "not evaluated"
         unjudged = (Verdict.UNSUPPORTED, kind, str(reason))
         return ReplayedCounterexample(*unjudged, id=expectation.id, reproduces=False)
+    if work.refusal is not None and not isinstance(work.refusal, Rejected):
+        return _failed_refusal(expectation, work.refusal)
     extended = (
         _extension_constraint(outcome) if expectation.verdicts == (Verdict.ACCEPTED.value,) else ""
     )
@@ -119,6 +122,19 @@ def _try_program(
         return ReplayedCounterexample(*accepted, id=expectation.id, reproduces=reproduces)
     reproduces = expectation.id in outcome.known
     return ReplayedCounterexample.of(outcome, id=expectation.id, reproduces=reproduces)
+
+
+def _failed_refusal(expectation: Expectation, error: BackendError) -> ReplayedCounterexample:
+    """Return the outcome of an invalid program that the backend fails on, or does not support.
+
+    Neither says what is wrong with the program, as a refusal does.
+    """
+    if isinstance(error, Unsupported):
+        unjudged = (Verdict.UNSUPPORTED, "not implemented by the backend", str(error))
+        return ReplayedCounterexample(*unjudged, id=expectation.id, reproduces=False)
+    failed = (*failure_of(error), str(error))
+    reproduces = expectation.matches_except_op(*failed)
+    return ReplayedCounterexample(*failed, id=expectation.id, reproduces=reproduces)
 
 
 def _extension_constraint(outcome: Outcome) -> str:

@@ -60,7 +60,10 @@ RECOMPILATIONS = 3
 
 
 class ProgramChecker:
-    """One program on a backend: compiled once, run and judged on each set of inputs."""
+    """One program on a backend: compiled once, run and judged on each set of inputs.
+
+    `refusal` is the backend's answer to an invalid program, None while there is none.
+    """
 
     def __init__(
         self,
@@ -82,6 +85,7 @@ class ProgramChecker:
         self._hypotheses = hypotheses_of(expectations, session.name)
         self._explainer = Explainer(Search(self.run, self._platform), expectations, session.name)
         self._passed: list[Callable[[], tuple[str, ...]]] = []
+        self.refusal: BackendError | None = None
         self._auditor = Auditor(
             self.run,
             self._platform,
@@ -319,7 +323,8 @@ class ProgramChecker:
         if not self._is_reference:
             try:
                 self._session.compile_cached(self._unit.flat.program, self._unit.text)
-            except BackendError:
+            except BackendError as error:
+                self.refusal = error
                 return Outcome(Verdict.REJECTED, INVALID, message, where)
             known = self._explainer.match_acceptance(operation, ids)
             return Outcome(Verdict.ACCEPTED, ", ".join(ids), message, where, known=known)

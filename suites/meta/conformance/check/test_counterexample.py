@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from msgspec import structs
 
+from conformance.backends.base import BackendError, Failed, Rejected
+from conformance.backends.session import Session
 from conformance.check.counterexample import match_crash, replay, replay_batch
+from conformance.check.settings import ReplayedCounterexample
 from conformance.errors import UsageError
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.verdict import Verdict
@@ -22,6 +25,14 @@ INVALID = """
 func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> {
   %0 = stablehlo.reverse %x, dims = [5] : tensor<2xi32>
   return %0 : tensor<2xi32>
+}"""
+UNKNOWN_IDS = """
+module attributes {mhlo.num_replicas = 2 : i32} {
+  func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = "stablehlo.collective_broadcast"(%x)
+      {replica_groups = dense<[[0, 4096]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
 }"""
 RIGHT = "reference"
 ENTRY = Expectation("mine", ("add",), "why", counterexample=Counterexample(SUM, ("[3, 4]",)))
@@ -56,6 +67,33 @@ def test_invalid_program_reproduces_an_entry_about_refusals_only() -> None:
     assert (found.verdict, found.reproduces) == (Verdict.REJECTED, True), found.message
     with pytest.raises(UsageError, match="expectation 'mine'"):
         replay(entry(counterexample=broken), RIGHT)
+
+
+def test_invalid_program_for_more_devices_is_not_fixed() -> None:
+    of_too_many = Counterexample(UNKNOWN_IDS.replace("= 2", "= 4096"), ("1.0",) * 4096)
+    found = replay(entry(counterexample=of_too_many, verdicts=("accepted",), kinds=("C2",)), "cpu")
+    assert (found.verdict, found.state) == (Verdict.UNSUPPORTED, found.OTHERWISE)
+    assert "needs 4096 devices" in found.message
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (Failed("INTERNAL: RET_CHECK failure"), ReplayedCounterexample.SHOWN),
+        (Failed("INTERNAL: another check"), ReplayedCounterexample.OTHERWISE),
+        (Rejected("dimension 5 is out of bounds"), ReplayedCounterexample.FIXED),
+    ],
+)
+def test_invalid_program_may_crash_the_compiler(
+    error: BackendError, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(Session, "compile_cached", refuse)
+    invalid = Counterexample(UNKNOWN_IDS, ("1.0", "2.0"))
+    given = {"verdicts": ("crashed",), "words": ("RET_CHECK failure",)}
+    assert replay(entry(counterexample=invalid, **given), "cpu").state == state
 
 
 @pytest.mark.parametrize(
