@@ -54,6 +54,7 @@ _REJECTED = (
     re.compile(r"Expected element type in shape to be"),
     re.compile(r"\[hlo verifier\]"),
     re.compile(r"during context \[pre-optimization\]"),  # the same, of the TPU's compiler
+    re.compile(r"during context \[Unknown\]"),  # the same, of a GPU's client before compilation
     re.compile(r"indices parameter must be an integral tensor"),
     re.compile(r"RET_CHECK failure \(\S+\) dynamic_root\.IsArray\(\)"),
 )

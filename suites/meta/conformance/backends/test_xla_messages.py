@@ -58,6 +58,7 @@ def test_a_message_is_one_line_without_locations(message: str, line: str) -> Non
         ("INVALID_ARGUMENT: E1200: CompileTimeHostOffloadOutputLocationMismatch:\nTensor which",
          Unsupported),
         ("INTERNAL: during context [pre-optimization]: Seen floats of two types", Rejected),
+        ("INTERNAL: during context [Unknown]: Seen floats of two types", Rejected),
         ("INTERNAL: something not supported broke", Failed),
         ("", Failed),
         ("INTERNAL: Algorithm not supported by cpu", Unsupported),
