@@ -2,10 +2,10 @@
 
 A campaign without expectations runs on XLA's CPU. Its findings are compared with the bugs in
 suites/published_bugs.toml that the installed jaxlib has. A finding is such a bug if any of its
-minimised programs has the same operations and fails in the same way. The operations are those of
-the bug's program, or of that program minimised like a finding after the campaign: published
-programs are not always minimal, and two bugs may have one minimal program. Prints the time for each
-bug, and how many were found.
+minimised programs has the same operations and fails in the same way. The operations come from the
+bug's program, or from that program minimised like a finding after the campaign: published programs
+are not always minimal, and two bugs may have one minimal program. Prints the time for each bug, and
+how many were found.
 """
 
 from __future__ import annotations

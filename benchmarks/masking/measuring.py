@@ -1,7 +1,7 @@
 """Corrupted results of one module, judged as `run` judges a backend's results.
 
-A case is compiled and run once. For each change its results, including those of the repetitions
-that confirm a failure, are corrupted in the same elements and judged again.
+A case is compiled and run once. For each change its results, also in repetitions that confirm a
+failure, are corrupted in the same elements and judged again.
 """
 
 from __future__ import annotations

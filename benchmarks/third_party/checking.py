@@ -48,7 +48,7 @@ class Row:
         return ("known " if self.checked.known else "") + self.checked.verdict.value
 
     def line(self) -> str:
-        """Return the row of the table."""
+        """Return the row as a line of the table."""
         where = self.checked.operation and f"at {self.checked.operation}"
         told = " ".join(filter(None, (self.checked.kind, where)))
         fault = self.backend.partition(":")[2]

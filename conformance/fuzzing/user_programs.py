@@ -124,7 +124,7 @@ def read_reducible(trial: Trial, file: Path, inputs: Path | None) -> list[Failin
     count = failures[0].program.process_count
     if count > 1:
         raise UsageError(
-            f"{file}: {count} processes execute it; `reduce` minimises programs of one"
+            f"{file}: {count} processes execute it; `reduce` minimises programs of a single process"
         )
     return failures
 

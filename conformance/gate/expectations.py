@@ -67,10 +67,10 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     For a program without results, one of `where` must be in the operation in MLIR's generic form.
     `contains` defines the patterns of both. A program that crashes without a message matches only
     if `where` is given. An op "convolution + maximum" means these operations, wrong only as a
-    group. `versions` limits the entry to versions of jaxlib, such as "<0.11", or to those of
-    `Versions`. The cells of a `rare` entry do not run every case in a process of its own, although
-    it matches crashes. `isa` is a condition on the instruction sets that XLA's CPU compiler
-    targets, such as "<AVX512_FP16" (conformance/backends/isa.py).
+    group. `versions` limits the entry to versions of jaxlib, such as "<0.11", or to other versions
+    (see `Versions`). The cells of a `rare` entry do not run every case in a process of its own,
+    although it matches crashes. `isa` is a condition on the instruction sets that XLA's CPU
+    compiler targets, such as "<AVX512_FP16" (conformance/backends/isa.py).
 
     A `flaky` entry matches cases that do not fail every time, and batches that fail only as a
     whole; no other entry does. It is never stale. An `unpredictable` entry is about elements that

@@ -151,7 +151,7 @@ def _check_variables(pattern: Term, replacement: Node) -> None:
     for term in terms_in(replacement):
         if not any(True for _ in variables_in(term)):
             raise ValueError(
-                f"'computes': {term.op} of numbers alone has no shape: write its result"
+                f"'computes': {term.op} of numbers only has no shape: write the resulting number"
             )
 
 

@@ -131,8 +131,8 @@ def with_given_version(description: Description, given: Mapping[str, str]) -> De
 def of_description(description: Description) -> OwnVersions:
     """Return a backend's own versions.
 
-    Its number is the user's, otherwise that in its client's description, otherwise that of the
-    distribution that installed its library.
+    Its number is the user's, otherwise the number in its client's description, otherwise the
+    version of the distribution that installed its library.
     """
     told = dict(description.versions)
     library = told.get(_LIBRARY, "").rpartition(" ")[2]

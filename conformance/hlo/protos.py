@@ -1,7 +1,7 @@
 """The messages of an HLO module, with the fields that affect what it computes.
 
-Names and numbers of fields are those of XLA (xla/service/hlo.proto, xla/xla_data.proto), which
-keeps them for files of older versions. What concerns schedules, buffers and profiles is left out.
+Names and numbers of fields come from XLA (xla/service/hlo.proto, xla/xla_data.proto), which keeps
+them for files of older versions. What concerns schedules, buffers and profiles is left out.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ _MISREAD = (
 def read_module(proto: bytes) -> Program:
     """Return the program of a serialised HloModuleProto.
 
-    Parameters and results of `main` are those of the entry computation, tuples as their parts. The
-    process grid is that of the module's device assignment, one process where it has none.
+    `main` has the parameters and results of the entry computation, tuples as their parts. The
+    process grid comes from the module's device assignment; without one it is a single process.
 
     Raises:
         Unreadable: when the module holds something that has no meaning to the reference.

@@ -90,7 +90,7 @@ class Site:
         """Return the id of a computation that the instruction refers to."""
         ids = self.instruction.called_computation_ids
         if number >= len(ids):
-            raise self.unreadable(f"it names {len(ids)} computations")
+            raise self.unreadable(f"it refers to {len(ids)} computations, too few")
         return ids[number]
 
     def inline(self, operands: Sequence[Tree], number: int = 0) -> Tree:

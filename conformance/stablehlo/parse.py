@@ -39,9 +39,9 @@ _RETURNS = ("func.return", "stablehlo.return")
 def parse_module(text: str) -> Program:
     """Return the program of a module's text.
 
-    Values are named canonically within each function, in program order: arguments, those of regions
-    included, `a0`, `a1`, ..., and results `0`, `1`, .... So programs that differ in names only are
-    equal, and `parse_module(emit(parse_module(text)))` equals `parse_module(text)`.
+    Values are named canonically within each function, in program order: arguments, also arguments
+    of regions, `a0`, `a1`, ..., and results `0`, `1`, .... So programs that differ in names only
+    are equal, and `parse_module(emit(parse_module(text)))` equals `parse_module(text)`.
 
     Raises:
         ParseError: the text is no valid program; the error has line, column and reason.
@@ -70,7 +70,7 @@ def _grid(module: ir.Module) -> tuple[int, int] | None:
 def places(text: str) -> dict[tuple[str, str], str]:
     """Return the position of each operation with results, by function and first result's name.
 
-    The names are those of `parse_module`; a position is a line, or the text of a location.
+    The names are as in `parse_module`; a position is a line, or the text of a location.
 
     Raises:
         ParseError: as `parse_module`.

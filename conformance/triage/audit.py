@@ -215,7 +215,7 @@ class _Auditor:
             self._wrong.append(WrongOperation(operation, judgement, self._program, self._values))
 
     def _judge_value(self, value: Value, got: Array) -> Judgement:
-        """Judge a value against the reference's, computed from the values that can be shown."""
+        """Judge the backend's value by the results that its other returned values permit."""
         if self._by_values is None:
             self._by_values = PermittedResults(
                 self._program, self._inputs, self._platform, taken=self._values

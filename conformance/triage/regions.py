@@ -1,6 +1,6 @@
 """Loops and branches that fail as a whole: their regions are run as programs and explained.
 
-A compiler rewrites the operations of a region as it does those of main. If it does so only while no
+A compiler rewrites the operations of a region like operations of main. If it does so only while no
 value of the region is observed, no operation of the region is wrong in isolation, and the search
 for the cause continues in the region as in a program.
 """

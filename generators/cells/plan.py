@@ -1,8 +1,8 @@
 """Planned cases: the cases of a cell by seed and index.
 
 A case depends only on (op, column, seed, index). Its values of named dimensions come from the op's
-coverage, the other choices from a stream of words (generators/case/stream.py). The builders are
-those of the Hypothesis strategies, which shrink failures of a batch.
+coverage, the other choices from a stream of words (generators/case/stream.py). The Hypothesis
+strategies, which shrink failures of a batch, use the same builders.
 """
 
 from __future__ import annotations

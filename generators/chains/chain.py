@@ -72,8 +72,9 @@ class Chain:
     """A block under construction: choices, operations and available values.
 
     Available values are tensors of numbers; `codes` are main's quantized values. `exact` requests
-    data with little rounding; `guide` draws rarely covered steps more often. `parameters` are those
-    of main, with candidate profiles of their contents; nested blocks share them, and the names.
+    data with little rounding; `guide` draws rarely covered steps more often. `parameters` are
+    main's parameters, with candidate profiles of their contents; nested blocks share them, and the
+    names.
     """
 
     pick: Pick

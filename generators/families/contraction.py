@@ -168,10 +168,11 @@ _ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         if of.bits == 8 and of.float_format.mantissa_bits
     },
 }  # fmt: skip
-"""Algorithms for each type of the operands: the specification's examples, and those of XLA's list
-to which it refers (xla_data.proto, `PrecisionConfig.Algorithm`). Precision types do not depend on
-the operands' types. MLIR's verifier accepts bf16_3x and similar algorithms only with one component
-on each side; the specification's example has three."""
+"""Algorithms for each type of the operands: the specification's examples, and algorithms of XLA's
+list to which it refers (xla_data.proto, `PrecisionConfig.Algorithm`). Precision types do not depend
+on the operands' types. MLIR's verifier accepts bf16_3x and similar algorithms only with one
+component on each side; the specification's example has three.
+"""
 
 _FIELDS = (
     "lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count",

@@ -198,7 +198,7 @@ def calling(body: Monoid, name: str = "body") -> Monoid:
 
 
 def not_elementwise(body: Monoid, pick: Pick) -> Monoid:
-    """Return the body, of one op that names it, with ops that are not elementwise.
+    """Return a body of one op, whose name is the body's, written with ops that are not elementwise.
 
     The reference does not recognise the monoid and folds by a tree, so numbers are chosen that the
     op does not round.

@@ -63,7 +63,7 @@ def name_checked_op(op: str) -> Generator[None]:
 def restate_ids(ids: Mapping[str, str]) -> Generator[None]:
     """Report violated ids under other ids; ignore violations of an id mapped to "".
 
-    `ids` maps the ids of a twin's constraints to those of the op that is lowered to it.
+    `ids` maps the ids of a twin's constraints to ids of the op that is lowered to it.
     """
     token = _restated.set(ids)
     try:

@@ -196,7 +196,7 @@ def _parts(x: Array) -> tuple[Array, Array]:
 def is_complex_sum_unspecified(values: Array, init: Array, leaves: Leaves) -> Array:
     """Return a mask of the complex sums that can raise an exception in one part, in some order.
 
-    The specification's "Floating-point exceptions" leaves those of complex arithmetic to the
+    The specification's "Floating-point exceptions" leaves exceptions of complex arithmetic to the
     implementation.
     """
     open_ = np.zeros(leaves.shape, np.bool_)

@@ -1,7 +1,7 @@
 """Instructions of XLA that StableHLO lacks, to which some of XlaBuilder's ops are lowered.
 
-Source: XLA operation semantics ("Cosh", "Erf", "Scan", "TopK"); names and attributes are those of
-the MLIR dialect in which XLA accepts them.
+Source: XLA operation semantics ("Cosh", "Erf", "Scan", "TopK"); names and attributes come from the
+MLIR dialect in which XLA accepts them.
 """
 
 from __future__ import annotations

@@ -151,8 +151,8 @@ def rng_bit_generator(
 ) -> tuple[Array, Array]:
     """Return the new state, and uniform random bits of the output's type.
 
-    THREE_FRY and PHILOX are those of reference/numerics/counter_based.py. DEFAULT is PHILOX on a
-    state of any size: if it has neither 2 nor 3 words, the words are combined into the key.
+    THREE_FRY and PHILOX are in reference/numerics/counter_based.py. DEFAULT is PHILOX on a state of
+    any size: if it has neither 2 nor 3 words, the words are combined into the key.
     """
     output = results[1]
     of = output.element

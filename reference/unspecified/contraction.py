@@ -41,7 +41,7 @@ def complex_exception(
     """Return sums of complex products with non-finite factors, or that may overflow in some order.
 
     Source: the specification defines `dot_general` by `multiply` and `add`, and its section
-    "Floating-point exceptions" leaves those of complex arithmetic to the implementation. No
+    "Floating-point exceptions" leaves exceptions of complex arithmetic to the implementation. No
     exception is possible if the sum of the magnitudes is finite.
     """
     del number

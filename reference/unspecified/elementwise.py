@@ -341,9 +341,9 @@ def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) ->
     """Return subnormal operands, and operands at the limits of a format that IEEE 754 lacks.
 
     Spec, "reduce_precision", refers to the mantissa bits of the value and to the range provided by
-    the exponent bits. For a subnormal number the mantissa bits may be those stored, or those of the
-    normalised significand. For a format with other exponents than IEEE's (its bias, or finite
-    numbers in the largest exponent), the range may be its own or that of an IEEE format.
+    the exponent bits. For a subnormal number the mantissa bits may be the stored bits, or the
+    normalised significand's. For a format with other exponents than IEEE's (its bias, or finite
+    numbers in the largest exponent), the range may be its own or an IEEE format's.
     """
     of = element_type_of(operands[0])
     fmt = of.float_format

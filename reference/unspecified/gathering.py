@@ -102,7 +102,7 @@ def _broken_promises(
     """Return elements if `indices_are_sorted` or `unique_indices` is set but does not hold.
 
     Spec, "scatter": undefined. Its formula for sorted refers to the indices of the result; it must
-    mean those of the updates, since only these have start indices.
+    mean indices of the updates, since only these have start indices.
     """
     given, count = _attributes(operation), len(operands) // 2
     inputs, indices, updates = operands[0], operands[count], operands[count + 1]

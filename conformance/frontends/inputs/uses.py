@@ -82,7 +82,9 @@ class Uses:
                     self.add(value, found)
 
     def _follow_regions(self, operation: Operation, needs: Sequence[Need]) -> None:
-        """Follow the regions of an operation: their results and their arguments."""
+        """Find the needs of an operation's region results, from the needs of its results, and of
+        its operands that become region arguments.
+        """
         if structure_of(operation) is Structure.LOOPS:
             self._follow_loop(operation, needs)
             return

@@ -1,7 +1,7 @@
 """Convolutions and normalisations by cuDNN.
 
-The dimension numbers and the window are those of the forward convolution in all calls. In a
-backward call the result takes the role of that convolution's input or filter.
+All calls state the dimension numbers and the window of the forward convolution. In a backward call
+the result takes the role of that convolution's input or filter.
 
 Source: xla/service/gpu/backend_configs.proto (CudnnConvBackendConfig, CudnnNormBackendConfig).
 """

@@ -2,7 +2,7 @@
 
 Each of the two may take its elements in any order, but the second begins after the first has ended.
 So the partial results of the merged reduction may overflow or become zero in some orders, though
-those of the two reductions are finite in all orders.
+the two reductions' partial results are finite in all orders.
 """
 
 from __future__ import annotations

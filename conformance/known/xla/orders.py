@@ -124,8 +124,8 @@ def _without_padding(
     """Return 0 for wrong windows that are right without padding.
 
     The specification pads with init values, which count as elements. This shows if an init value is
-    no identity. Such a window has no init value, a single init value, or those of a running fold by
-    tiles.
+    no identity. Such a window has no init value, a single init value, or the init values of a
+    running fold by tiles.
     """
     parts = decompose_reduction(operation, operands)
     bounds = reduction_bound(operation, operands, expected)

@@ -58,7 +58,7 @@ def _narrow_body(operation: Operation) -> Operation | None:
     """Return an operation with its body in the operands' element types; None if its body has them.
 
     Nothing is known of operations with two bodies, nor of loops over updates of narrow numbers,
-    whose bits the body reads as those of other numbers.
+    whose bits the body reads as other numbers.
     """
     if len(operation.regions) != 1:
         return None

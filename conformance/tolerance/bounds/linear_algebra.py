@@ -4,7 +4,7 @@ The distance of a solution from the exact solution depends more on the problem t
 So a result is put into its equation, and the residual must not exceed the rounding errors of the
 usual steps in any order.
 
-The constants are those of Rump and Jeannerod, "Improved backward error bounds for LU and Cholesky
+The constants come from Rump and Jeannerod, "Improved backward error bounds for LU and Cholesky
 factorizations" (2014): (n + 1) u and n u without restrictions on n. They are gamma(n + 1) and
 gamma(n) of Higham, "Accuracy and Stability of Numerical Algorithms" (2nd edition), theorems 10.3
 and 8.5, without the terms of second order. Complex numbers: products err by sqrt(2) gamma(2) and

@@ -1,7 +1,7 @@
 """Tolerance rules of the ops of reference/ops/normalization.py.
 
-Errors are those of the specification's formulas, propagated from step to step (intervals.py).
-Errors of other formulas are not permitted: formulas that compilers use
+Errors of the specification's formulas are propagated from step to step (intervals.py). Errors of
+other formulas are not permitted: formulas that compilers use
 (conformance/known/xla/normalization.py) are classes of divergences.
 """
 

@@ -72,7 +72,7 @@ class DefaultPrecision:
     """Unit roundoffs that a platform applies to operands of f32 for DEFAULT and HIGH; 0 for none.
 
     `operands` are the unit roundoffs of operands that are rounded to 16 bits on any platform; their
-    sums are accumulated like those of 16-bit numbers. A sum may then be rounded to a type of unit
+    sums are accumulated like sums of 16-bit numbers. A sum may then be rounded to a type of unit
     roundoff `intermediate` before it is converted to the result's type. `sums` is the accumulation
     type if it differs from the requested type.
     """

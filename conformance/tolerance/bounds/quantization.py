@@ -112,7 +112,7 @@ def permitted_results(
 ) -> list[tuple[Array, Array] | Array | None]:
     """Return, for each result, the first and last permitted code, or a number's permitted error.
 
-    `roundings` are those of `quantize`: 2, its quotient and its sum.
+    `roundings` is the number of roundings in `quantize`: 2, for its quotient and its sum.
     """
     around = _results_of_neighbours(operation, operands, rule.rounds_operands)
     plain, numbers = (

@@ -11,8 +11,8 @@ Numbers by Dividing Integers", 2020), and normal numbers made of uniform numbers
 and Villasenor, "Gaussian Random Number Generators", 2007). The test assumes that granularity.
 
 `RngBernoulli` gives numbers that are 0 or 1 with a probability. Their count determines the
-distribution: the test is the exact binomial test, with half of that p at either end. The
-granularity of a probability is that of the uniform numbers that are compared with it.
+distribution: the test is the exact binomial test, with half of that p at either end. A probability
+has the granularity of the uniform numbers that are compared with it.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ def reduction_flush_loss(
 def count_rounding_operations(region: Region) -> tuple[int, ...]:
     """Count, for each result of a body, the rounding operations that it depends on.
 
-    A result is an argument of the body in the next iteration. So a result's dependencies are also
-    those of all results that depend on it.
+    A result is an argument of the body in the next iteration. So all results that depend on it
+    share its dependencies.
     """
     made = {value.name: o for o in region.operations for value in o.results}
     results = region.operations[-1].operands
@@ -181,7 +181,7 @@ def either_zero(
     value +0 may be omitted. A sum of no elements is the init value. Padding of windows is not
     omitted: it consists of init values, but among the elements. The sign of a product of real
     numbers is determined. The sign of a zero part of a product of complex numbers is unspecified,
-    as is that of other bodies that round.
+    and so is the sign for other bodies that round.
     """
     if not any(is_zero(result).any() for result in expected):
         return (None,) * len(expected)

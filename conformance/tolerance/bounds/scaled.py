@@ -2,9 +2,9 @@
 
 The decomposition that the op is defined with rounds an operand, its scales, and their products to
 bf16, one after the other. A backend that implements the op directly need not round so. The bound is
-that of a sum of products (conformance/tolerance/bounds/products.py). Its u_in is the unit roundoff
-of bf16 for each of these three that has an element that bf16 does not represent, and 0 for the
-others. So a scale that is a power of two costs nothing, and exact data is judged bit for bit.
+a sum of products' (conformance/tolerance/bounds/products.py). Its u_in is the unit roundoff of bf16
+for each of these three that has an element that bf16 does not represent, and 0 for the others. So a
+scale that is a power of two costs nothing, and exact data is judged bit for bit.
 
 jax documents f32 and bf16 as types of the sum. A sum requested in another type may be rounded to
 bf16 first: XLA's page lets a backend accumulate in another type than the preferred type, and

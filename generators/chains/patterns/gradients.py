@@ -1,8 +1,8 @@
 """Derivatives of composed functions, as automatic differentiation writes them.
 
 Compilers see these in every training program: factors that cancel in exact arithmetic, but overflow
-or give 0 / 0. The formulas are those of calculus; a result of the function itself is reused where
-it occurs in the derivative, as in exp' = exp.
+or give 0 / 0. The formulas come from calculus; a result of the function itself is reused where it
+occurs in the derivative, as in exp' = exp.
 """
 
 from __future__ import annotations

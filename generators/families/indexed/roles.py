@@ -107,7 +107,7 @@ def access(pick: Pick, element_type: ElementType, *, batching: bool = True) -> A
 
 
 _LARGE = Access((70, 64), (1,), (0,), (), (40, 3), (), (0,), 2, (1, 64))
-"""Numbers of rows of large operands, as in tables of embeddings."""
+"""The addressing of a large operand: some rows of a table of embeddings."""
 
 
 def batches(pick: Pick) -> list[int]:

@@ -2,7 +2,7 @@
 
 They process whole batches column by column, in float64 for numbers of at most 32 bits and in
 extended precision for longer numbers (unless the batch is large), and round once at the end. The
-conventions are those of LAPACK's documentation of each routine (geqrf, geqp3, orgqr, ormqr, gehrd,
+conventions follow LAPACK's documentation of each routine (geqrf, geqp3, orgqr, ormqr, gehrd,
 sytrd): the new leading element is real and has the sign that avoids cancellation, v begins with an
 implicit 1, and H is the identity (tau = 0) if there is nothing to eliminate.
 """

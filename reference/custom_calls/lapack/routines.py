@@ -123,7 +123,7 @@ def top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
         raise EvaluationError(f"{TOP_K}: comparators other than GT and LT are not evaluated")
     if not call.options.get("aggregate_to_topk", True):
         raise EvaluationError(
-            f"{TOP_K}: the number of elements without aggregation depends on the backend"
+            f"{TOP_K}: unless `aggregate_to_topk`, the number of elements depends on the backend"
         )
     axis, k = int(call.options["reduction_dim"]), int(call.options["top_k"])
     return top_elements(inputs[0], inputs[1], axis, k, largest=compared == "GT")

@@ -1,7 +1,7 @@
 """Complex elementary functions, products, quotients and moduli: each part correctly rounded.
 
-The fast step computes both parts in longdouble with an error bound for each, by formulas like those
-of `reference.numerics.elementary.complex_balls`. If the bound does not decide a part, balls do; for
+The fast step computes both parts in longdouble with an error bound for each, by formulas as in
+`reference.numerics.elementary.complex_balls`. If the bound does not decide a part, balls do; for
 multiply, divide and abs, integer arithmetic does. Operands that are infinite, NaN or a pole are in
 `reference.numerics.elementary.complex_specials`.
 

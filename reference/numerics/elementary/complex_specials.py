@@ -1,7 +1,7 @@
 """Complex functions of operands that are infinite or NaN, or at a pole or branch point.
 
-The rules for cexp, clog, csqrt, ccosh, csinh and ctanh are those of C23 Annex G; sine, cosine and
-tan follow from the hyperbolic functions, e.g. sine(z) = -i sinh(iz). If Annex G does not specify a
+The rules for cexp, clog, csqrt, ccosh, csinh and ctanh come from C23 Annex G; sine, cosine and tan
+follow from the hyperbolic functions, e.g. sine(z) = -i sinh(iz). If Annex G does not specify a
 sign, it is the operand's, else +. Functions that Annex G lacks are composed: rsqrt = 1 / sqrt, cbrt
 = exp(log / 3), power = exp(w log z), in which zero times infinity is 0. Values are float64 and
 rounded again later; all are exact or constants such as 3 pi/4.

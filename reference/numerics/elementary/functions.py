@@ -6,8 +6,7 @@ differently, the second is longdouble; if these do too, the third is ball arithm
 (`reference.numerics.elementary.certified`). On platforms whose longdouble is float64, the last step
 computes all of f64: the same results, slower.
 
-Special values are those of IEEE 754-2019 section 9.2.1 and C23 Annex F, complex values those of
-Annex G.
+Special values follow IEEE 754-2019 section 9.2.1 and C23 Annex F, for complex numbers Annex G.
 """
 
 from __future__ import annotations

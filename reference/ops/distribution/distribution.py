@@ -283,8 +283,8 @@ def contributions(
 ) -> list[Contributions]:
     """Return the arrays that are folded to each result of an operation in a process.
 
-    `operands` are those of the process, and `attributes` those that the op's evaluation takes. For
-    an op that does not fold, return None for each result.
+    `operands` are the process's operands, and `attributes` the attributes that the op's evaluation
+    takes. For an op that does not fold, return None for each result.
     """
     found = _CONTRIBUTIONS.get(operation.name)
     if found is None:

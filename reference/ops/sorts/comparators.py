@@ -2,8 +2,8 @@
 
 Most comparators compare a few keys in turn: an operand, or a function of an operand (for example,
 to treat -0 as 0), ascending or descending. Such a comparator is a boolean formula over comparisons
-of keys of one side with the same keys of the other side. Each key of lhs can be less than that of
-rhs, greater or equal. The formula's values in all these cases show whether it is a lexicographic
+of keys of one side with the same keys of the other side. Each key of lhs can be less than rhs's
+key, greater or equal. The formula's values in all these cases show whether it is a lexicographic
 order, and the priority of the keys. Sorting then needs no calls of the comparator, only integers in
 the order of the keys (`codes`).
 """

@@ -46,9 +46,9 @@ class Building:
     """A sequence of operations under construction; each may use the values before it.
 
     `results` are the types that the call states for its results, if any. If `checks`, operations
-    that violate constraints of their own op raise ConstraintViolation; those of the op `twin` under
-    the ids of `restated` (see `reference.ir.constraints.restate_ids`). `scope` is the enclosing
-    program, if known.
+    that violate constraints of their own op raise ConstraintViolation; violations of the op `twin`
+    are reported under the ids of `restated` (see `reference.ir.constraints.restate_ids`). `scope`
+    is the enclosing program, if known.
     """
 
     prefix: str

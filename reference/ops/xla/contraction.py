@@ -198,7 +198,7 @@ def _conv_conditions(
 ) -> None:  # fmt: skip
     """Require P1 to P5 of Conv.
 
-    P1: operands have n + 2 dimensions. P2: features of the kernel times groups are those of lhs.
+    P1: operands have n + 2 dimensions. P2: features of the kernel times groups are lhs's features.
     P3: groups divide the output features. P4: batch groups divide the batch. P5: operands have one
     element type.
     """

@@ -98,7 +98,7 @@ def _check_compatible(
     """Require P1 to P3 of binary ops.
 
     P1: operands have one element type. P2: their shapes can be broadcast. P3:
-    `broadcast_dimensions` are those of the operand of lower rank, in order.
+    `broadcast_dimensions` are the dimensions of the operand of lower rank, in order.
     """
     require("P1", lhs.element_type == rhs.element_type, f"{lhs} and {rhs}")
     low, high = sorted((lhs.rank, rhs.rank))

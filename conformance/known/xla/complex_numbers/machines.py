@@ -36,7 +36,7 @@ class Machine(Arithmetic):
 
     `logarithm` is the error of a logarithm, in units of the roundoff. A `contracted` machine adds
     the first of two products unrounded, as a fused multiply-add does. Flushing is then predicted
-    exactly, and is no error. If the machine `is_exact`, rounding is that of the backend, and no
+    exactly, and is no error. If the machine `is_exact`, it rounds as the backend does, and has no
     error.
     """
 

@@ -4,9 +4,9 @@ TPUs have no instructions for f64. Their compiler splits a number into the neare
 the number of f32 nearest to the remainder, and writes each operation as a sequence of operations on
 such pairs. So results have about 48 bits of significand and the range of f32.
 
-A result is predicted if it is that of the operation on operands rounded to pairs, within the error
-of arithmetic on pairs. Larger numbers than those of f32 are infinite, or NaN: the second number of
-an infinite pair is often a difference of infinities.
+A result is predicted if the operation on operands rounded to pairs gives it, within the error of
+arithmetic on pairs. Numbers beyond the range of f32 are infinite, or NaN: the second number of an
+infinite pair is often a difference of infinities.
 """
 
 from __future__ import annotations

@@ -24,10 +24,11 @@ Of = Callable[..., Array]
 class Weakness:
     """Errors and failures of a function on pairs that its operands do not explain.
 
-    `errors` returns the absolute errors on top of those of pairs; `fails` returns which elements
-    may be NaN or infinite, though the operands are in the range of f32; `negated` returns which
-    results have the wrong sign. The operands are rounded to pairs. `absolute` is an absolute error
-    in units of the relative error of an operation, of formulas whose last step is a logarithm.
+    `errors` returns the absolute errors in addition to the errors of pairs; `fails` returns which
+    elements may be NaN or infinite, though the operands are in the range of f32; `negated` returns
+    which results have the wrong sign. The operands are rounded to pairs. `absolute` is an absolute
+    error in units of the relative error of an operation, of formulas whose last step is a
+    logarithm.
     """
 
     errors: Of

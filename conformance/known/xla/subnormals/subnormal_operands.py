@@ -1,4 +1,4 @@
-"""Functions of subnormal numbers whose results are neither those of the numbers nor those of zero.
+"""Functions of subnormal numbers whose results are neither the function of the number nor of zero.
 
 A processor that treats denormals as zeros also does so within a function, where its formula needs
 another number. Each function then has one result for all subnormal operands, which is computed here
@@ -38,7 +38,7 @@ _HALF = {"bf16": -150, "f32": -150, "f64": -1075, _NARROW: -150}
 f32, in which the smallest number of f8E8M0FNU is subnormal.
 
 The function scales a subnormal number by a power of two to make it normal. The number has been
-flushed, so the product is zero. Its exponent is then read as that of a normal number.
+flushed, so the product is zero. Its exponent is then read as a normal number's.
 """
 
 

@@ -303,7 +303,7 @@ def test_a_pattern_of_one_operation_is_matched_in_runs(
         ('instead_of = "(abs x):odd"\ncomputes = "x"', "unknown condition 'odd'"),
         ('instead_of = "(abs x)"\ncomputes = "(negate x):reduced"', "belongs in 'instead_of'"),
         ('instead_of = "(add x y)"\ncomputes = "(add! y x)"', "belongs in 'instead_of'"),
-        ('instead_of = "(abs x)"\ncomputes = "(add 1 2)"', "add of numbers alone has no shape"),
+        ('instead_of = "(abs x)"\ncomputes = "(add 1 2)"', "add of numbers only has no shape"),
         ('instead_of = "(abs x)"\ncomputes = "(abs x)"', "the same as 'instead_of'"),
         ('instead_of = "(abs x)"\ncomputes = "(reverse x)"', "reverse takes its attributes from"),
         ('instead_of = "(abs x)"\ncomputes = "(convert x)"', "convert takes its result type from"),

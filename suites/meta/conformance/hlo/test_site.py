@@ -42,7 +42,7 @@ def test_results_are_arrays_in_the_form_of_the_shape() -> None:
 def test_computation_must_be_there() -> None:
     one = instruction("call", shape("f32"), called_computation_ids=[7])
     assert site_of(one).computation_id() == 7
-    with pytest.raises(Unreadable, match="it names 1 computations"):
+    with pytest.raises(Unreadable, match="it refers to 1 computations, too few"):
         site_of(one).computation_id(1)
 
 
