@@ -28,19 +28,21 @@ from reference.ir.program import Program
 
 
 class FaultyBackend(ReferenceBackend):
-    """The reference; `ran` is the function of a program and its inputs that runs it."""
+    """The reference as a backend; `evaluate` is a function of a program and its inputs that returns
+    results.
+    """
 
-    def __init__(self, told: str, ran: Any) -> None:
+    def __init__(self, told: str, evaluate: Any) -> None:
         super().__init__()
         self.name = "reference:seeded"  # `check` believes the one without a fault
-        self.told, self.ran = told, ran
+        self.told, self.evaluate = told, evaluate
 
     def describe(self) -> Description:
         return Description(self.name, "reference", self.told, ())
 
     def compile(self, text: str, program: Program) -> _Executable:
         super().compile(text, program)
-        return _Executable(partial(self.ran, program))
+        return _Executable(partial(self.evaluate, program))
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def product_parts(
     numbers: ConvolutionDimensions,
     window: Sequence[WindowDimension],
 ) -> list[Part] | None:
-    """Return the role of each spatial dimension of a product; None of any other convolution.
+    """Return the role of each spatial dimension of a product; None for any other convolution.
 
     A product whose dimensions are neither dilated nor padded is a convolution as well.
     """

@@ -121,7 +121,7 @@ _FollowUp = Callable[[CallEnd], CallEnd | None]
 
 @dataclass(frozen=True, slots=True)
 class _Splitter:
-    """The calls that were pushed and have not ended, by identity, with what follows from each."""
+    """The pending calls by identity, each with the function that handles its end."""
 
     executor: Executor
     notice: Notice

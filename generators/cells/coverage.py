@@ -62,7 +62,9 @@ Build = Callable[[int, int, dict[str, str]], Pick]
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """Values of a dimension that were offered together, with a number; `paired` form pairs."""
+    """Values of a dimension that a case was offered at once; the `paired` values form pairs with
+    values of other dimensions.
+    """
 
     number: int
     values: tuple[Value, ...]

@@ -213,7 +213,7 @@ def _all_reduce(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
 
 
 def folded_among_replicas(op: str, element: ElementType, pick: Pick) -> Case:
-    """Return a case of an op that sums across replicas, and only takes groups."""
+    """Return a case of an op that sums across replicas, and whose only attribute is the groups."""
     grid = _grid(pick)
     shapes = _shapes(pick, modest(shape(pick)))
     given: dict[str, Attribute] = {

@@ -73,10 +73,10 @@ CELL_FIELDS = (
 """The fields of a cell's row.
 
 The errors are texts; `share` is the percentage of the budget that is used, -1 where there is none;
-`verdicts` are pairs of state and cases, none where all are the cell's; `histogram` are pairs of bin
-and values; `nearest` is the index of the case with the worst error, -1 where there is none, and
-`input` the input that gives it. `leftOut` counts the cases at most that `--budget` left out,
-`cached` those from a cache.
+`verdicts` are pairs of state and number of cases, empty if all cases have the cell's state;
+`histogram` are pairs of bin and values; `nearest` is the index of the case with the worst error, -1
+where there is none, and `input` the input that gives it. `leftOut` is the largest number of cases
+that `--budget` left out, `cached` the number of cases from a cache.
 """
 
 

@@ -1,4 +1,4 @@
-"""Reductions, products and sorts: of broadcasts and iota, over dimensions of size 1, by bodies."""
+"""Patterns of reductions, products and sorts: of broadcasts and iotas, over dimensions of size 1."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _selected_dimensions(operation: Operation, operands: tuple[Array, ...]) -> S
 def _predict_sum(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """Return what is selected plus 0 times the other rows; None of types without infinities."""
+    """Return the selected rows plus 0 times the other rows; None for types without infinities."""
     operand, *rest = operands
     of, dimensions = element_type_of(operand), _selected_dimensions(operation, operands)
     if not of.is_float or not dimensions:

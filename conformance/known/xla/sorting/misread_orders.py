@@ -120,7 +120,9 @@ def _selects(seen: Seen) -> Measure:
 
 
 def _compare_codes(operation: Operation, operands: Operands, expected: Results) -> Results | None:
-    """Return a comparison in total order of numbers of 6 bits by their codes; None of any other."""
+    """Return a comparison in total order of numbers of 6 bits by their codes; None for any other
+    operation.
+    """
     del expected
     ranks = tuple(map(rank_by_code, operands))
     if operation.attribute("compare_type") != "TOTALORDER":

@@ -103,7 +103,7 @@ class _Computation:
 
 @pytest.mark.parametrize(
     ("compared", "aggregated", "message"),
-    [("GE", True, "comparators other than GT and LT"), ("GT", False, "without aggregation")],
+    [("GE", True, "comparators other than GT and LT"), ("GT", False, "unless `aggregate_to_topk`")],
 )
 def test_top_k_refuses_what_depends_on_the_backend(
     compared: str, aggregated: bool, message: str
