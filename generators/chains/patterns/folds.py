@@ -1,4 +1,4 @@
-"""Patterns of reductions, products and sorts: of broadcasts and iotas, over dimensions of size 1."""
+"""Patterns of reductions, products and sorts: of broadcasts, iotas, dimensions of size 1."""
 
 from __future__ import annotations
 
