@@ -13,7 +13,8 @@ EVERYWHERE = (
     "flushed in f32", "kept in eight bits", "NaN taken for infinity", "taken for iota",
     "two bits beside a negative constant", "zero left out", "f64 as pairs of f32",
     # formulas of normalizations
-    "folded normalization", "one-pass variance", "order of the factors",
+    "constant mean multiplied first", "folded normalization", "one-pass variance",
+    "order of the factors",
     # what code is generated for types, and for operations that follow each other
     "digits cancelled", "exponential taken into a sum unrounded",
     "operands rounded to the result's type", "order by the real part alone",
@@ -49,6 +50,7 @@ CLASSES = (
     "base for the power", "batch groups added up",
     "batch groups masked by products", "batching dimensions rotated", "bits that are not uniform",
     "bound that the index type has no room for", "bytes reduced as words",
+    "constant mean multiplied first",
     "device_ids of a mesh ignored", "digits cancelled", "dilation left out",
     "dimension counted from the last", "distribution",
     "dropped window read elsewhere", "elements of two bits sorted as bytes",
@@ -74,6 +76,7 @@ CLASSES = (
     "result rounded to the operands' type", "reversal left out", "rounded product",
     "selected by a product",
     "negative constant compared without its sign", "rounded in a small loop", "rounded up in f16",
+    "shifted right with its sign",
     "sign over the elements above", "signs of two bits over the elements after them",
     "source without elements",
     "stated algorithm not kept", "subnormal taken for -0", "summed from +0", "sums kept in bf16",

@@ -111,6 +111,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     ),
     "ScaledDot": SCALED,
     "select_and_scatter": (*orders.SCATTERED, _FLUSHED, *OF_TWO_BITS["select_and_scatter"]),
+    "shift_right_logical": OF_TWO_BITS["shift_right_logical"],
     "sign": (subnormal_operands.COMPLEX_SIGN,),
     "maximum": OF_TWO_BITS["maximum"],
     "mhlo.scan": (small_loops.IN_LOOPS, simplified.ZERO_LEFT_OUT_OF_BODY),

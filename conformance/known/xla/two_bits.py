@@ -1,8 +1,8 @@
 """Signed two-bit integers beside a constant whose elements are all one negative number.
 
 LLVM does not truncate such a constant to its two bits. Stored into a byte, its sign overwrites the
-elements after it. Extended with zeros for a comparison, it is not a two-bit number. Results for
-other constants, or for one element, are right.
+elements after it. Extended with zeros for a comparison, it is not a two-bit number. Shifted to the
+right, it keeps its sign. Results for other constants, or for one element, are right.
 
 Sorts of two-bit elements are also here: each element is read as a byte, so that the sort reads and
 sorts as many bytes as there are elements, by the lowest element of each byte. Most of these bytes
@@ -35,6 +35,7 @@ from reference.ir.types import Array, element_type_of
 
 STORED = "signs of two bits over the elements after them"
 COMPARED = "negative constant compared without its sign"
+SHIFTED = "shifted right with its sign"
 BYTES = "elements of two bits sorted as bytes"
 
 _IN_A_BYTE = 4
@@ -105,6 +106,14 @@ def _comparison(operation: Operation, operands: Operands, *, place: int) -> Iter
         yield (~of_equals,)
 
 
+def _shift(operation: Operation, operands: Operands) -> Iterator[Results]:
+    """Yield the results of a logical shift of -1 to the right with -1 for a shift by 1."""
+    shifted, by = operands
+    if negative(shifted) == -1 and shifted.size > 1:
+        (right,) = apply(operation, operands)
+        yield (np.where(by.astype(np.int8) == 1, shifted, right),)
+
+
 _ORDERED = (("LT", "LE"), ("GT", "GE"))
 """Comparisons that are wrong if the operand is -2."""
 
@@ -165,6 +174,7 @@ _MODELS: tuple[tuple[str, str, Others, str], ...] = (
     ("maximum", COMPARED, partial(_maximum, place=0), "lhs"),
     ("maximum", COMPARED, partial(_maximum, place=1), "rhs"),
     ("clamp", COMPARED, _clamp, "min"),
+    ("shift_right_logical", SHIFTED, _shift, "lhs"),
 )
 """Models: op, class, model, and the position of the constant operand."""
 

@@ -212,6 +212,55 @@ def test_constant_factors_are_folded_in_their_own_type(text: str, is_explained: 
     assert ({one.kind for one in found.failing} == {"folded normalization"}) == is_explained
 
 
+CONSTANTS = """
+func.func @main(%x: tensor<1x1xf32>, %o: tensor<1xf32>, %s: tensor<1xf32>, %m: tensor<1xf32>,
+    %v: tensor<1xf32>) -> tensor<1x1xf32> {
+  %scale = stablehlo.constant dense<93.0> : tensor<1xf32>
+  %mean = stablehlo.constant dense<3.0> : tensor<1xf32>
+  %variance = stablehlo.constant dense<2.0> : tensor<1xf32>
+  %0 = "stablehlo.batch_norm_inference"(%x, %scale, %o, %mean, %variance)
+    <{epsilon = 0.0 : f32, feature_index = 1 : i64}> : (tensor<1x1xf32>, tensor<1xf32>,
+       tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1xf32>
+  return %0 : tensor<1x1xf32>
+}"""
+SCALE_GIVEN, MEAN_GIVEN, VARIANCE_GIVEN = (
+    CONSTANTS.replace("(%x, %scale, %o, %mean, %variance)", f"({names})")
+    for names in (
+        "%x, %s, %o, %mean, %variance",
+        "%x, %scale, %o, %m, %variance",
+        "%x, %scale, %o, %mean, %v",
+    )
+)
+ROOT = F32(1 / np.sqrt(2.0))
+PRODUCT = F32(3) * (F32(93) * ROOT)
+TIMES_SCALE = PRODUCT - F32(3 * 93) * ROOT
+TIMES_ROOT = PRODUCT - F32(93) * (F32(3) * ROOT)
+
+
+@pytest.mark.parametrize(
+    ("text", "actual", "is_explained"),
+    [
+        (CONSTANTS, TIMES_SCALE, True),
+        (VARIANCE_GIVEN, TIMES_SCALE, True),
+        (SCALE_GIVEN, TIMES_ROOT, True),
+        (VARIANCE_GIVEN, TIMES_ROOT, False),
+        (SCALE_GIVEN, TIMES_SCALE, False),
+        (MEAN_GIVEN, TIMES_SCALE, False),
+        (CONSTANTS, 3 * TIMES_SCALE, False),
+    ],
+)
+def test_constant_mean_is_multiplied_by_another_constant_first(
+    text: str, actual: np.float32, is_explained: bool
+) -> None:
+    program = parse_module(text)
+    inputs = [np.array(one, F32) for one in ([[3]], [0], [93], [3], [2])]
+    got = [np.array([[actual]], F32)]
+    found = judge_operation(program, inputs, evaluate(program, inputs), got, Hardware.CPU)
+    kinds = {one.kind for one in found.failing}
+    assert (kinds == {"constant mean multiplied first"}) == is_explained
+    assert kinds
+
+
 GRADIENT = """
 func.func @main(%s: tensor<1xf8E3M4>, %g: tensor<1x5xf8E3M4>)
     -> (tensor<1x5xf8E3M4>, tensor<1xf8E3M4>, tensor<1xf8E3M4>) {

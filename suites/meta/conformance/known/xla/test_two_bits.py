@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.two_bits import BYTES, COMPARED, STORED
+from conformance.known.xla.two_bits import BYTES, COMPARED, SHIFTED, STORED
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
@@ -77,6 +77,21 @@ def test_extrema_with_a_negative_constant(
     operation: str, constant: str, expected: set[tuple[int, ...]]
 ) -> None:
     assert _known_results(_elementwise(operation, constant), COMPARED) == expected
+
+
+@pytest.mark.parametrize(
+    ("operation", "constant", "expected"),
+    [
+        ("shift_right_logical %c, %x", "-1", {(0, 0, -1, -1)}),
+        ("shift_right_logical %c, %x", "-2", set()),
+        ("shift_right_logical %c, %x", "[-1, -1, -1, 0]", set()),
+        ("shift_right_logical %x, %c", "-1", set()),
+    ],
+)
+def test_ones_are_shifted_with_their_sign(
+    operation: str, constant: str, expected: set[tuple[int, ...]]
+) -> None:
+    assert _known_results(_elementwise(operation, constant), SHIFTED) == expected
 
 
 def test_a_remainder_of_a_constant_is_the_constant_packed_with_its_signs() -> None:
