@@ -19,6 +19,7 @@ from conformance.known.hypothesis import (
     value_hypothesis,
 )
 from conformance.known.iota import IOTA, as_iotas, is_iota
+from conformance.known.xla.subnormals.in_f32 import is_narrow, to_f32, to_narrow_type
 from conformance.tolerance.ulp import ulp_distances, ulps_from_prediction
 from conformance.transforms.retype import retype
 from reference.interpreter.evaluate import apply
@@ -140,7 +141,7 @@ def _predict_reciprocal_product(
 ) -> Results:
     """Return 0 where a quotient is the product with the rounded reciprocal, else infinity.
 
-    The reciprocal of a divisor near the largest number may be flushed.
+    The reciprocal of a divisor near the largest number may be flushed, in narrow types in f32.
     """
     record = OPS.get(operation.name)
     if record is None or record.unrounded is not np.divide:
@@ -150,7 +151,10 @@ def _predict_reciprocal_product(
     lhs, rhs = operands
     multiply = OPS["multiply"].evaluate
     reciprocal = record.evaluate(np.ones(rhs.shape, rhs.dtype), rhs)
-    products = (multiply(lhs, one) for one in (reciprocal, flush_subnormals(reciprocal)))
+    products = [multiply(lhs, one) for one in (reciprocal, flush_subnormals(reciprocal))]
+    if is_narrow(of := element_type_of(rhs)):
+        in_f32 = flush_subnormals(to_f32(reciprocal))
+        products.append(to_narrow_type(multiply(to_f32(lhs), in_f32), of))
     return predict_where(np.logical_or.reduce([equal_elements(one, actual[0]) for one in products]))
 
 

@@ -38,6 +38,14 @@ def test_quotient_may_be_the_product_with_the_rounded_reciprocal() -> None:
     assert "reciprocal" not in explaining("multiply", [[5.0], [3.0]], [product])
 
 
+def test_reciprocal_of_a_narrow_type_is_flushed_in_f32() -> None:
+    """1 / 2^127 is a number of f8E8M0FNU, and subnormal in f32; f8E8M0FNU has no zero."""
+    of = "f8E8M0FNU"
+    assert "reciprocal" in explaining("divide", [[2.0], [2.0**127]], [np.nan], of)
+    assert "reciprocal" not in explaining("divide", [[2.0], [2.0**126]], [np.nan], of)
+    assert "reciprocal" not in explaining("divide", [[2.0], [2.0**127]], [2.0**-125], of)
+
+
 def test_a_tie_may_be_rounded_the_wrong_way() -> None:
     """1 + 2^-8 is halfway between two numbers of bf16."""
     up, down = [1 + 2.0**-7], [1.0]
