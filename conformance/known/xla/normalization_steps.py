@@ -82,7 +82,8 @@ class Machine:
 
     def sums(self, *factors: Array, axes: tuple[int, ...]) -> Iterator[Array]:
         """Yield sums of products of the factors over dimensions: fused in order, rounded in order,
-        and correctly rounded sums of rounded products.
+        and correctly rounded sums of rounded products. A sum of one element is also the element:
+        compilers remove such a sum, and -0 stays -0.
         """
         rows = [_rows(one, axes) for one in factors]
         products = (
@@ -101,7 +102,8 @@ class Machine:
         for row in products:
             ordered = self.round_step(ordered + row)
         wide = to_float64(products).astype(np.longdouble).sum(axis=0)
-        for one in (total, ordered, self.round_step(round_to(wide, self.of))):
+        element = [products[0]] if len(products) == 1 else []
+        for one in (total, ordered, self.round_step(round_to(wide, self.of)), *element):
             yield np.expand_dims(self.stored("sums", one), axes)
 
 

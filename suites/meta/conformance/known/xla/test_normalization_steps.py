@@ -122,3 +122,10 @@ def test_epsilon_of_zero_may_be_omitted() -> None:
 def test_number_of_a_feature_is_that_of_all_its_elements(x: list, found: float | None) -> None:
     number = operands(PLAIN, numbers(*x)).equal_number
     assert (None if number is None else number.item()) == found
+
+
+def test_sum_of_one_element_may_keep_its_negative_zero() -> None:
+    *zeros, element = PLAIN.sums(numbers(-0.0), numbers(3.0), axes=(0,))
+    assert not any(np.signbit(one) for one in zeros[:2])
+    assert np.signbit(element)
+    assert len(list(PLAIN.sums(numbers(-0.0, -0.0), numbers(3.0, 3.0), axes=(0,)))) == 3
