@@ -49,7 +49,7 @@ FULL = CASES_PER_MODULE // 2
 
 @dataclass
 class Seconds:
-    """The processor seconds of the workers, by their number, as far as they were looked at."""
+    """The processor seconds of each worker process, by its id, when last measured."""
 
     workers: dict[int, float]
 

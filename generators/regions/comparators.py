@@ -15,8 +15,8 @@ from reference.ir.types import ELEMENT_TYPES, ElementType, Kind, NonFinite
 
 _SI32 = ELEMENT_TYPES["si32"]
 _OPPOSITE = {"LT": "GE", "GT": "LE"}
-_NAN_FREE = ("special", "mixed", "bits")
-"""Profiles with NaN: rare for orders that NaN violates."""
+_WITH_NAN = ("special", "mixed", "bits")
+"""Profiles that contain NaN; they are drawn rarely for comparators that are no order with NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def _profiles(element_type: ElementType, *, total: bool) -> tuple[str, ...]:
     few = ("small_integers", "within:0:2", "small_integers", "within:0:9")
     if total or element_type.is_integer:
         return (*few, *names)
-    return (*few, *[name for name in names if name not in _NAN_FREE] * 3, *names)
+    return (*few, *[name for name in names if name not in _WITH_NAN] * 3, *names)
 
 
 def _kinds(element_type: ElementType) -> tuple[str | None, ...]:

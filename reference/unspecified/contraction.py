@@ -16,7 +16,7 @@ from reference.unspecified.reasons import Reason, Unspecified
 _F64 = ELEMENT_TYPES["f64"]
 
 FACTORS = 2
-"""Number of factors, which precede the operands that are sizes."""
+"""Number of factors of a sum of products; further operands hold sizes."""
 
 
 def no_zero(
