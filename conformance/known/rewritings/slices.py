@@ -2,12 +2,12 @@
 
 The start of a dynamic slice is moved to where the slice fits. Compilers replace a slice of a slice
 by a slice that begins at the sum of both starts. They move the first start to where the last slice
-would fit by itself, and do not move the second.
+would fit by itself, and do not move the second. A gather by a single index vector is such a slice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -36,11 +36,56 @@ def merged_slices(
         return
     result = operation.results[0].type
     assert isinstance(result, TensorType)
+    added = _sums_of_starts(x.shape, result.shape, inner_starts, starts)
+    if added is not None:
+        yield ValuePrediction(apply(operation, (x, *added))[0])
+
+
+def merged_gathers(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[ValuePrediction]:
+    """Yield gather(dynamic_slice(x, i), [j]) as a slice of x at i + j with i clamped for the
+    gather's slice.
+    """
+    shown = ObservedProgram(program, values)
+    inner, indices = shown.maker(operation.operands[0]), shown.known_value(operation.operands[1])
+    if inner is None or inner.name != "dynamic_slice" or indices is None:
+        return
+    x, *inner_starts = (shown.known_value(value) for value in inner.operands)
+    result = operation.results[0].type
+    assert isinstance(result, TensorType)
+    mapped, sizes = operation.attribute("start_index_map"), operation.attribute("slice_sizes")
+    assert isinstance(mapped, tuple)
+    assert isinstance(sizes, tuple)
+    if x is None or indices.size != len(mapped) or operation.attribute("operand_batching_dims", ()):
+        return
+    starts = [np.zeros((), indices.dtype) for _ in x.shape]
+    for dimension, start in zip(mapped, indices.reshape(-1), strict=True):
+        starts[int(dimension)] = np.asarray(start)
+    added = _sums_of_starts(x.shape, sizes, inner_starts, starts)
+    if added is None:
+        return
+    places = tuple(
+        slice(begin := int(np.clip(int(start), 0, size - taken)), begin + taken)
+        for start, size, taken in zip(added, x.shape, sizes, strict=True)
+    )
+    yield ValuePrediction(x[places].reshape(result.static_shape))
+
+
+def _sums_of_starts(
+    shape: Sequence[int],
+    taken: Sequence[int | None],
+    inner: Sequence[Array | None],
+    starts: Sequence[Array | None],
+) -> list[Array] | None:
+    """Return the starts i + j, with i clamped for a slice of sizes `taken`; None if one is unknown
+    or their types differ.
+    """
     added: list[Array] = []
-    for one, other, size, taken in zip(inner_starts, starts, x.shape, result.shape, strict=True):
-        if one is None or other is None or one.dtype != other.dtype or taken is None:
-            return
-        moved = np.clip(one.astype(np.int64), 0, size - taken).astype(one.dtype)
+    for one, other, size, part in zip(inner, starts, shape, taken, strict=True):
+        if one is None or other is None or one.dtype != other.dtype or part is None:
+            return None
+        moved = np.clip(one.astype(np.int64), 0, size - part).astype(one.dtype)
         with np.errstate(over="ignore"):
             added.append(OPS["add"].evaluate(moved, other))
-    yield ValuePrediction(apply(operation, (x, *added))[0])
+    return added

@@ -27,7 +27,7 @@ from conformance.known.rewritings.narrow.integers import (
 from conformance.known.rewritings.patterns import predictions
 from conformance.known.rewritings.reductions import MADE_ONE, merged_reductions
 from conformance.known.rewritings.selections import sums_of_selections
-from conformance.known.rewritings.slices import ADDED_STARTS, merged_slices
+from conformance.known.rewritings.slices import ADDED_STARTS, merged_gathers, merged_slices
 from conformance.known.rewritings.sorts import IN_TOTAL_ORDER, first_of_sorted
 from conformance.known.rewritings.unrounded_terms import CONTRACTED, CONTRACTIBLE, QUOTIENT
 from conformance.known.rewritings.updates import IN_PLACE, overlapping_updates
@@ -123,6 +123,7 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
         ((OF_NAN, exponentials.results_of_constant_nan),),
     ),
     "dynamic_slice": ((ADDED_STARTS, merged_slices),),
+    "gather": ((ADDED_STARTS, merged_gathers),),
     **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, overlapping_updates),)),
     "add": (
         *_contraction_models(contraction.contracted_sums),
