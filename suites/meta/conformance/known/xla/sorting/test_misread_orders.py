@@ -104,6 +104,19 @@ def test_top_k_takes_the_largest_of_other_numbers() -> None:
     assert _kind(program, tiny, tiny[[1, 0]], np.array([1, 0], np.int32)) != ROUNDED
 
 
+def test_top_k_by_codes_has_no_equal_zeros() -> None:
+    """28 has the largest code of a positive number, and -0 the next one."""
+    operand = _array("f6E3M2FN", -0.0, -1.0, 28.0, -0.25)
+    program = parse_module("""
+func.func @main(%x: tensor<4xf6E3M2FN>) -> (tensor<2xf6E3M2FN>, tensor<2xi32>) {
+  %0:2 = "mhlo.topk"(%x) {k = 2 : i64, largest = false} : (tensor<4xf6E3M2FN>)
+    -> (tensor<2xf6E3M2FN>, tensor<2xi32>)
+  return %0#0, %0#1 : tensor<2xf6E3M2FN>, tensor<2xi32>
+}""")
+    assert _kind(program, operand, operand[[2, 0]], np.array([2, 0], np.int32)) == CODES
+    assert _kind(program, operand, operand[[0, 2]], np.array([0, 2], np.int32)) != CODES
+
+
 def test_misordered_elements_are_not_explained_by_partial_flushing() -> None:
     """Flushing gives some elements of that order by chance."""
     program = parse_module("""
