@@ -96,7 +96,7 @@ CLASSES = (
     "angle of zeros as a quotient",
     "columns of a product taken from before", "common factor taken out of a sum",
     "constants added first", "constants multiplied first",
-    "conversion left out", "disjunction with itself as false",
+    "conversion left out", "counter after one iteration", "disjunction with itself as false",
     "cut element reduced",
     "difference undone", "exponential of a constant NaN", "exponential taken into a sum unrounded",
     "first of a sort in total order",

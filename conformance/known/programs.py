@@ -9,6 +9,7 @@ from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.known.xla import (
+    final_counters,
     folded_bitcasts,
     lost_initial_values,
     missing_zero,
@@ -41,6 +42,9 @@ PROGRAMS = (
     Hypothesis(process_order.LABEL, rewrite=process_order.rewrite, several=True),
     Hypothesis(
         trip_counts.LABEL, rewrite=trip_counts.rewrite, concerns=trip_counts.concerns
+    ),
+    Hypothesis(
+        final_counters.LABEL, rewrite=final_counters.rewrite, concerns=trip_counts.concerns
     ),
     Hypothesis(
         lost_initial_values.LABEL, platform=Hardware.TPU,

@@ -11,7 +11,7 @@ Source: https://github.com/openxla/xla/pull/48454; jaxlib 0.10.2, measured.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from conformance.transforms.values import operations_within
 from reference.ir.monoid import ADD
@@ -24,6 +24,19 @@ LABEL = "turns miscounted"
 
 Numbers = Mapping[str, int]
 """Constant integer scalars, by the name of the value that holds them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """The counter of a loop with a constant start, limit and step; `place` is its position among
+    the loop's values. The step is 0 if it is unknown.
+    """
+
+    place: int
+    direction: str
+    start: int
+    limit: int
+    step: int
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
@@ -42,7 +55,7 @@ def concerns(operation: Operation) -> bool:
 
 def _miscount_loops(region: Region, around: Numbers) -> Region:
     """Return the region with the limits of miscounted loops at their start."""
-    known = {**around, **_numbers(region)}
+    known = {**around, **numbers_of(region)}
     operations: list[Operation] = []
     for operation in region.operations:
         regions = tuple(_miscount_loops(one, known) for one in operation.regions)
@@ -53,7 +66,7 @@ def _miscount_loops(region: Region, around: Numbers) -> Region:
     return replace(region, operations=tuple(operations))
 
 
-def _numbers(region: Region) -> Numbers:
+def numbers_of(region: Region) -> Numbers:
     """Return the constant integer scalars of a region itself."""
     found: dict[str, int] = {}
     for operation in region.operations:
@@ -70,39 +83,53 @@ def _loop(loop: Operation, known: Numbers) -> Operation:
 
     Then `<` has no iteration and `<=` has one iteration.
     """
-    condition, body = loop.regions
-    if len(condition.operations) < 2:
+    counter = counter_of(loop, known)
+    if counter is None:
         return loop
-    *constants, compare, end = condition.operations
-    if any(structure_of(one) is not Structure.CONSTANT for one in constants):
-        return loop
-    known = {**known, **_numbers(condition)}
-    places = {argument.name: n for n, argument in enumerate(condition.arguments)}
-    if compare.results != end.operands or len(compare.operands) != 2:
-        return loop
-    counter, limit = compare.operands
-    place = places.get(counter.name)
-    if place is None or limit.name not in known or loop.operands[place].name not in known:
-        return loop
-    step = _step(body, place, known)
-    distance = known[limit.name] - known[loop.operands[place].name]
-    direction = compare.attribute("comparison_direction")
+    distance, step, direction = counter.limit - counter.start, counter.step, counter.direction
     jumps = 0 < distance < step if direction == "LT" else -step < distance < 0
     if direction not in ("LT", "LE") or not jumps:
         return loop
-    compare = replace(compare, operands=(counter, loop.operands[place]))
+    condition, body = loop.regions
+    *constants, compare, end = condition.operations
+    compare = replace(compare, operands=(compare.operands[0], loop.operands[counter.place]))
     condition = replace(condition, operations=(*constants, compare, end))
     return replace(loop, regions=(condition, body))
 
 
+def counter_of(loop: Operation, known: Numbers) -> Counter | None:
+    """Return the counter that a loop compares with a constant; None for any other condition."""
+    condition, body = loop.regions
+    if len(condition.operations) < 2:
+        return None
+    *constants, compare, end = condition.operations
+    if any(structure_of(one) is not Structure.CONSTANT for one in constants):
+        return None
+    known = {**known, **numbers_of(condition)}
+    places = {argument.name: n for n, argument in enumerate(condition.arguments)}
+    if compare.results != end.operands or len(compare.operands) != 2:
+        return None
+    counter, limit = compare.operands
+    place = places.get(counter.name)
+    if place is None or limit.name not in known or loop.operands[place].name not in known:
+        return None
+    direction = compare.attribute("comparison_direction")
+    start = known[loop.operands[place].name]
+    return Counter(place, str(direction), start, known[limit.name], _step(body, place, known))
+
+
 def _step(body: Region, place: int, known: Numbers) -> int:
     """Return the constant that an iteration adds to a counter; 0 for any other body."""
-    inside = {**known, **_numbers(body)}
+    inside = {**known, **numbers_of(body)}
     argument, next_ = body.arguments[place], body.operations[-1].operands[place]
     for operation in body.operations:
-        if operation.results == (next_,) and _adds(operation):
+        if operation.results == (next_,) and len(operation.operands) == 2:
             others = [one.name for one in operation.operands if one != argument]
-            return inside.get(others[0], 0) if len(others) == 1 else 0
+            step = inside.get(others[0], 0) if len(others) == 1 else 0
+            if _adds(operation):
+                return step
+            is_difference = operation.name == "subtract" and operation.operands[0] == argument
+            return -step if is_difference else 0
     return 0
 
 
