@@ -159,11 +159,17 @@ class Matcher:
             return
         for form in self.forms:
             replacement = form.replacement
-            if isinstance(replacement, Term) and replacement.op == op:
-                for bindings in self._bindings_of(form.pattern, node, {}, depth - 1):
-                    built = substitute(replacement, bindings)
+            if isinstance(replacement, float):
+                continue
+            if isinstance(replacement, Term) and replacement.op != op:
+                continue
+            for bindings in self._bindings_of(form.pattern, node, {}, depth - 1):
+                built = substitute(replacement, bindings)
+                if isinstance(replacement, Term):
                     assert isinstance(built, Term)
                     yield built
+                else:
+                    yield from self.seen(built, op, depth - 1)
 
 
 def _with_term(bound: Bindings, term: Term) -> Bindings:

@@ -65,3 +65,27 @@ def test_sums_of_finite_numbers_are_as_they_are() -> None:
     for first, count in ((2.0, 0), (np.inf, 1)):
         given = [np.array([[False, True], [True, True]]), np.array([first, 1], np.float32)]
         assert len([*sums_of_selections(program, last, values_of(program, given))]) == count
+
+
+CONVERTED = """
+func.func @main(%p: tensor<2xi1>, %x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {{
+  %0 = stablehlo.convert %p : (tensor<2xi1>) -> tensor<2xf32>
+  %1 = stablehlo.{} : tensor<2xf32>
+  %2 = stablehlo.{} : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("divide %y, %0", "divide %x, %1"),  # x / (y / p) as (x * p) / y
+        ("minimum %0, %0", "multiply %1, %x"),
+        ("maximum %0, %0", "multiply %x, %1"),
+    ],
+)
+def test_truth_value_selects_behind_other_rewritings(first: str, then: str) -> None:
+    given = [np.array([False, True]), np.array([-5, -7], np.float32), np.ones(2, np.float32)]
+    text = CONVERTED.format(first, then)
+    assert kind_of(text, given, np.array([0.0, -7.0], np.float32)) == SELECTION
+    assert kind_of(text, given, np.array([1.0, -7.0], np.float32)) != SELECTION
