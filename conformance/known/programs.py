@@ -21,6 +21,7 @@ from conformance.known.xla.indexing import (
     bounded_windows,
     reduced_bounds,
     reshaped_padding,
+    reversed_bounds,
 )
 from conformance.known.xla.pairs import bits_of_pairs, float_pairs, returned_pairs
 from conformance.known.xla.processes import (
@@ -61,6 +62,10 @@ PROGRAMS = (
     Hypothesis(
         bounded_starts.LABEL, unsteady=True,
         rewrite=bounded_starts.rewrite, concerns=bounded_starts.concerns,
+    ),
+    Hypothesis(
+        reversed_bounds.LABEL,
+        rewrite=reversed_bounds.rewrite, concerns=reversed_bounds.concerns,
     ),
     Hypothesis(
         bounded_windows.LABEL, unsteady=True,

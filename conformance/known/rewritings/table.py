@@ -25,6 +25,7 @@ from conformance.known.rewritings.narrow.integers import (
     in_eight_bits,
 )
 from conformance.known.rewritings.patterns import predictions
+from conformance.known.rewritings.products import IN_PARTS, sums_of_parts
 from conformance.known.rewritings.reductions import MADE_ONE, merged_reductions
 from conformance.known.rewritings.selections import sums_of_selections
 from conformance.known.rewritings.slices import ADDED_STARTS, merged_gathers, merged_slices
@@ -134,7 +135,10 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
         (UNROUNDED, partial(exponentials.sums_with_exponential, sign=-1)),
     ),
     "convolution": ((CUT_ELEMENTS_RETURNED, merged_paddings),),
-    **dict.fromkeys(("dot", "dot_general", "einsum"), ((SELECTION, sums_of_selections),)),
+    **dict.fromkeys(
+        ("dot", "dot_general"), ((SELECTION, sums_of_selections), (IN_PARTS, sums_of_parts))
+    ),
+    "einsum": ((SELECTION, sums_of_selections),),
     "reduce": (*_OF_SUMS, (MADE_ONE, merged_reductions), (COLUMNS, sums_of_squares)),
     "reduce_window": (
         *_OF_SUMS,
