@@ -1,7 +1,7 @@
 """NaN from additions to zero: f8E8M0FNU has no zero, so the constant is NaN.
 
 The TPU's compiler drops dimensions of size 1 by a sum along them that begins with 0. It drops such
-dimensions of the updates of a scatter, too.
+dimensions of the updates of a scatter, and of the operand of a dynamic_update_slice, too.
 
 Source: libtpu 0.0.50, measured.
 """
@@ -24,8 +24,8 @@ _MOVING = ("all_to_all", "broadcast_in_dim", "reshape")
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield programs in which operations that move elements return NaN, and scatters have NaN as
-    updates: all of them, then single operations.
+    """Yield programs in which operations that move elements return NaN, and scatters and updates of
+    slices take NaN: all of them, then single operations.
     """
     found = [(one, new) for one in program.walk() if (new := tuple(_with_nans(one)))]
     for some in (found, *([one] for one in found)) if len(found) > 1 else (found,):
@@ -35,26 +35,35 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 def _with_nans(operation: Operation) -> Iterator[Operation]:
     """Yield what replaces an operation; nothing if it drops no dimension of such numbers."""
-    if operation.name in _MOVING:
-        if all(map(_are_powers, (*operation.operands, *operation.results))):
-            yield from map(_nans, operation.results)
-    elif operation.name == "scatter":
-        kept = len(operation.results) + 1
-        updates = operation.operands[kept:]
-        named = [
-            replace(one, name=f"{operation.results[0].name}.update{number}")
-            if _are_powers(one) and 1 in tensor_of(one).static_shape
-            else one
-            for number, one in enumerate(updates)
-        ]
-        if made := [one for one in named if one not in updates]:
-            yield from map(_nans, made)
-            yield replace(operation, operands=(*operation.operands[:kept], *named))
+    moved = (*operation.operands, *operation.results) if operation.name in _MOVING else ()
+    if moved and all(map(_are_powers, moved)):
+        yield from map(_nans, operation.results)
+    dropped = _dropped_operands(operation)
+    named = tuple(
+        replace(one, name=f"{operation.results[0].name}.dropped{number}")
+        if number in dropped and _are_powers(one) and 1 in tensor_of(one).static_shape
+        else one
+        for number, one in enumerate(operation.operands)
+    )
+    if made := [one for one in named if one not in operation.operands]:
+        yield from map(_nans, made)
+        yield replace(operation, operands=named)
+
+
+def _dropped_operands(operation: Operation) -> range:
+    """Return the numbers of the operands whose dimensions of size 1 the compiler drops."""
+    if operation.name == "dynamic_update_slice":
+        return range(1)
+    if operation.name == "scatter":
+        return range(len(operation.results) + 1, len(operation.operands))
+    return range(0)
 
 
 def _are_powers(value: Value) -> bool:
     of = value.type
-    return isinstance(of, TensorType) and of.stored.is_float and not of.stored.float_format.has_zero
+    if not isinstance(of, TensorType) or None in of.shape:
+        return False
+    return of.stored.is_float and not of.stored.float_format.has_zero
 
 
 def _nans(value: Value) -> Operation:

@@ -7,6 +7,8 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import judge_program
 from conformance.known.xla import missing_zero
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
@@ -90,3 +92,31 @@ def test_nan_of_an_update_is_of_the_class(actual: tuple[float, ...], kind: str) 
     rule = CATALOG["scatter"].tolerance
     found = judge(program, inputs, expected, got, rule, platform=Hardware.TPU)
     assert found.kind == kind
+
+
+UPDATE = """
+func.func @main(%x: tensor<2x1xf8E8M0FNU>, %u: tensor<1x1xf8E8M0FNU>, %i: tensor<i32>)
+    -> tensor<1x2x1xf8E8M0FNU> {
+  %0 = stablehlo.dynamic_update_slice %x, %u, %i, %i :
+    (tensor<2x1xf8E8M0FNU>, tensor<1x1xf8E8M0FNU>, tensor<i32>, tensor<i32>)
+    -> tensor<2x1xf8E8M0FNU>
+  %1 = stablehlo.reshape %0 : (tensor<2x1xf8E8M0FNU>) -> tensor<1x2x1xf8E8M0FNU>
+  return %1 : tensor<1x2x1xf8E8M0FNU>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("actual", "is_known"),
+    [
+        ((1.0, np.nan), True),  # measured: the update is right
+        ((1.0, 4.0), False),
+        ((2.0, np.nan), False),
+    ],
+)
+def test_what_an_update_leaves_is_nan(actual: tuple[float, ...], is_known: bool) -> None:
+    program = parse_module(UPDATE)
+    of = tensor_of(1, of="f8E8M0FNU").storage
+    x, u = np.array([[2.0], [2.0]]).astype(of), np.array([[1.0]]).astype(of)
+    permitted = PermittedResults(program, (x, u, np.array(0, np.int32)), Hardware.TPU)
+    found = judge_program(permitted, (np.array(actual).astype(of).reshape(1, 2, 1),))
+    assert (found.kind == missing_zero.LABEL) == is_known
