@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.known.hypothesis import Hypothesis
-from conformance.known.xla.sums_of_products import product_types
+from conformance.known.xla.sums_of_products import product_types, ragged_groups
 from conformance.known.xla.sums_of_products.products import (
     FLUSHED,
     IN_BF16,
@@ -138,7 +138,7 @@ def test_classes_of_products_by_hardware() -> None:
     shared = [FLUSHED, NOT_KEPT, product_types.OPERANDS, product_types.RESULT]
     for platform, labels in (
         (CPU, [*shared, IN_BF16]),
-        (GPU, [ROUNDED, *shared]),
+        (GPU, [ROUNDED, *shared, ragged_groups.ROTATED, ragged_groups.MISREAD]),
         (TPU, [ROUNDED, *shared, THREE]),
     ):
         assert [one.label for one in of_contraction(platform)] == labels
