@@ -1,10 +1,13 @@
-"""Products with a concatenation, computed as a sum of products with its parts.
+"""Sums of products that XLA computes by other operations.
 
-XLA's algebraic simplifier splits a product that contracts the concatenated dimension, if the other
-operand is a constant. Each product is rounded to the result's type, and so is each sum: a part may
-overflow where the whole sum does not.
+XLA computes a product with a vector as products and their sum, and the product with a converted i1
+value as a selection between the other factor and 0. So 0 * inf and 0 * NaN are 0.
 
-Source: pass `algsimp` of libtpu 0.0.42 and 0.0.50, measured.
+Its algebraic simplifier splits a product that contracts a concatenated dimension, if the other
+operand is a constant, and adds the products with the parts. Each is rounded to the result's type,
+and so is each sum: a part may overflow where the whole sum does not.
+
+Source: jaxlib 0.12.0.1, measured for an A100; pass `algsimp` of libtpu 0.0.42 and 0.0.50, measured.
 """
 
 from __future__ import annotations
@@ -17,12 +20,66 @@ import numpy as np
 
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from conformance.tolerance.bounds.contraction import dimensions_of
+from conformance.transforms.retype import element_of
 from reference.interpreter.evaluate import EvaluationError, apply
-from reference.ir.program import Operation, Program
+from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array
 from reference.numerics import arithmetic
+from reference.numerics.rounding import round_to, to_float64
+from reference.ops.table import OPS
 
 IN_PARTS = "products with parts added"
+
+
+def sums_of_selections(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[ValuePrediction]:
+    """Yield a sum of products with one operand as a mask that selects elements of the other."""
+    shown = ObservedProgram(program, values)
+    given = [shown.known_value(one) for one in operation.operands]
+    operands = [one for one in given if one is not None]
+    if len(operands) < len(given):
+        return
+    for masked, number in ((0, 1), (1, 0)):
+        if _is_truth(shown, operation.operands[masked]):
+            found = _sum_of_selected(operation, operands, number)
+            if found is not None:
+                yield ValuePrediction(found, np.zeros(found.shape))
+
+
+def _is_truth(shown: ObservedProgram, value: Value) -> bool:
+    """Return whether a value is converted from i1, directly or through moves of elements."""
+    maker = shown.maker(value)
+    while maker is not None and OPS[maker.name].rearranges:
+        maker = shown.maker(maker.operands[0])
+    if maker is None or OPS[maker.name] is not OPS["convert"]:
+        return False
+    of = element_of(maker.operands[0])
+    return of is not None and of.is_boolean
+
+
+def _sum_of_selected(operation: Operation, operands: list[Array], number: int) -> Array | None:
+    """Return the sums, with operand `number` selected by the other; None if it is finite."""
+    (result,) = operation.results
+    of, to = element_of(operation.operands[number]), element_of(result)
+    numbers = to_float64(operands[number]) if of is not None and of.is_float else None
+    if of is None or to is None or numbers is None or not to.is_float or np.isfinite(numbers).all():
+        return None
+
+    def contract(other: Array) -> Array:
+        with_other = [other if n == number else one for n, one in enumerate(operands)]
+        return to_float64(apply(operation, with_other)[0])
+
+    try:
+        total = contract(round_to(np.where(np.isfinite(numbers), numbers, 0.0), of))
+        nan, low, high = (
+            contract(round_to(mask.astype(np.float64), of)) > 0
+            for mask in (np.isnan(numbers), numbers == -np.inf, numbers == np.inf)
+        )
+    except EvaluationError:
+        return None
+    total = np.where(low, -np.inf, np.where(high, np.inf, total))
+    return round_to(np.where(nan | (low & high), np.nan, total), to)
 
 
 def sums_of_parts(

@@ -25,9 +25,12 @@ from conformance.known.rewritings.narrow.integers import (
     in_eight_bits,
 )
 from conformance.known.rewritings.patterns import predictions
-from conformance.known.rewritings.products import IN_PARTS, sums_of_parts
+from conformance.known.rewritings.products import (
+    IN_PARTS,
+    sums_of_parts,
+    sums_of_selections,
+)
 from conformance.known.rewritings.reductions import MADE_ONE, merged_reductions
-from conformance.known.rewritings.selections import sums_of_selections
 from conformance.known.rewritings.slices import ADDED_STARTS, merged_gathers, merged_slices
 from conformance.known.rewritings.sorts import IN_TOTAL_ORDER, first_of_sorted
 from conformance.known.rewritings.unrounded_terms import CONTRACTED, CONTRACTIBLE, QUOTIENT

@@ -1,13 +1,96 @@
-"""Products with a concatenation that are computed as a sum of products with its parts."""
+"""Sums of products with truth values or with a concatenation, computed by other operations."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from conformance.known.rewritings.products import IN_PARTS
+from conformance.known.rewritings.identities import SELECTION
+from conformance.known.rewritings.products import IN_PARTS, sums_of_selections
+from conformance.stablehlo.parse import parse_module
 from reference.ir.types import ELEMENT_TYPES
+from suites.meta.support.checking import values_of
 from suites.meta.support.rewriting import kind_of
+
+DOT = """
+func.func @main(%p: tensor<2x2x{of}>, %x: tensor<2xf32>) -> tensor<2xf32> {{
+  %0 = stablehlo.convert %p : (tensor<2x2x{of}>) -> tensor<2x2xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = stablehlo.dot_general {operands}, contracting_dims = [{one}] x [0]
+    : ({types}) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}}"""
+MASK = ("%1, %x", 1, "tensor<2x2xf32>, tensor<2xf32>")
+VECTOR = ("%x, %1", 0, "tensor<2xf32>, tensor<2x2xf32>")
+
+
+def dot(of: str, form: tuple[str, int, str]) -> str:
+    return DOT.format(of=of, operands=form[0], one=form[1], types=form[2])
+
+
+@pytest.mark.parametrize(
+    ("x", "got", "is_explained"),
+    [
+        ((np.inf, 1), (1, np.inf), True),
+        ((np.inf, 1), (2, np.inf), False),
+        ((np.nan, 1), (1, np.nan), True),
+        ((np.nan, 1), (1, 1), False),
+        ((-np.inf, 1), (1, -np.inf), True),
+        ((-np.inf, 1), (1, np.inf), False),
+    ],
+)
+def test_what_is_not_selected_is_no_factor(
+    x: tuple[float, float], got: tuple[float, float], is_explained: bool
+) -> None:
+    """The first row selects the second element, the second row selects both."""
+    given = [np.array([[False, True], [True, True]]), np.array(x, np.float32)]
+    found = kind_of(dot("i1", MASK), given, np.array(got, np.float32))
+    assert (found == SELECTION) == is_explained
+
+
+def test_the_other_operand_may_select() -> None:
+    given = [np.array([[False, True], [True, True]]), np.array([np.inf, 1], np.float32)]
+    got = np.array([1, np.inf], np.float32)
+    assert kind_of(dot("i1", VECTOR), given, got) == SELECTION
+
+
+def test_integers_do_not_select() -> None:
+    given = [np.array([[0, 1], [1, 1]], np.int32), np.array([np.inf, 1], np.float32)]
+    got = np.array([1, np.inf], np.float32)
+    assert kind_of(dot("i32", MASK), given, got) != SELECTION
+
+
+def test_sums_of_finite_numbers_are_as_they_are() -> None:
+    program = parse_module(dot("i1", MASK))
+    *_, last, _ = program.main.body.operations
+    for first, count in ((2.0, 0), (np.inf, 1)):
+        given = [np.array([[False, True], [True, True]]), np.array([first, 1], np.float32)]
+        assert len([*sums_of_selections(program, last, values_of(program, given))]) == count
+
+
+CONVERTED = """
+func.func @main(%p: tensor<2xi1>, %x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {{
+  %0 = stablehlo.convert %p : (tensor<2xi1>) -> tensor<2xf32>
+  %1 = stablehlo.{} : tensor<2xf32>
+  %2 = stablehlo.{} : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("divide %y, %0", "divide %x, %1"),  # x / (y / p) as (x * p) / y
+        ("minimum %0, %0", "multiply %1, %x"),
+        ("maximum %0, %0", "multiply %x, %1"),
+    ],
+)
+def test_truth_value_selects_behind_other_rewritings(first: str, then: str) -> None:
+    given = [np.array([False, True]), np.array([-5, -7], np.float32), np.ones(2, np.float32)]
+    text = CONVERTED.format(first, then)
+    assert kind_of(text, given, np.array([0.0, -7.0], np.float32)) == SELECTION
+    assert kind_of(text, given, np.array([1.0, -7.0], np.float32)) != SELECTION
+
 
 OF = ELEMENT_TYPES["f8E4M3B11FNUZ"].storage
 """Its largest number is 30, and it has no infinity."""
