@@ -17,6 +17,7 @@ from conformance.known.interpreter.table import INTERPRETER
 from conformance.known.xla import (
     extrema,
     orders,
+    packed_elements,
     partial_transform,
     simplified,
     small_loops,
@@ -147,7 +148,7 @@ OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE, float_pai
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
 OF_GPUS = {"dynamic_update_slice": (whole_offsets.MOVED,)}
-"""Divergences of the GPU's compiler only, besides convolutions."""
+"""Divergences of the GPU's compiler only, by op, besides convolutions."""
 
 
 def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
@@ -161,8 +162,9 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
     of_numbers = hypotheses_of_op(operation.name, platform, is_complex=_takes_complex(operation))
     of_tpus = (*TPU_OPS.get(operation.name, ()), *OF_TPUS)  # first: they explain more of f64
     of_words = of_tpus if platform == Hardware.TPU else ()
-    of_copies = OF_GPUS.get(operation.name, ()) if platform == Hardware.GPU else ()
-    return (*of_words, *of_numbers, *of_codes, *of_copies)
+    of_gpus = (*OF_GPUS.get(operation.name, ()), packed_elements.PAIRS)
+    of_kernels = of_gpus if platform == Hardware.GPU else ()
+    return (*of_words, *of_numbers, *of_codes, *of_kernels)
 
 
 def hypotheses_of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]:
@@ -194,6 +196,7 @@ EVERY = tuple(
         *COMPLEX.values(),
         *(of(on) for of in XLA_ON.values() for on in (Hardware.CPU, Hardware.GPU)),
         *OF_GPUS.values(),
+        (packed_elements.PAIRS,),
         *TPU_OPS.values(),
         *INTERPRETER.values(),
         OF_TPUS,
