@@ -104,5 +104,6 @@ def mask_groups(operand: Array, ragged: int, group_sizes: Array) -> list[Array] 
 def _dot_general(operation: Operation, dimensions: list[tuple[int, ...]]) -> Operation:
     """Return a product without groups, of the stated results and precision."""
     given = dict(zip(_NAMES, dimensions, strict=True))
-    kept = {"precision_config": operation.attribute("precision_config", ())}
-    return replace(operation, name="dot_general", attributes=attributes(**given, **kept))
+    precision = operation.attribute("precision_config") or ()
+    made = attributes(**given, precision_config=precision)
+    return replace(operation, name="dot_general", attributes=made)
