@@ -275,7 +275,8 @@ def test_noise_is_all_that_a_noisy_backend_adds(capfd):
 def test_every_fault_is_tested():
     elsewhere = """right noisy batch_only flaky stale_result reject accepts_invalid unsupported
         internal_error runtime_error python_error abort abort_on_compile abort_on_nan
-        abort_on_large hang hang_on_compile hang_on_negative_zero allocate hang_on_one_operation
+        abort_on_large device_error hang hang_on_compile hang_on_negative_zero allocate
+        hang_on_one_operation
         abort_on_one_operation abort_on_many_results bodies_read_in_part
         codes_not_converted constants_multiplied_first error_now_and_then reject_now_and_then
         abort_together error_together unsupported_together"""
