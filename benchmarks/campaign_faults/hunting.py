@@ -28,7 +28,8 @@ class FaultHunt:
 def hunt_fault(backend: Any, ops: frozenset[str], seed: int, budget: float) -> FaultHunt:
     """Try programs of these ops (of all ops if empty) on a backend until a program fails.
 
-    Returns: The seconds and programs until then, and the failure.
+    Returns:
+        The seconds and programs until then, and the failure.
     """
     before, session.cached_backend = session.cached_backend, lambda _: backend
     begun = monotonic()

@@ -143,7 +143,8 @@ class Backend(Protocol):
     def configured(self, settings: Settings) -> Backend:
         """Return the same backend with other compiler settings; the original is unchanged.
 
-        Raises: Unsupported: if the backend has no compiler with settings.
+        Raises:
+            Unsupported: if the backend has no compiler with settings.
         """
         ...
 

@@ -26,8 +26,10 @@ class SweepReport:
 def report_sweeps(paths: list[Path], out: Path | None, *, writes: bool) -> SweepReport:
     """Write the page of a sweep again, or merge the shards of a sweep into a folder.
 
-    Args: paths: the folder of a sweep, or of each shard. out: the folder to write to; the folder of
-    the single sweep if None. writes: whether the page of a single sweep is written.
+    Args:
+        paths: the folder of a sweep, or of each shard.
+        out: the folder to write to; the folder of the single sweep if None.
+        writes: whether the page of a single sweep is written.
 
     Raises:
         UsageError: when they are not shards of a single sweep, or cannot be read or written.

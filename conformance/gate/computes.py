@@ -63,7 +63,8 @@ def with_prediction(found: Expectation, given: Mapping[str, Any]) -> Expectation
 def check(found: Expectation) -> None:
     """Check the parts of `computes` that do not require parsing it as StableHLO.
 
-    Raises: ValueError: if any is wrong; the message says how to mend the entry.
+    Raises:
+        ValueError: if any is wrong; the message says how to mend the entry.
     """
     check_values(found)
     if found.computes.lstrip().startswith("("):
@@ -80,7 +81,8 @@ def check(found: Expectation) -> None:
 def check_values(found: Expectation) -> None:
     """Check the parts that all entries with predicted values have.
 
-    Raises: ValueError: if any is wrong; the message says how to mend the entry.
+    Raises:
+        ValueError: if any is wrong; the message says how to mend the entry.
     """
     ulps(found.within)
     wrong = [verdict for verdict in found.verdicts if verdict not in VERDICTS]

@@ -28,7 +28,8 @@ def name_after_pass(name: str) -> str:
 def cause_by_stages(trial: Trial, finding: Finding) -> Cause | None:
     """Return the pass after which a finding's program has another meaning, or that none does.
 
-    Returns: None where the stages do not answer (see `conformance.triage.stages.find_culprit`).
+    Returns:
+        None where the stages do not answer (see `conformance.triage.stages.find_culprit`).
 
     Raises:
         NotAvailable: when the backend is not available.

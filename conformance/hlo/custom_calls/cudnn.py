@@ -94,7 +94,8 @@ def _forward(site: Site) -> Tree:
 def _check_plain(site: Site) -> None:
     """Check that a backward convolution has neither scale nor bias.
 
-    Raises: Unreadable: if it has.
+    Raises:
+        Unreadable: if it has.
     """
     config = configuration(site, "cudnn_conv_backend_config")
     if config.get("conv_result_scale", 1) != 1 or len(site.operands) != 2:

@@ -1,8 +1,9 @@
 """Updates whose start index is clamped to a bound that does not fit in the index type.
 
 The bound is the operand's size less the update's. It is truncated to the index type, and may be
-negative then: the update is written at another address, possibly outside of the result. Source:
-jaxlib 0.10.2, measured.
+negative then: the update is written at another address, possibly outside of the result.
+
+Source: jaxlib 0.10.2, measured.
 """
 
 from __future__ import annotations
