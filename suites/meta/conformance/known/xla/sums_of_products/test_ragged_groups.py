@@ -1,4 +1,4 @@
-"""Ragged products of XLA's GPU compiler, with batches rotated or group sizes misread."""
+"""Ragged products of XLA's GPU compiler, with batch_count rotated or group sizes misread."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ Inputs = tuple[object, ...]
 
 
 def class_of(
-    text: str, batches: str, given: Inputs, actual: list[int], on: str = Hardware.GPU
+    text: str, batch_count: str, given: Inputs, actual: list[int], on: str = Hardware.GPU
 ) -> str:
-    program = parse_module(text.replace("BATCHES", batches))
+    program = parse_module(text.replace("BATCHES", batch_count))
     inputs = [np.asarray(one, np.int32) for one in given]
     expected = evaluate(program, inputs)
     results: tuple[Array, ...] = (np.array(actual, np.int32).reshape(expected[0].shape),)
@@ -55,16 +55,16 @@ def class_of(
 
 
 @pytest.mark.parametrize(
-    ("batches", "right", "wrong"),
+    ("batch_count", "right", "wrong"),
     [("0, 1", [3, 3, 11, 0], [3, 11, 3, 0]), ("1, 0", [3, 3, 11, 0], [3, 5, 3, 0])],
 )
 def test_first_of_two_batching_dimensions_becomes_the_last(
-    batches: str, right: list[int], wrong: list[int]
+    batch_count: str, right: list[int], wrong: list[int]
 ) -> None:
-    assert class_of(DEPTH, batches, OF_TERMS, right) == ""
-    assert class_of(DEPTH, batches, OF_TERMS, wrong) == ROTATED
-    assert class_of(DEPTH, batches, OF_TERMS, wrong, on=Hardware.CPU) not in (ROTATED, "")
-    assert class_of(DEPTH, batches, OF_TERMS, [one + 1 for one in wrong]) not in (ROTATED, "")
+    assert class_of(DEPTH, batch_count, OF_TERMS, right) == ""
+    assert class_of(DEPTH, batch_count, OF_TERMS, wrong) == ROTATED
+    assert class_of(DEPTH, batch_count, OF_TERMS, wrong, on=Hardware.CPU) not in (ROTATED, "")
+    assert class_of(DEPTH, batch_count, OF_TERMS, [one + 1 for one in wrong]) not in (ROTATED, "")
 
 
 def test_sizes_of_rows_are_read_in_the_order_of_the_dimensions() -> None:
