@@ -26,13 +26,12 @@ from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
 from conformance.phases import phase
 from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import with_results
-from conformance.transforms.values import can_be_result
+from conformance.transforms.values import can_be_result, working_operations
 from conformance.triage.audit import OperationAudit, Run, audit
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array
-from reference.ops.structure import is_constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,7 @@ def _cuts(program: Program, adopted: Sequence[Override]) -> Iterator[list[Value]
     In order: as many as possible, those that a backend keeps anyway, the unspecified, then kept
     values one by one.
     """
-    operations = [one for one in program.main.body.operations[:-1] if not is_constant(one)]
+    operations = working_operations(program)
     copied = find_copies(program)
     open_ = {value for shift in adopted for value in shift.operation.results}
 

@@ -22,7 +22,7 @@ from conformance.judging.perturbation.judge import (
 )
 from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import extract, prefix
-from conformance.transforms.values import can_be_result, element_count
+from conformance.transforms.values import can_be_result, element_count, working_operations
 from conformance.triage.audit import MOST_ELEMENTS, Run, audit
 from conformance.triage.fault import Explanation, FailedProgram
 from conformance.triage.influence import is_influential_value
@@ -160,7 +160,7 @@ def _arguments_by_name(program: Program, inputs: Sequence[Array]) -> dict[str, A
 
 def _is_long(program: Program) -> bool:
     """Return whether a program has too many operations or too large results to show them all."""
-    operations = [one for one in program.main.body.operations[:-1] if not is_constant(one)]
+    operations = working_operations(program)
     if len(operations) < 2:
         return False
     shown = [value for one in operations for value in one.results if can_be_result(value)]

@@ -27,12 +27,11 @@ from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import extract
 from conformance.transforms.observe import with_observable_loops
 from conformance.transforms.unrounded import remove_roundings
-from conformance.transforms.values import used_values
+from conformance.transforms.values import used_values, working_operations
 from reference.interpreter.evaluate import evaluate, split_by_process
 from reference.ir.processes import processes
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
-from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 SAMPLES = 8
@@ -214,8 +213,7 @@ class PermittedResults:
         """
         if self._moving is None or len(self._moved) < 2:
             return False
-        inside = self._moving.program.main.body.operations[:-1]
-        working = [one for one in inside if not is_constant(one)]
+        working = working_operations(self._moving.program)
         return len(working) == 1 and has_independent_tolerances(working[0])
 
     @phase("more")

@@ -29,11 +29,12 @@ from conformance.known.candidates import Candidate
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.programs import OF_ARITHMETIC, candidates_for
 from conformance.tolerance.ulp import ulp_distances
+from conformance.transforms.values import working_operations
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements
-from reference.ops.structure import calls_target, is_constant, is_structure
+from reference.ops.structure import calls_target, is_structure
 
 FEW_SAMPLES = 4
 """Evaluations made first; the hull of all evaluations contains theirs."""
@@ -326,7 +327,7 @@ def is_single(program: Program) -> bool:
 
     Custom calls have no rule and are judged as programs.
     """
-    working = [o for o in program.main.body.operations[:-1] if not is_constant(o)]
+    working = working_operations(program)
     if len(working) != 1 or len(program.functions) != 1:
         return False
     operation, end = working[0], program.main.body.operations[-1]

@@ -11,47 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import ge, gt
 
 import numpy as np
 
-from conformance.known.xla.trip_counts import Numbers, counter_of, numbers_of
-from reference.ir.op import Structure
-from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value, attributes
-from reference.ops.structure import structure_of
+from conformance.known.xla.memory import constant
+from conformance.known.xla.trip_counts import Numbers, counter_of, replace_loops
+from reference.ir.program import Operation, Program, TensorType, Value
 
 LABEL = "counter after one iteration"
 
-_AT_START = {
-    "GT": lambda start, limit: start > limit,
-    "GE": lambda start, limit: start >= limit,
-}
+_AT_START = {"GT": gt, "GE": ge}
 """Whether a condition holds at the start, by comparison direction."""
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with the counters after one iteration, if it has such loops."""
-    functions = tuple(
-        replace(function, body=_replace_counters(function.body, {}))
-        for function in program.functions
-    )
-    if functions != program.functions:
-        yield (replace(program, functions=functions),)
-
-
-def _replace_counters(region: Region, around: Numbers) -> Region:
-    """Return the region with constants in place of the last values of such counters."""
-    known = {**around, **numbers_of(region)}
-    operations: list[Operation] = []
-    for operation in region.operations:
-        regions = tuple(_replace_counters(one, known) for one in operation.regions)
-        changed = replace(operation, regions=regions) if operation.regions else operation
-        operations += _with_final_counter(changed, known)
-    return replace(region, operations=tuple(operations))
+    yield from replace_loops(program, _with_final_counter)
 
 
 def _with_final_counter(loop: Operation, known: Numbers) -> tuple[Operation, ...]:
     """Return a loop, and the constant that replaces the last value of its counter."""
-    counter = counter_of(loop, known) if structure_of(loop) is Structure.LOOPS else None
+    counter = counter_of(loop, known)
     if counter is None or counter.direction not in _AT_START:
         return (loop,)
     result = loop.results[counter.place]
@@ -65,6 +46,5 @@ def _with_final_counter(loop: Operation, known: Numbers) -> tuple[Operation, ...
     last = (counter.start + counter.step) % modulus
     results = list(loop.results)
     results[counter.place] = Value(f"{result.name}_counted", of)
-    number = Dense.of(np.array(last, of.storage), of)
-    constant = Operation("constant", (), (result,), attributes(value=number))
-    return replace(loop, results=tuple(results)), constant
+    counted = constant(result, np.array(last, of.storage))
+    return replace(loop, results=tuple(results)), counted

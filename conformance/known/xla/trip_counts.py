@@ -10,7 +10,7 @@ Source: https://github.com/openxla/xla/pull/48454; jaxlib 0.10.2, measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from conformance.transforms.values import operations_within
@@ -24,6 +24,9 @@ LABEL = "turns miscounted"
 
 Numbers = Mapping[str, int]
 """Constant integer scalars, by the name of the value that holds them."""
+
+Replacement = Callable[[Operation, Numbers], Iterable[Operation]]
+"""A function replacement(loop, known) that returns the operations in place of a loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +44,7 @@ class Counter:
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with miscounted limits in its loops, if any is miscounted."""
-    functions = tuple(
-        replace(function, body=_miscount_loops(function.body, {})) for function in program.functions
-    )
-    if functions != program.functions:
-        yield (replace(program, functions=functions),)
+    yield from replace_loops(program, _loop)
 
 
 def concerns(operation: Operation) -> bool:
@@ -53,16 +52,27 @@ def concerns(operation: Operation) -> bool:
     return any(structure_of(one) is Structure.LOOPS for one in operations_within(operation))
 
 
-def _miscount_loops(region: Region, around: Numbers) -> Region:
-    """Return the region with the limits of miscounted loops at their start."""
+def replace_loops(program: Program, replacement: Replacement) -> Iterator[tuple[Program]]:
+    """Yield the program with other operations in place of its loops, if any loop changes.
+
+    The regions of a loop have been changed before the loop itself.
+    """
+    functions = tuple(
+        replace(function, body=_replace_in(function.body, {}, replacement))
+        for function in program.functions
+    )
+    if functions != program.functions:
+        yield (replace(program, functions=functions),)
+
+
+def _replace_in(region: Region, around: Numbers, replacement: Replacement) -> Region:
     known = {**around, **numbers_of(region)}
     operations: list[Operation] = []
     for operation in region.operations:
-        regions = tuple(_miscount_loops(one, known) for one in operation.regions)
+        regions = tuple(_replace_in(one, known, replacement) for one in operation.regions)
         changed = replace(operation, regions=regions) if operation.regions else operation
-        if structure_of(operation) is Structure.LOOPS:
-            changed = _loop(changed, known)
-        operations.append(changed)
+        is_loop = structure_of(operation) is Structure.LOOPS
+        operations += replacement(changed, known) if is_loop else (changed,)
     return replace(region, operations=tuple(operations))
 
 
@@ -78,23 +88,23 @@ def numbers_of(region: Region) -> Numbers:
     return found
 
 
-def _loop(loop: Operation, known: Numbers) -> Operation:
-    """Return a loop with its start as limit, if its trip count is miscounted.
+def _loop(loop: Operation, known: Numbers) -> tuple[Operation]:
+    """Return a loop, with its start as limit if its trip count is miscounted.
 
     Then `<` has no iteration and `<=` has one iteration.
     """
     counter = counter_of(loop, known)
     if counter is None:
-        return loop
+        return (loop,)
     distance, step, direction = counter.limit - counter.start, counter.step, counter.direction
     jumps = 0 < distance < step if direction == "LT" else -step < distance < 0
     if direction not in ("LT", "LE") or not jumps:
-        return loop
+        return (loop,)
     condition, body = loop.regions
     *constants, compare, end = condition.operations
     compare = replace(compare, operands=(compare.operands[0], loop.operands[counter.place]))
     condition = replace(condition, operations=(*constants, compare, end))
-    return replace(loop, regions=(condition, body))
+    return (replace(loop, regions=(condition, body)),)
 
 
 def counter_of(loop: Operation, known: Numbers) -> Counter | None:
