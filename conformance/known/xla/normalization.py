@@ -61,16 +61,18 @@ _STEPS_ROUNDED = (
     ("inverse", "variance"),
     ("inverse", "products"),
     ("inverse", "products", "sums", "mean", "root"),
+    ("inverse", "products", "covariance", "constants"),
 )
 """Sets of steps whose results compilers store in the operands' narrower type, one set for each
 known compilation. They are 1 / count ("inverse"), products before they are added, sums, values
-that one fusion passes to another, and gradients without their mean ("whole").
+that one fusion passes to another, and gradients without their mean ("whole"). "covariance" is a
+sum of products, not of gradients. "constants" are folded products and products with these.
 
-Source: jaxlib 0.12.0 for GPUs and libtpu 0.0.50, measured.
+Source: jaxlib 0.10.2 and 0.12.0 for GPUs and libtpu 0.0.50, measured.
 """
 
 _STEPS = {
-    GRAD: ("inverse", "products", "sums", "root", "whole"),
+    GRAD: ("inverse", "products", "sums", "root", "whole", "covariance", "constants"),
     INFERENCE: ("root",),
     TRAINING: ("inverse", "products", "sums", "mean", "variance", "root"),
 }
@@ -212,16 +214,23 @@ def _reorder(given: NormalizationOperands) -> Iterator[Results]:
     """Yield gradients with 1 / sqrt(variance + epsilon) factored out of the sums.
 
     In the operands' own type, products of constants are also taken first: (x - mean) /
-    (variance + epsilon) of a constant x, and 1 / sqrt(variance + epsilon) / count.
+    (variance + epsilon) of a constant x, and 1 / sqrt(variance + epsilon) / count. Compilers that
+    compute in a wider type may store these products, and what they multiply, in the operands' type.
     """
     machine, (x, scale, mean, variance, grad_output) = given.machine, given.operands
     centered, inverse = machine.round_step(x - mean), given.inverse
+    is_folded = machine.of == machine.narrow or "constants" in machine.rounded
+
+    def folded(numbers: Array) -> Array:
+        return machine.stored("constants", machine.round_step(numbers))
+
     sums = zip(
         machine.sums(grad_output, axes=given.axes),
         machine.sums(grad_output, centered, axes=given.axes),
         strict=True,
     )
-    for offset, covariance in sums:
+    for offset, unrounded in sums:
+        covariance = machine.stored("covariance", unrounded)
         along = machine.round_step(-covariance * centered)
         wholes = machine.multiply_add(grad_output, given.count, -offset)
         inner = [
@@ -234,13 +243,8 @@ def _reorder(given: NormalizationOperands) -> Iterator[Results]:
                 ),
                 machine.round_step(whole + machine.round_step(along / spread)),
                 *(
-                    [
-                        machine.round_step(
-                            whole
-                            - machine.round_step(covariance * machine.round_step(centered / spread))
-                        )
-                    ]
-                    if machine.of == machine.narrow
+                    [machine.round_step(whole - folded(covariance * folded(centered / spread)))]
+                    if is_folded
                     else []
                 ),
             )
@@ -248,8 +252,8 @@ def _reorder(given: NormalizationOperands) -> Iterator[Results]:
         for root in given.roots(variance):
             factor = machine.round_step(machine.round_step(scale * root) * inverse)
             other = factor
-            if machine.of == machine.narrow:
-                other = machine.round_step(scale * machine.round_step(root * inverse))
+            if is_folded:
+                other = folded(scale * folded(root * inverse))
             factors = distinct_arrays(factor, other)
             for factor in factors:
                 for one in inner:
