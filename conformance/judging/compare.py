@@ -38,6 +38,7 @@ from conformance.known.in_force import hypotheses_of, in_force
 from conformance.known.programs import candidates_for
 from conformance.known.table import known_of
 from conformance.known.xla import other_types
+from conformance.known.xla.sub_byte import six_bits
 from conformance.tolerance.result_accuracy import apply_result_accuracy
 from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.table import DATA
@@ -59,6 +60,7 @@ _WRONG = (Verdict.DIVERGENT, Verdict.INACCURATE)
 
 MALFORMED = (
     "missing result", element_types.LABEL, "wrong element type", "wrong shape", other_types.BYTES,
+    six_bits.LABEL,
 )  # fmt: skip
 """Classes of results whose number, types or shapes are not as stated."""
 

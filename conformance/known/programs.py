@@ -10,7 +10,6 @@ from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.known.xla import (
     final_counters,
-    folded_bitcasts,
     lost_initial_values,
     missing_zero,
     other_types,
@@ -32,6 +31,7 @@ from conformance.known.xla.processes import (
     operands_as_parts,
     process_order,
 )
+from conformance.known.xla.sub_byte import folded_bitcasts, six_bits
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -82,6 +82,10 @@ PROGRAMS = (
     Hypothesis(
         folded_bitcasts.SIGN_ABOVE,
         rewrite=folded_bitcasts.extend_sign, concerns=folded_bitcasts.concerns,
+    ),
+    Hypothesis(
+        six_bits.LABEL,
+        rewrite=six_bits.rewrite, concerns=six_bits.concerns, platform=Hardware.GPU,
     ),
     Hypothesis(
         gathered_by_sum.LABEL, rewrite=gathered_by_sum.rewrite, several=True,

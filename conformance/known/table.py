@@ -17,7 +17,6 @@ from conformance.known.interpreter.table import INTERPRETER
 from conformance.known.xla import (
     extrema,
     orders,
-    packed_elements,
     partial_transform,
     simplified,
     small_loops,
@@ -41,11 +40,12 @@ from conformance.known.xla.remainders import REMAINDERS
 from conformance.known.xla.sorting import misread_orders, selected_pairs
 from conformance.known.xla.sorting.nan_in_sorts import NAN_LARGEST
 from conformance.known.xla.sorting.sorts import UNSORTED
+from conformance.known.xla.sub_byte import packed_elements
+from conformance.known.xla.sub_byte.two_bits import OF_TWO_BITS, SORTED
 from conformance.known.xla.subnormals import subnormal_operands
 from conformance.known.xla.subnormals.flushed_sums import flushing_class
 from conformance.known.xla.sums_of_products.products import of_contraction, of_convolution
 from conformance.known.xla.sums_of_products.scaled import SCALED
-from conformance.known.xla.two_bits import OF_TWO_BITS, SORTED
 from conformance.known.xla.windows.undilated import UNDILATED
 from conformance.tolerance.bounds import reduction, scatter
 from conformance.tolerance.hardware import Hardware

@@ -16,7 +16,7 @@ from conformance.known.hypothesis import (
 )
 from conformance.known.rewritings.patterns import Rewriting
 from conformance.known.rewritings.single import pattern_hypothesis
-from conformance.known.xla.two_bits import negative, pack_signed
+from conformance.known.xla.sub_byte.two_bits import negative, pack_signed
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Kind, element_type_of

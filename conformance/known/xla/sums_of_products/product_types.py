@@ -5,20 +5,32 @@ with more range, however few bits of precision it has. So f8E4M3FN operands lose
 result is f8E5M2, f16 operands lose three where it is bf16, and a result of f16 is one of bf16,
 converted, where the operands are bf16.
 
-Source: xla/primitive_util.h, `HigherPrecisionType`; jaxlib 0.10.2 and 0.12.0, measured.
+NVIDIA's instructions that convert to eight bits saturate (`cvt.rn.satfinite` of PTX): in f8E5M2
+they give the largest number for infinity. Other types have an unspecified result there.
+
+Source: xla/primitive_util.h, `HigherPrecisionType`; jaxlib 0.10.2 and 0.12.0, measured; the PTX of
+kernels by Triton, and jaxlib 0.11.2 on an NVIDIA H200.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.known.hypothesis import Operands, Results
+import numpy as np
+
+from conformance.known.hypothesis import Operands, Results, exact_hypothesis
+from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, TensorType, Value
-from reference.ir.types import ElementType, element_type_of
+from reference.ir.types import ELEMENT_TYPES, ElementType, element_type_of
 from reference.numerics.conversion import convert_to
 
 OPERANDS = "operands rounded to the result's type"
 RESULT = "result rounded to the operands' type"
+SATURATED = "largest number for an overflow"
+
+_F32 = ELEMENT_TYPES["f32"]
+_SATURATING = "f8E5M2"
+"""The type with an infinity that PTX converts to."""
 
 
 def round_operands(
@@ -41,6 +53,21 @@ def round_result(
     if not _has_fewer_digits(of, element_type_of(expected[0])):
         return None
     return replace(operation, results=(_retype(operation.results[0], of),)), operands
+
+
+def _saturate(operation: Operation, operands: Operands, expected: Results) -> Results | None:
+    """Return the product in f32, with the largest number of the stated type for larger ones."""
+    to = element_type_of(expected[0])
+    if to.name != _SATURATING:
+        return None
+    (wide,) = apply(replace(operation, results=(_retype(operation.results[0], _F32),)), operands)
+    largest = to.float_format.max_finite
+    limit = np.copysign(largest, wide).astype(to.storage)
+    return (np.where(np.abs(wide) > largest, limit, expected[0]),)
+
+
+OVERFLOWED = exact_hypothesis(SATURATED, _saturate)
+"""The class of sums of products that a conversion to eight bits limits to the largest number."""
 
 
 def _has_fewer_digits(one: ElementType, other: ElementType) -> bool:

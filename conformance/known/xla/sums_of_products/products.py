@@ -16,6 +16,7 @@ from conformance.known.hypothesis import (
     rewriting_hypothesis,
 )
 from conformance.known.xla.sums_of_products import product_types, ragged_groups
+from conformance.known.xla.sums_of_products.products_in_loops import OF_LOOPS
 from conformance.known.xla.sums_of_products.rounded_products import (
     OF_OPERANDS,
     OF_SINGLE_PLACES,
@@ -178,7 +179,7 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
         *_of_other_types(bound),
         *((Hypothesis(IN_BF16, _predict_bf16_sums),) if is_cpu else ()),
         *((THREE_PRODUCTS,) if platform == Hardware.TPU else ()),
-        *(of_groups if is_gpu else ()),
+        *((*of_groups, product_types.OVERFLOWED, OF_LOOPS) if is_gpu else ()),
     )
 
 

@@ -45,7 +45,7 @@ LABEL = "products rounded before they are added"
 _BF16 = ELEMENT_TYPES["bf16"]
 _F16 = ELEMENT_TYPES["f16"]
 _F32 = ELEMENT_TYPES["f32"]
-_MOST = 1 << 22
+MOST = 1 << 22
 """Largest number of products that are computed one by one."""
 _F32_ROUNDOFF = 2.0**-24
 
@@ -56,7 +56,7 @@ def _of_operands(
     types = _narrow_types(operands, expected)
     if (len(operands) != 2 and not _is_ragged_batch(operation)) or not types:
         return predict_nothing(expected)
-    return _errors(_sums_of_matrices(operation, operands[:2], types), expected, actual)
+    return errors_of_intervals(_sums_of_matrices(operation, operands[:2], types), expected, actual)
 
 
 def _is_ragged_batch(operation: Operation) -> bool:
@@ -71,9 +71,9 @@ def _of_single_place(
 ) -> Results:
     rewritten = without_reversal(operation, operands, expected)
     types = _narrow_types(operands, expected)
-    if rewritten is None or not types or operands[0].size * expected[0].size > _MOST:
+    if rewritten is None or not types or operands[0].size * expected[0].size > MOST:
         return predict_nothing(expected)
-    return _errors(_sums_of_windows(rewritten, operands, types), expected, actual)
+    return errors_of_intervals(_sums_of_windows(rewritten, operands, types), expected, actual)
 
 
 def _of_scaled_operands(
@@ -85,7 +85,7 @@ def _of_scaled_operands(
         _sums_of_matrices(product, factors_of(operands), types),
         _sums_of_matrices(product, _factors_in_f16(operands), {_F32}),
     )
-    return _errors(sums, expected, actual)
+    return errors_of_intervals(sums, expected, actual)
 
 
 def _factors_in_f16(operands: Operands) -> Operands:
@@ -115,7 +115,7 @@ def _narrow_types(operands: Operands, expected: Results) -> set[ElementType]:
 
 
 @quiet
-def _errors(
+def errors_of_intervals(
     intervals: Iterable[tuple[Array, Array]], expected: Results, actual: Results
 ) -> Results:
     """Return the widths, in ulp, of predicted intervals that contain elements, else infinity.
@@ -142,8 +142,8 @@ def _sums_of_matrices(
     for of in sorted(types, key=lambda one: one.name):
         a, b = (_round_to_type(one, of) for one in (lhs, rhs))
         yield _unrounded_sums(a, b)
-        if is_elementwise and lhs.size * columns <= _MOST:
-            yield _sums_of_rounded(a, b, of)
+        if is_elementwise and lhs.size * columns <= MOST:
+            yield sums_of_rounded(a, b, of)
             yield _sums_in_order(a, b, of)
 
 
@@ -153,7 +153,7 @@ def _sums_of_windows(
     window = geometry_of(operation, operands)
     lhs, rhs = operands[:2]
     for of in sorted(types, key=lambda one: one.name):
-        for sums in (_sums_of_rounded, _sums_in_order):
+        for sums in (sums_of_rounded, _sums_in_order):
             low, high = (
                 convolve(
                     round_to(to_float64(lhs), of),
@@ -178,7 +178,8 @@ def _zero_if_contained(measure: Measure) -> Measure:
     return zero_if_contained
 
 
-def _hypothesis(measure: Measure) -> Hypothesis:
+def rounded_hypothesis(measure: Measure) -> Hypothesis:
+    """Return the class of sums for which a measure returns the width of an interval."""
     return Hypothesis(LABEL, _zero_if_contained(measure), ulps=measure)
 
 
@@ -194,13 +195,14 @@ def _unrounded_sums(lhs: Array, rhs: Array) -> tuple[Array, Array]:
     return total - size, total + size
 
 
-def _sums_of_rounded(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Array]:
+def sums_of_rounded(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Array]:
     """Return the smallest and largest sums in f32 of products rounded to a type."""
     products = _rounded_products(lhs, rhs, of)
     total, size = (
         products.sum(axis=-2),
         _F32_ROUNDOFF * lhs.shape[-1] * np.abs(products).sum(axis=-2),
     )
+    size = np.where(np.isfinite(total), size, 0)
     return total - size, total + size
 
 
@@ -224,6 +226,6 @@ def _lies_between(low: Array, high: Array, got: Array) -> Array:
     return is_inside | equal_elements(low, got) | equal_elements(high, got)
 
 
-OF_OPERANDS = _hypothesis(over_einsums(_of_operands))
-OF_SCALED_OPERANDS = _hypothesis(_of_scaled_operands)
-OF_SINGLE_PLACES = _hypothesis(_of_single_place)
+OF_OPERANDS = rounded_hypothesis(over_einsums(_of_operands))
+OF_SCALED_OPERANDS = rounded_hypothesis(_of_scaled_operands)
+OF_SINGLE_PLACES = rounded_hypothesis(_of_single_place)

@@ -7,7 +7,8 @@ import pytest
 
 from conformance.catalog import rule_of
 from conformance.judging.compare import judge
-from conformance.known.xla.sums_of_products.product_types import OPERANDS, RESULT
+from conformance.known.xla.sums_of_products.product_types import OPERANDS, RESULT, SATURATED
+from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from generators.invalid.misses import program, tensor
 from reference.interpreter.evaluate import evaluate
@@ -35,7 +36,13 @@ def product(op: str, of: str, to: str) -> Program:
 
 
 def judge_result(
-    op: str, of: str, to: str, left: list[float], right: list[float], got: float
+    op: str,
+    of: str,
+    to: str,
+    left: list[float],
+    right: list[float],
+    got: float,
+    on: str = Hardware.CPU,
 ) -> tuple[Verdict, str]:
     """Return verdict and class of a result."""
     subject = product(op, of, to)
@@ -47,7 +54,7 @@ def judge_result(
     actual: Array = np.full(expected[0].shape, got, element_type(to).storage)
     rule = rule_of(subject.subject)
     assert rule is not None
-    found = judge(subject, operands, expected, (actual,), rule)
+    found = judge(subject, operands, expected, (actual,), rule, platform=on)
     return found.verdict, found.kind
 
 
@@ -102,3 +109,24 @@ def test_sums_may_be_rounded_to_the_operands_type_first(op: str) -> None:
     # of f32 the sum is exact, and so is its one rounding
     assert judge_result(op, "f32", "f8E4M3FN", *TWICE, 1.125)[0] is Verdict.PASS
     assert judge_result(op, "f32", "f8E4M3FN", *TWICE, 1.0)[0].fails
+
+
+@pytest.mark.parametrize(
+    ("to", "left", "got", "on", "is_saturated"),
+    [
+        ("f8E5M2", [57344.0, 57344.0], 57344.0, Hardware.GPU, True),
+        ("f8E5M2", [-57344.0, -57344.0], -57344.0, Hardware.GPU, True),
+        ("f8E5M2", [np.inf, 1.0], 57344.0, Hardware.GPU, True),
+        ("f8E5M2", [57344.0, 57344.0], -57344.0, Hardware.GPU, False),
+        ("f8E5M2", [57344.0, 57344.0], 49152.0, Hardware.GPU, False),
+        ("f8E5M2", [np.nan, 57344.0], 57344.0, Hardware.GPU, False),
+        ("f8E4M3", [240.0, 240.0], 240.0, Hardware.GPU, False),
+        ("f8E5M2", [57344.0, 57344.0], 57344.0, Hardware.CPU, False),
+    ],
+)
+def test_conversions_to_eight_bits_saturate(
+    to: str, left: list[float], got: float, on: str, is_saturated: bool
+) -> None:
+    verdict, kind = judge_result("dot", to, to, [*left, 0.0, 0.0], [1.0] * 4, got, on)
+    assert verdict.fails
+    assert (kind == SATURATED) == is_saturated

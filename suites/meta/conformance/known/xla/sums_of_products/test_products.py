@@ -138,7 +138,17 @@ def test_classes_of_products_by_hardware() -> None:
     shared = [FLUSHED, NOT_KEPT, product_types.OPERANDS, product_types.RESULT]
     for platform, labels in (
         (CPU, [*shared, IN_BF16]),
-        (GPU, [ROUNDED, *shared, ragged_groups.ROTATED, ragged_groups.MISREAD]),
+        (
+            GPU,
+            [
+                ROUNDED,
+                *shared,
+                ragged_groups.ROTATED,
+                ragged_groups.MISREAD,
+                product_types.SATURATED,
+                ROUNDED,
+            ],
+        ),
         (TPU, [ROUNDED, *shared, THREE]),
     ):
         assert [one.label for one in of_contraction(platform)] == labels

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.two_bits import BYTES, COMPARED, SHIFTED, STORED
+from conformance.known.xla.sub_byte.two_bits import BYTES, COMPARED, SHIFTED, STORED
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program

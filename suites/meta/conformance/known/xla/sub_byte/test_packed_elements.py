@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.packed_elements import READ
+from conformance.known.xla.sub_byte.packed_elements import READ
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate

@@ -1,0 +1,1 @@
+"""Elements of less than a byte, as compilers confuse those that share a byte."""

@@ -1,0 +1,1 @@
+"""Tests of hypotheses about elements of less than a byte."""
