@@ -73,7 +73,7 @@ CLASSES = (
     "order of the process group", "order of the tiles", "out of range",
     "overflow of three products", "overflow or underflow on the way", "padding left out",
     "product with an inverse",
-    "products rounded before they are added",
+    "products added twice", "products rounded before they are added",
     "products with padding left out", "remainder of random bits",
     "result rounded to the operands' type", "reversal left out",
     "rounded product", "selected by a product",

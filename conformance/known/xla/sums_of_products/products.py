@@ -17,6 +17,7 @@ from conformance.known.hypothesis import (
 )
 from conformance.known.xla.sums_of_products import product_types, ragged_groups
 from conformance.known.xla.sums_of_products.products_in_loops import OF_LOOPS
+from conformance.known.xla.sums_of_products.repeated_products import TWICE
 from conformance.known.xla.sums_of_products.rounded_products import (
     OF_OPERANDS,
     OF_SINGLE_PLACES,
@@ -179,7 +180,7 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
         *_of_other_types(bound),
         *((Hypothesis(IN_BF16, _predict_bf16_sums),) if is_cpu else ()),
         *((THREE_PRODUCTS,) if platform == Hardware.TPU else ()),
-        *((*of_groups, product_types.OVERFLOWED, OF_LOOPS) if is_gpu else ()),
+        *((*of_groups, product_types.OVERFLOWED, OF_LOOPS, TWICE) if is_gpu else ()),
     )
 
 

@@ -15,6 +15,7 @@ from conformance.known.xla.sums_of_products.products import (
     of_contraction,
     of_convolution,
 )
+from conformance.known.xla.sums_of_products.repeated_products import REPEATED
 from conformance.known.xla.sums_of_products.rounded_products import LABEL as ROUNDED
 from conformance.known.xla.sums_of_products.three_products import LABEL as THREE
 from conformance.known.xla.windows import added_groups, dilated_kernels, unreversed
@@ -147,6 +148,7 @@ def test_classes_of_products_by_hardware() -> None:
                 ragged_groups.MISREAD,
                 product_types.SATURATED,
                 ROUNDED,
+                REPEATED,
             ],
         ),
         (TPU, [ROUNDED, *shared, THREE]),
