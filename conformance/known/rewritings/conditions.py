@@ -12,7 +12,7 @@ from conformance.known.rewritings.signs import is_not_negative
 from conformance.known.rewritings.terms import Node
 from conformance.known.xla.many_elements import LEAST
 from reference.ir.program import TensorType, Value
-from reference.ir.types import element_type_of, to_bits
+from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS
 
@@ -62,22 +62,35 @@ def _constant(evaluator: Evaluator, node: Node) -> bool:
 
 
 def _has_clamped_start(evaluator: Evaluator, node: Node) -> bool:
-    """Return whether a constant start index of an update lies where the update does not fit.
-
-    The operands are the array, the update, and a start index for each dimension.
-    """
-    term = evaluator.made(node) if isinstance(node, Value) else None
-    if term is None:
+    """Return whether a constant start index of an update lies where the update does not fit."""
+    given = _operands_of_update(evaluator, node)
+    if given is None:
         return False
-    array, update = (evaluator.value(one) for one in term.operands[:2])
-    if array is None or update is None:
-        return False
-    sizes = zip(term.operands[2:], array.shape, update.shape, strict=True)
-    for start, size, width in sizes:
+    array, update, starts = given
+    for start, size, width in zip(starts, array.shape, update.shape, strict=True):
         first = evaluator.value(start) if evaluator.is_constant(start) else None
         if first is not None and not 0 <= int(first) <= size - width:
             return True
     return False
+
+
+def _is_overwritten(evaluator: Evaluator, node: Node) -> bool:
+    """Return whether a value is an update as large as the array that it updates."""
+    given = _operands_of_update(evaluator, node)
+    return given is not None and given[0].shape == given[1].shape
+
+
+def _operands_of_update(
+    evaluator: Evaluator, node: Node
+) -> tuple[Array, Array, tuple[Node, ...]] | None:
+    """Return the array, the update and the start index for each dimension; None if the value is no
+    update of a slice.
+    """
+    term = evaluator.made(node) if isinstance(node, Value) else None
+    if term is None or term.op != "dynamic_update_slice":
+        return None
+    array, update = (evaluator.value(one) for one in term.operands[:2])
+    return None if array is None or update is None else (array, update, term.operands[2:])
 
 
 def _is_reduced_later(evaluator: Evaluator, node: Node) -> bool:
@@ -111,6 +124,7 @@ CONDITIONS: dict[str, Condition] = {
     "clamped": _has_clamped_start,
     "constant": _constant,
     "not_negative": _is_assumed_nonnegative,
+    "overwritten": _is_overwritten,
     "power_of_two": _power_of_two,
     "reduced": _is_reduced_later,
     "variable": _is_variable,

@@ -60,6 +60,7 @@ FORMS: tuple[Rewriting, ...] = _lines(
     "(subtract (convert x) 0) -> (convert x)",
     "(multiply (convert x) 1) -> (convert x)",
     "(divide (convert x) 1) -> (convert x)",
+    "(dynamic_update_slice x y ...):overwritten -> y",
 )
 """Rewritings of operands to equivalent forms; patterns may match these forms, too."""
 

@@ -28,11 +28,13 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
     : (tensor<2xf32>, tensor<1xf32>, tensor<i32>) -> tensor<2xf32>
   %beyond = stablehlo.dynamic_update_slice %x, %u, %two
     : (tensor<2xf32>, tensor<1xf32>, tensor<i32>) -> tensor<2xf32>
+  %whole = stablehlo.dynamic_update_slice %x, %y, %two
+    : (tensor<2xf32>, tensor<2xf32>, tensor<i32>) -> tensor<2xf32>
   %a = stablehlo.abs %m : tensor<2xf32>
   return %a : tensor<2xf32>
 }""")
 SHOWN = ObservedProgram(PROGRAM, values_of(PROGRAM, (array([1.0, 2.0]), array([3.0, -4.0]))))
-C, D, SQUARE, PRODUCT, TRUTH, ZERO, _, _, _, LAST, BEYOND, MAGNITUDE = (
+C, D, SQUARE, PRODUCT, TRUTH, ZERO, _, _, _, LAST, BEYOND, WHOLE, MAGNITUDE = (
     one.results[0] for one in PROGRAM.main.body.operations[:-1]
 )
 X = PROGRAM.main.arguments[0]
@@ -58,6 +60,11 @@ X = PROGRAM.main.arguments[0]
         ("clamped", BEYOND, True),
         ("clamped", LAST, False),
         ("clamped", X, False),
+        ("clamped", MAGNITUDE, False),
+        ("overwritten", WHOLE, True),
+        ("overwritten", LAST, False),
+        ("overwritten", X, False),
+        ("overwritten", MAGNITUDE, False),
     ],
 )
 def test_condition_on_a_value(condition: str, value: Value, holds: bool) -> None:

@@ -259,6 +259,26 @@ def test_a_function_is_seen_through_a_reshape(function: str, label: str) -> None
     assert kind_of(RESHAPED.format(function=function), given, off + 1) != label
 
 
+OVERWRITTEN = """
+func.func @main(%x: tensor<2xf32>, %i: tensor<i32>) -> tensor<{size}xf32> {{
+  %one = stablehlo.constant dense<1.0> : tensor<2xf32>
+  %base = stablehlo.constant dense<5.0> : tensor<{size}xf32>
+  %ones = stablehlo.constant dense<1.0> : tensor<{size}xf32>
+  %s = stablehlo.add %x, %one : tensor<2xf32>
+  %u = stablehlo.dynamic_update_slice %base, %s, %i
+    : (tensor<{size}xf32>, tensor<2xf32>, tensor<i32>) -> tensor<{size}xf32>
+  %r = stablehlo.subtract %u, %ones : tensor<{size}xf32>
+  return %r : tensor<{size}xf32>
+}}"""
+
+
+@pytest.mark.parametrize(("size", "is_explained"), [(2, True), (3, False)])
+def test_an_update_of_a_whole_array_is_the_update(size: int, is_explained: bool) -> None:
+    given = [np.full(2, -0.0, np.float32), np.array(0, np.int32)]
+    got = np.array([-0.0, -0.0, 4.0][:size], np.float32)
+    assert (kind_of(OVERWRITTEN.format(size=size), given, got) == ADDED) == is_explained
+
+
 CONSTANT_NAN = """
 func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %p: tensor<2xi1>) -> tensor<2xf32> {{
   %nan = stablehlo.constant dense<[0x7FC00000, 0.0]> : tensor<2xf32>
