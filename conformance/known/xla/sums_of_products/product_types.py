@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.known.hypothesis import Operands, Results, exact_hypothesis
+from conformance.tolerance.rule import Bound
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, ElementType, element_type_of
@@ -48,9 +49,14 @@ def round_operands(
 def round_result(
     operation: Operation, operands: Operands, expected: Results
 ) -> tuple[Operation, Operands] | None:
-    """Return the product in the operands' type; None if it has the result's digits."""
-    of = element_type_of(operands[0])
-    if not _has_fewer_digits(of, element_type_of(expected[0])):
+    """Return the product in the operands' type; None if it has the result's digits.
+
+    f8E8M0FNU has no zero: products are computed in it only if the result's type has less range.
+    """
+    of, to = element_type_of(operands[0]), element_type_of(expected[0])
+    if not _has_fewer_digits(of, to):
+        return None
+    if not of.float_format.has_zero and of.float_format.max_exponent <= to.float_format.max_exponent:
         return None
     return replace(operation, results=(_retype(operation.results[0], of),)), operands
 
@@ -68,6 +74,22 @@ def _saturate(operation: Operation, operands: Operands, expected: Results) -> Re
 
 OVERFLOWED = exact_hypothesis(SATURATED, _saturate)
 """The class of sums of products that a conversion to eight bits limits to the largest number."""
+
+
+def bound_in_operands_type(bound: Bound) -> Bound:
+    """Return the bound of a product in the operands' type, given the `bound` of sums of products.
+
+    The bound of a sum in f8E8M0FNU would permit most numbers, as each term may be rounded to a
+    power of two. XLA adds in f32 and rounds the sum once.
+    """
+
+    def errors(operation: Operation, operands: Operands, results: Results) -> Results:
+        if element_type_of(results[0]).float_format.has_zero:
+            return bound(operation, operands, results)
+        wide = replace(operation, results=(_retype(operation.results[0], _F32),))
+        return bound(wide, operands, apply(wide, operands))
+
+    return errors
 
 
 def _has_fewer_digits(one: ElementType, other: ElementType) -> bool:

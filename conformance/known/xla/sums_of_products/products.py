@@ -159,7 +159,11 @@ def _of_other_types(bound: Bound) -> tuple[Hypothesis, ...]:
     """Return the classes of products in other types, given their largest permitted errors."""
     return (
         rewriting_hypothesis(product_types.OPERANDS, product_types.round_operands, bound),
-        rewriting_hypothesis(product_types.RESULT, product_types.round_result, bound),
+        rewriting_hypothesis(
+            product_types.RESULT,
+            product_types.round_result,
+            product_types.bound_in_operands_type(bound),
+        ),
     )
 
 

@@ -96,6 +96,24 @@ def test_a_result_rounded_to_a_less_precise_type_first_has_a_class(op: str) -> N
         assert kind != RESULT
 
 
+@pytest.mark.parametrize("op", ["dot", "convolution"])
+def test_a_sum_of_powers_of_two_is_rounded_once_to_a_power_of_two(op: str) -> None:
+    """3 is 4 in f8E8M0FNU, which has more range than f16, and as much as f32."""
+    ones = [1.0] * 3 + [2.0**-120]
+    assert judge_result(op, "f8E8M0FNU", "f16", ones, ones, 3.0)[0] is Verdict.PASS
+    assert judge_result(op, "f8E8M0FNU", "f16", ones, ones, 4.0)[1] == RESULT
+    for to, wrong in (("f16", 2.0), ("f16", 5.0), ("f16", 6.0), ("f16", 8.0), ("f32", 4.0)):
+        verdict, kind = judge_result(op, "f8E8M0FNU", to, ones, ones, wrong)
+        assert verdict.fails
+        assert kind != RESULT
+
+
+def test_the_smallest_power_of_two_is_flushed_and_not_rounded() -> None:
+    smallest = [2.0**-127] + [2.0**-100] * 3, [2.0**61] + [2.0**-127] * 3
+    verdict, kind = judge_result("dot", "f8E8M0FNU", "f32", *smallest, 0.0)
+    assert (verdict, kind) == (Verdict.DIVERGENT, "flushed in f32")
+
+
 TWICE = [1.0, 0.5, 0.00390625, 0.0], [1.0, 0.125, 1.0, 0.0]
 """1 + 2^-4 + 2^-8: 1.125 in f8E4M3FN, but in bf16 first a tie, which is 1 there."""
 
