@@ -56,7 +56,10 @@ def round_result(
     of, to = element_type_of(operands[0]), element_type_of(expected[0])
     if not _has_fewer_digits(of, to):
         return None
-    if not of.float_format.has_zero and of.float_format.max_exponent <= to.float_format.max_exponent:
+    if (
+        not of.float_format.has_zero
+        and of.float_format.max_exponent <= to.float_format.max_exponent
+    ):
         return None
     return replace(operation, results=(_retype(operation.results[0], of),)), operands
 
