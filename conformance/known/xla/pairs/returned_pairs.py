@@ -2,34 +2,74 @@
 
 Such programs do no arithmetic in f64: they return arguments and constants, also through a composite
 or a selection of tuples. `float_pairs.py` is about operations that do arithmetic.
+
+A comparison in total order compares first the larger numbers of pairs, and then the smaller ones,
+by their bits. So it distinguishes pairs that have the same sum: the second number is -0 where a
+negative remainder is too small for f32. Such a pair stands below the pair whose second number is 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from conformance.known.xla.pairs.representation import round_to_pairs
+import numpy as np
+
+from conformance.known.xla.pairs.representation import round_to_pairs, split_into_pairs
 from conformance.known.xla.pairs.written_pairs import PairWriter
 from conformance.transforms.extract import with_main
 from conformance.transforms.replacing import with_operations
 from conformance.transforms.retype import element_of
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value
-from reference.ir.types import element_type
+from reference.ir.types import Array, element_type
 
 _WIDE = element_type("f64")
 
+_SIGN, _NEGATIVE_ZERO = 63, 1 << 31
+"""Position of the sign among the bits of f64; the bits of -0 in f32."""
+
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield the program with f64 arguments and constants rounded to pairs, if it has any."""
-    rounded = with_operations(program, {"constant": _rounded_constant})
+    """Yield the program with f64 arguments and constants rounded to pairs, if it has any.
+
+    If it compares in total order, the second program has numbers in the order of pairs.
+    """
+    yield from _with_pairs(program, round_to_pairs, _rounded_real)
+    if any(one.attribute("compare_type") == "TOTALORDER" for one in program.walk()):
+        yield from _with_pairs(program, order_of_pairs, _ordered_real)
+
+
+def order_of_pairs(array: Array) -> Array:
+    """Return numbers of f64, or of another type unchanged, that are ordered as their pairs are.
+
+    A pair with the second number -0 is the next number below its sum.
+    """
+    if array.dtype != np.float64:
+        return round_to_pairs(array)
+    rounded, (_, low) = round_to_pairs(array), split_into_pairs(array)
+    is_below = (low == 0) & np.signbit(low)
+    with np.errstate(all="ignore"):
+        return np.where(is_below, np.nextafter(rounded, -np.inf), rounded)
+
+
+def _with_pairs(
+    program: Program,
+    of_constant: Callable[[Array], Array],
+    of_value: Callable[[Value, Value], Iterator[Operation]],
+) -> Iterator[tuple[Program]]:
+    """Yield the program with its f64 constants and arguments replaced, if it has any."""
+
+    def replaced(operation: Operation) -> tuple[Operation]:
+        return (_replaced_constant(operation, of_constant),)
+
+    rounded = with_operations(program, {"constant": replaced})
     main = rounded.main
     wide = {
         value: Value(f"{value.name}.given", value.type)
         for value in main.arguments
         if _is_wide(value)
     }
-    before = [one for value, given in wide.items() for one in _round_to_pairs(given, value)]
+    before = [one for value, given in wide.items() for one in _replaced(given, value, of_value)]
     if before or rounded != program:
         arguments = tuple(wide.get(value, value) for value in main.arguments)
         body = Region(arguments, (*before, *main.body.operations))
@@ -41,19 +81,21 @@ def _is_wide(value: Value) -> bool:
     return of is not None and _WIDE in (of, of.part)
 
 
-def _rounded_constant(operation: Operation) -> tuple[Operation]:
+def _replaced_constant(operation: Operation, by: Callable[[Array], Array]) -> Operation:
     value = operation.attribute("value")
     if not isinstance(value, Dense) or not _is_wide(operation.results[0]):
-        return (operation,)
-    return (operation.with_attributes(value=Dense.of(round_to_pairs(value.array), value.type)),)
+        return operation
+    return operation.with_attributes(value=Dense.of(by(value.array), value.type))
 
 
-def _round_to_pairs(given: Value, result: Value) -> Iterator[Operation]:
-    """Yield operations that round a value to pairs, a complex one by its parts."""
+def _replaced(
+    given: Value, result: Value, of_value: Callable[[Value, Value], Iterator[Operation]]
+) -> Iterator[Operation]:
+    """Yield operations that replace a value, a complex one by its rounded parts."""
     of = given.type
     assert isinstance(of, TensorType)
     if not of.stored.is_complex:
-        yield from _rounded_real(given, result)
+        yield from of_value(given, result)
         return
     part = TensorType(of.shape, of.stored.part)
     parts: list[Value] = []
@@ -68,9 +110,38 @@ def _round_to_pairs(given: Value, result: Value) -> Iterator[Operation]:
 def _rounded_real(given: Value, result: Value) -> Iterator[Operation]:
     """Yield operations that add the numbers of a pair; the second may be 0."""
     writer = PairWriter(given)
+    _, wide_high, total, is_pair = _parts_and_sum(writer)
+    yield from writer.operations
+    yield Operation("select", (is_pair, total, wide_high), (result,))
+
+
+def _ordered_real(given: Value, result: Value) -> Iterator[Operation]:
+    """Yield operations that make `order_of_pairs` of a value.
+
+    The number below a positive number has the next smaller bits, below a negative one the next
+    larger.
+    """
+    writer = PairWriter(given)
+    low, wide_high, total, is_pair = _parts_and_sum(writer)
+    rounded = writer.add("select", "f64", is_pair, total, wide_high)
+    bits = writer.add("bitcast_convert", "ui64", rounded)
+    is_negative = writer.add("shift_right_logical", "ui64", bits, writer.fill(_SIGN, "ui64"))
+    twice = writer.add("add", "ui64", is_negative, is_negative)
+    step = writer.add("subtract", "ui64", twice, writer.fill(1, "ui64"))
+    below = writer.add("bitcast_convert", "f64", writer.add("add", "ui64", bits, step))
+    of_low = writer.add("bitcast_convert", "ui32", low)
+    other = writer.add("xor", "ui32", of_low, writer.fill(_NEGATIVE_ZERO, "ui32"))
+    is_other = writer.add("convert", "i1", other)
+    yield from writer.operations
+    yield Operation("select", (is_other, rounded, below), (result,))
+
+
+def _parts_and_sum(writer: PairWriter) -> tuple[Value, Value, Value, Value]:
+    """Return a pair's second number, its first in f64, their sum, and whether the second is not 0.
+
+    The sum of -0 and +0 is +0.
+    """
     high, low = writer.split()
     wide_high, wide_low = (writer.add("convert", "f64", part) for part in (high, low))
     total = writer.add("add", "f64", wide_high, wide_low)
-    is_pair = writer.add("convert", "i1", low)  # -0 + 0 is +0
-    yield from writer.operations
-    yield Operation("select", (is_pair, total, wide_high), (result,))
+    return low, wide_high, total, writer.add("convert", "i1", low)
