@@ -105,6 +105,10 @@ PROGRAMS = (
         other_types.BYTES, rewrite=bits_of_pairs.rewrite, concerns=bits_of_pairs.concerns,
         platform=Hardware.TPU,
     ),
+    Hypothesis(
+        float_pairs.LABEL, rewrite=bits_of_pairs.compute_with_bits,
+        concerns=bits_of_pairs.has_bits, platform=Hardware.TPU,
+    ),
     Hypothesis(float_pairs.LABEL, rewrite=returned_pairs.rewrite, platform=Hardware.TPU),
     Hypothesis(
         indices.LABEL, rewrite=indices.rewrite, concerns=indices.concerns,

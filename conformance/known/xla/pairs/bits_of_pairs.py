@@ -1,18 +1,21 @@
-"""Bits of a number of f64 as truth values, which on TPUs are the bits of its pair of f32.
+"""Bits of a number of f64, which on TPUs are the bits of its pair of f32.
 
-`float_pairs.py` is about the pairs. `other_types.py` is about the bytes that i1 values have.
+`float_pairs.py` is about the pairs. `other_types.py` is about the bytes that i1 values have. The
+bits that a program returns as they are have an entry that states them (`tpu-f64-bits-of-pairs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import zip_longest
 
 from conformance.known.xla.other_types import bitcast_by_bytes
 from conformance.known.xla.pairs.written_pairs import PairWriter
 from conformance.transforms.extract import with_body, with_results
+from conformance.transforms.replacing import replace_operations
 from conformance.transforms.retype import element_of
-from reference.ir.program import Operation, Program, Value
+from reference.ir.program import Operation, Program, Value, tensor_of
 from reference.ir.types import element_type
 
 _WIDTH = 32
@@ -38,6 +41,37 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     others = [*operations, *bitcast_by_bytes(replace(subject, operands=(word,)))]
     whole = with_body(program, (*before, *others, end))
     yield (with_results(whole, others[-1].results),)
+
+
+def has_bits(operation: Operation) -> bool:
+    """Return whether an operation gives bits of numbers of f64, but not as truth values."""
+    return (
+        operation.name == "bitcast_convert"
+        and element_of(operation.operands[0]) == element_type("f64")
+        and not concerns(operation)
+    )
+
+
+def compute_with_bits(program: Program) -> Iterator[tuple[Program]]:
+    """Yield the program that computes with the bits of pairs, if it has such a bitcast before its
+    last operation.
+    """
+    *before, _, _ = (None, *program.main.body.operations)
+    bitcasts = [one for one in before if one is not None and has_bits(one)]
+    if not bitcasts or not all(map(_is_bounded, bitcasts)):
+        return
+    yield (replace_operations(program, [(one, _bits_of_pair(one)) for one in bitcasts]),)
+
+
+def _is_bounded(bitcast: Operation) -> bool:
+    of = tensor_of(bitcast.operands[0])
+    sizes = zip_longest(of.shape, of.bounds)
+    return all(size is not None or bound is not None for size, bound in sizes)
+
+
+def _bits_of_pair(bitcast: Operation) -> tuple[Operation, ...]:
+    word, operations = _word_of_pair(bitcast.operands[0])
+    return (*operations, replace(bitcast, operands=(word,)))
 
 
 def _word_of_pair(given: Value) -> tuple[Value, list[Operation]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 import numpy as np
 
 from conformance.known.xla.memory import constant
-from reference.ir.program import Operation, TensorType, Value, tensor_of
+from reference.ir.program import Operation, TensorType, Value, attributes, tensor_of
 from reference.ir.types import element_type
 
 
@@ -25,11 +26,24 @@ class PairWriter:
         return value
 
     def fill(self, number: int, kind: str) -> Value:
-        """Return a constant whose elements are a number."""
-        value = self._value(kind)
-        of = tensor_of(value)
-        array = np.full(of.static_shape, number, of.storage)
-        self.operations.append(constant(value, array))
+        """Return a constant whose elements are a number, in the size that the value has.
+
+        Raises:
+            ValueError: if a size of the value has no bound.
+        """
+        of = tensor_of(self.given)
+        sizes = [bound if one is None else one for one, bound in zip_longest(of.shape, of.bounds)]
+        whole = TensorType(tuple(sizes), element_type(kind))
+        value = Value(self._name(), whole)
+        self.operations.append(constant(value, np.full(whole.static_shape, number, whole.storage)))
+        for dimension in (n for n, size in enumerate(of.shape) if size is None):
+            given = attributes(dimension=dimension)
+            size = Value(self._name(), TensorType((), element_type("si32")))
+            self.operations.append(Operation("get_dimension_size", (self.given,), (size,), given))
+            sizes[dimension] = None
+            cut = Value(self._name(), replace(whole, shape=tuple(sizes)))
+            self.operations.append(Operation("set_dimension_size", (value, size), (cut,), given))
+            value = cut
         return value
 
     def split(self) -> tuple[Value, Value]:
@@ -40,5 +54,7 @@ class PairWriter:
         return high, self.add("select", "f32", self.add("is_finite", "i1", high), low, zero)
 
     def _value(self, kind: str) -> Value:
-        name = f"{self.given.name}.pair{len(self.operations)}"
-        return Value(name, TensorType(tensor_of(self.given).shape, element_type(kind)))
+        return Value(self._name(), TensorType(tensor_of(self.given).shape, element_type(kind)))
+
+    def _name(self) -> str:
+        return f"{self.given.name}.pair{len(self.operations)}"
