@@ -163,10 +163,15 @@ def _limits(
     weakness = _weakness(operation, operands)
     if weakness is not None:
         limits[0] = limits[0] + weakness.errors(*operands) + weakness.absolute * precision
+    own = list(limits)
     bound = getattr(rule_of(operation), "bound", None)
-    for number, one in enumerate(bound(operation, operands, results) if bound else ()):
-        if one is not None:
-            limits[number] = limits[number] + one * BOUND + OF_SUMS
+    if bound is None:
+        return tuple(limits)
+    changed = next(_shift_operands(operation, operands, single=single))
+    for given in (operands, changed):  # sums that are exact in f64 may be rounded in pairs
+        for number, one in enumerate(bound(operation, tuple(given), results)):
+            if one is not None:
+                limits[number] = np.maximum(limits[number], own[number] + one * BOUND + OF_SUMS)
     return tuple(limits)
 
 

@@ -253,3 +253,30 @@ def test_normalization_of_constant_data_has_the_errors_of_f32(
     actual = [expected[0] * (1 + error), *expected[1:]]
     found = judge_operation(program, inputs, expected, actual, Hardware.TPU)
     assert (found.kind == LABEL) == is_known
+
+
+SUM = """
+func.func @main(%x: tensor<4x2xf64>) -> tensor<2xf64> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<4x2xf64>, tensor<f64>) -> tensor<2xf64>
+  return %0 : tensor<2xf64>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "error", "kind"),
+    [
+        ([1 + 2.0**-50, 1 + 2.0**-49, -2.0, 2.0**-6], 2.0**-46, LABEL),
+        ([1 + 2.0**-50, 1 + 2.0**-49, -2.0, 2.0**-6], 2.0**-38, "wrong value"),
+        ([1.0, 3.0, -4.0, 2.0], 2.0**-39, "wrong value"),
+    ],
+)
+def test_sums_that_are_exact_in_f64_may_be_rounded_in_pairs(
+    numbers: list[float], error: float, kind: str
+) -> None:
+    program, given = parse_module(SUM), [np.array([numbers, numbers]).T]
+    (expected,) = evaluate(program, given)
+    actual = [expected + error]
+    assert judge_operation(program, given, [expected], actual, Hardware.TPU).kind == kind
