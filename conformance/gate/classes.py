@@ -72,6 +72,7 @@ CLASSES = (
     "order of the factors",
     "order of the process group", "order of the tiles", "out of range",
     "overflow of three products", "overflow or underflow on the way", "padding left out",
+    "padding multiplied by the image",
     "product with an inverse",
     "products added twice", "products rounded before they are added",
     "products with padding left out", "remainder of random bits",

@@ -41,7 +41,7 @@ from conformance.known.xla.pairs.representation import (
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.op import Rounding
 from reference.ir.program import Operation, TensorType
-from reference.ir.types import Array
+from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements
 from reference.ops.table import OPS
 
@@ -250,8 +250,15 @@ def _weakness(operation: Operation, operands: Sequence[Any]) -> Weakness | None:
 
 
 def _may_overflow(operation: Operation, operands: Operands, predicted: Results) -> Sequence[Array]:
-    """Return for each result a mask of the elements that may be NaN or infinite."""
+    """Return for each result a mask of the elements that may be NaN or infinite.
+
+    Products and partial sums that overflow cancel out in f64. They do not if all have one sign.
+    """
+    rule = rule_of(operation)
     masks = [_overflows(operation, operands, one) for one in predicted]
+    if rule is not None and rule.bound is not None:
+        sums = apply(operation, list(map(_magnitudes, operands)))
+        masks = [mask | _is_beyond_pairs(one) for mask, one in zip(masks, sums, strict=True)]
     flushed = apply(operation, [_apply_to_parts(_flush, one) for one in operands])
     masks = [
         mask | ~np.isfinite(one) if _is_wide(one) else mask
@@ -269,6 +276,21 @@ def _overflows(operation: Operation, operands: Operands, predicted: Array) -> Ar
     for one in broadcast_operands(operation, operands, predicted.shape) or ():
         mask = mask | _is_large(one)
     return mask
+
+
+def _is_beyond_pairs(array: Array) -> Array:
+    """Return a mask of the large numbers, without NaN."""
+    if not _is_wide(array):
+        return np.zeros(array.shape, np.bool_)
+    return (np.abs(np.real(array)) >= LARGE) | (np.abs(np.imag(array)) >= LARGE)
+
+
+def _magnitudes(operand: Array) -> Array:
+    """Return magnitudes as numbers of the same type, other types unchanged."""
+    of = element_type_of(operand)
+    if of.is_complex:
+        return (np.abs(np.real(operand)) + np.abs(np.imag(operand))).astype(operand.dtype)
+    return np.abs(operand) if of.is_float else operand
 
 
 def _is_large(array: Array) -> Array:

@@ -216,7 +216,9 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
         *_of_other_types(bound),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),
         IMAGE_OVERRUN,
-        *products_with_zero(default, dilates_features=platform == Hardware.TPU),
+        *products_with_zero(
+            default, dilates_features=platform == Hardware.TPU, exchanges=platform != Hardware.CPU
+        ),
         ADDED_UP,
         *(
             rewriting_hypothesis(one.LABEL, one.rewrite, bound)

@@ -9,7 +9,11 @@ groups. So NaN and infinities of one group make NaN in the results of others.
 The compiler for TPUs makes the groups of features a dimension of a window over a dilated image. It
 multiplies the holes by the kernels of other groups, also in groups of several features.
 
-Source: jaxlib 0.10.2 and 0.12.0, and libtpu 0.0.50, measured.
+XLA for GPU and TPU exchanges image and kernel if the kernel is larger (pass `algsimp`). Then each
+element of the image is multiplied with elements of the kernel and with padding and holes around
+them, and the kernel with no padding. Images of batch groups have holes between them, too.
+
+Source: jaxlib 0.10.2 and 0.12.0, and libtpu 0.0.42 and 0.0.50, measured.
 """
 
 from __future__ import annotations
@@ -40,7 +44,8 @@ from reference.ops.convolution import Geometry, convolve
 PADDING = "products with padding left out"
 BATCHES = "batch groups masked by products"
 FEATURES = "feature groups masked by products"
-LABELS = (PADDING, BATCHES, FEATURES)
+EXCHANGED = "padding multiplied by the image"
+LABELS = (PADDING, BATCHES, FEATURES, EXCHANGED)
 
 
 @quiet
@@ -90,13 +95,15 @@ def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
 
 
 def products_with_zero(
-    default: DefaultPrecision, *, dilates_features: bool
+    default: DefaultPrecision, *, dilates_features: bool, exchanges: bool
 ) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses: products with padding are omitted, or groups are merged.
+    """Return the hypotheses: products with padding are omitted, or groups are merged, or image and
+    kernel are exchanged.
 
     Args:
         default: the precision of products.
         dilates_features: whether kernels of other feature groups are multiplied by holes.
+        exchanges: whether the compiler exchanges image and kernel.
     """
 
     def errors(
@@ -112,7 +119,7 @@ def products_with_zero(
         if _are_finite(operands[:2]) or not _has_zero(label, operands):
             return (found,)
         depth = depth_of(operation, operands)
-        summations = (convolution_sums, _sum_without_padding)[label == PADDING :]
+        summations = _SUMMATIONS.get(label, (convolution_sums, _sum_without_padding))
         for given in _flush_variants(operands):
             for changed, summation in itertools.product(
                 _rewritings(label, operation, given, of, dilates_features), summations
@@ -129,7 +136,7 @@ def products_with_zero(
         in_bounds, in_ulps = (partial(errors, label=label, in_ulps=one) for one in (False, True))
         return Hypothesis(label, in_bounds, ulps=in_ulps)
 
-    return tuple(map(hypothesis, LABELS))
+    return tuple(hypothesis(one) for one in LABELS if exchanges or one != EXCHANGED)
 
 
 def _error_against(
@@ -148,6 +155,28 @@ def _sum_without_padding(
     if sizes:
         return convolution_sums(operation, operands, sizes, padding)
     return sums_inside(operands[0], operands[1], geometry_of(operation, operands))
+
+
+def _sum_over_images(
+    operation: Operation, operands: Operands, sizes: bool, padding: float = 0.0
+) -> Array:
+    """Return sums in which each element of the image has a product, with 0 where the kernel has no
+    element; if `sizes`, sums of magnitudes.
+    """
+    found = _sum_without_padding(operation, operands, sizes, padding)
+    if sizes:
+        return found
+    of = geometry_of(operation, operands)
+    infinite = 1.0 * ~np.isfinite(to_wide_type(operands[0]))
+    met = convolve(infinite, np.ones(operands[1].shape), of, np.matmul)
+    by_batch = infinite.sum(axis=(of.input_feature, *of.input_spatial))
+    by_batch = by_batch.reshape(of.batch_groups, -1).sum(axis=0)
+    shape = [1] * met.ndim
+    shape[of.output_batch] = -1
+    return np.where(by_batch.reshape(shape) > met, np.nan, found)
+
+
+_SUMMATIONS = {PADDING: (_sum_without_padding,), EXCHANGED: (_sum_over_images,)}
 
 
 def _has_zero(label: str, operands: tuple[Array, ...]) -> bool:
@@ -172,7 +201,7 @@ def _rewritings(
 ) -> Iterator[tuple[Operation, Operands]]:
     """Yield the convolutions that a class is about, without groups or with masked kernels."""
     lhs, rhs, *rest = operands
-    if label == PADDING:
+    if label == PADDING or (label == EXCHANGED and of.feature_groups == 1):
         yield operation, operands
     elif label == BATCHES and of.batch_groups > 1:
         yield operation, (lhs, _mask_kernel(rhs, of, of.batch_groups), *rest)

@@ -280,3 +280,15 @@ def test_sums_that_are_exact_in_f64_may_be_rounded_in_pairs(
     (expected,) = evaluate(program, given)
     actual = [expected + error]
     assert judge_operation(program, given, [expected], actual, Hardware.TPU).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("numbers", "kind"),
+    [([2e38, 2e38, -2e38, -2e38 * (1 - 2.0**-20)], LABEL), ([2e37, 0, 0, 1e37], "NaN")],
+)
+def test_sums_whose_partial_sums_overflow_may_be_nan(numbers: list[float], kind: str) -> None:
+    program, given = parse_module(SUM), [np.array([numbers, numbers]).T]
+    (expected,) = evaluate(program, given)
+    assert np.abs(expected).max() < 1e38
+    judged = judge_operation(program, given, [expected], [np.full(2, np.nan)], Hardware.TPU)
+    assert judged.kind == kind

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge, judge_operation
-from conformance.known.xla.windows.masked_groups import BATCHES, FEATURES, PADDING
+from conformance.known.xla.windows.masked_groups import BATCHES, EXCHANGED, FEATURES, PADDING
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
@@ -132,3 +132,48 @@ def test_kernels_of_other_batch_groups(actual: tuple[float, ...], kinds: set[str
     image = np.array([1, 2, 3], np.float32).reshape(3, 1, 1)
     kernel = np.array([3, 4, INF, 5, 3, 2], np.float32).reshape(1, 1, 6)
     assert kinds_of(program(image, kernel, batch=3), image, kernel, actual) == kinds
+
+
+def kinds_on(platform: str, subject: Program, inputs: Sequence[Array], actual: Array) -> set[str]:
+    """Return the classes of the failing elements on a platform."""
+    (expected,) = evaluate(subject, inputs)
+    got = actual.astype(expected.dtype).reshape(expected.shape)
+    judged = judge_operation(subject, list(inputs), [expected], [got], platform)
+    return {one.kind for one in judged.failing}
+
+
+@pytest.mark.parametrize(
+    ("image", "kernel", "actual", "kinds"),
+    [
+        ((NAN,), (1, 2), (NAN, NAN), {EXCHANGED}),
+        ((INF,), (1, 2), (NAN, INF), {EXCHANGED}),
+        ((-INF, 2), (1, 2, 3), (NAN, -INF, -INF), {EXCHANGED}),
+        ((NAN,), (1, 2), (1, NAN), {"wrong value"}),
+        ((INF,), (1, 2), (NAN, NAN), {EXCHANGED, "NaN"}),
+        ((3,), (1, 2), (NAN, 6), {"NaN"}),
+        ((3,), (INF, 2), (0, 6), {PADDING}),
+    ],
+)
+def test_padding_is_multiplied_by_the_image_if_it_is_exchanged_with_the_kernel(
+    image: tuple[float, ...],
+    kernel: tuple[float, ...],
+    actual: tuple[float, ...],
+    kinds: set[str],
+) -> None:
+    """The first element of the result is the sum of products with padding alone."""
+    x, k = image_of(*image), kernel_of(*kernel)
+    subject = program(x, k, low=len(kernel))
+    for platform in (Hardware.TPU, Hardware.GPU):
+        assert kinds_on(platform, subject, (x, k), np.array(actual)) == kinds
+    if EXCHANGED in kinds:
+        assert EXCHANGED not in kinds_on(Hardware.CPU, subject, (x, k), np.array(actual))
+
+
+def test_holes_between_batch_groups_are_multiplied_by_images_of_other_groups() -> None:
+    image = np.array([NAN, 1, 2, 3], np.float32).reshape(4, 1, 1)
+    kernel = np.ones((1, 1, 2), np.float32)
+    subject = program(image, kernel, low=1, batch=2)
+    want = [[[0, 0], [NAN, 2]], [[0, 0], [1, 3]]]
+    assert np.array_equal(evaluate(subject, (image, kernel))[0], want, equal_nan=True)
+    all_nan = np.array([[[NAN, NAN], [NAN, NAN]], [[0, 0], [1, 3]]])
+    assert kinds_on(Hardware.TPU, subject, (image, kernel), all_nan) == {EXCHANGED}
