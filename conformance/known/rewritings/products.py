@@ -5,30 +5,35 @@ value as a selection between the other factor and 0. So 0 * inf and 0 * NaN are 
 
 Its algebraic simplifier splits a product that contracts a concatenated dimension, if the other
 operand is a constant, and adds the products with the parts. Each is rounded to the result's type,
-and so is each sum: a part may overflow where the whole sum does not.
+and so is each sum: a part may overflow where the whole sum does not. A library for GPUs adds a
+product to the sum before it, and rounds once.
 
-Source: jaxlib 0.12.0.1, measured for an A100; pass `algsimp` of libtpu 0.0.42 and 0.0.50, measured.
+Source: jaxlib 0.12.0.1, measured for an A100; pass `algsimp` of jaxlib 0.10.2 and 0.12.0.1 and of
+libtpu 0.0.42 and 0.0.50, measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, islice, permutations
 
 import numpy as np
 
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from conformance.tolerance.bounds.contraction import dimensions_of
-from conformance.transforms.retype import element_of
+from conformance.transforms.retype import element_of, retype
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, Program, Value
-from reference.ir.types import Array
+from reference.ir.types import Array, element_type, element_type_of
 from reference.numerics import arithmetic
 from reference.numerics.rounding import round_to, to_float64
 from reference.ops.table import OPS
 
 IN_PARTS = "products with parts added"
+
+_MOST_ORDERS = 24
+"""Number of orders of the parts that are tried: all of four parts."""
 
 
 def sums_of_selections(
@@ -85,7 +90,10 @@ def _sum_of_selected(operation: Operation, operands: list[Array], number: int) -
 def sums_of_parts(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
-    """Yield the sum of the products with each part of a concatenated operand."""
+    """Yield the sum of the products with each part of a concatenated operand.
+
+    First all products are rounded, then only the first of each order.
+    """
     shown = ObservedProgram(program, values)
     for side in (0, 1):
         found = _parts(shown, operation, side)
@@ -93,9 +101,33 @@ def sums_of_parts(
             continue
         try:
             products = [apply(operation, one)[0] for one in found]
+            wide = [*_unrounded_products(operation, found)]
         except EvaluationError:
             continue
         yield ValuePrediction(reduce(arithmetic.add, products))
+        for first, *rest in islice(permutations(range(len(wide))), _MOST_ORDERS if wide else 0):
+            yield ValuePrediction(_accumulated(products[first], [wide[n] for n in rest]))
+
+
+def _unrounded_products(
+    operation: Operation, pairs: Sequence[tuple[Array, Array]]
+) -> Iterator[Array]:
+    """Yield the products in f64, none if they are complex or integers."""
+    types = {element_of(one) for one in (*operation.operands, *operation.results)}
+    if not all(one is not None and one.is_float for one in types):
+        return
+    wide = retype(operation, {one: element_type("f64") for one in types if one is not None})
+    for pair in pairs:
+        yield apply(wide, list(map(to_float64, pair)))[0]
+
+
+def _accumulated(total: Array, products: Sequence[Array]) -> Array:
+    """Return a number with products added one by one, each sum rounded once."""
+    of = element_type_of(total)
+    with np.errstate(all="ignore"):
+        for one in products:
+            total = round_to(to_float64(total) + one, of)
+    return total
 
 
 def _parts(

@@ -19,7 +19,7 @@ from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import equal_elements
+from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.rounding import to_float64
 from reference.ops.indexed.update_orders import Scattering, decompose_scatter
 from reference.unspecified.table import unspecified_mask
@@ -33,26 +33,32 @@ def _scatter_hypothesis(label: str) -> Hypothesis:
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
-        body, found = body_of(operation.regions[0]), np.zeros(expected[0].shape, np.bool_)
+        body = body_of(operation.regions[0])
+        found = [np.zeros(one.shape, np.bool_) for one in expected]
         for places in TREATMENTS[label](operation, operands):
             parts = decompose_scatter(operation, operands, body, places)
-            found |= _explained_mask(label, parts, operation, operands, expected, actual)
-        return predict_where(*(found for _ in expected))
+            masks = _explained_masks(label, parts, operation, operands, expected, actual)
+            found = [before | mask for before, mask in zip(found, masks, strict=True)]
+        return predict_where(*found)
 
     return Hypothesis(label, errors, signs=True, refutes=True)
 
 
-def _explained_mask(
+def _explained_masks(
     label: str,
     parts: Scattering,
     operation: Operation,
     operands: Operands,
     expected: Results,
     actual: Results,
-) -> Array:
-    """Return the mask of elements that updates at other positions explain."""
+) -> list[Array]:
+    """Return the masks of each result's elements that updates at other positions explain.
+
+    All results must be explained at a position; flushed numbers count, but are of another class.
+    """
     results = parts.results()
     explained = np.ones(results[0].shape, np.bool_)
+    equal: list[Array] = []
     differs = np.zeros(results[0].shape, np.bool_)
     rounding = count_rounding_operations(operation.regions[0])
     for want, got, other, rounds in zip(expected, actual, results, rounding, strict=True):
@@ -67,8 +73,10 @@ def _explained_mask(
             same |= bound_distances(other, got.reshape(-1), bound) <= 1
         if label == SIGNED:
             same |= _overflowing_elements(operation, operands, other.reshape(got.shape), got)
-        explained &= same
-    return (differs & explained).reshape(actual[0].shape)
+        equal.append(same)
+        explained &= same | equal_elements(flush_subnormals(other), got.reshape(-1))
+    found = differs & explained
+    return [(found & same).reshape(actual[0].shape) for same in equal]
 
 
 def _overflowing_elements(

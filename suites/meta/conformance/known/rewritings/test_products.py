@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.known.rewritings.identities import SELECTION
-from conformance.known.rewritings.products import IN_PARTS, sums_of_selections
+from conformance.known.rewritings.products import IN_PARTS, sums_of_parts, sums_of_selections
 from conformance.stablehlo.parse import parse_module
 from reference.ir.types import ELEMENT_TYPES
 from suites.meta.support.checking import values_of
@@ -145,3 +145,44 @@ def test_product_with_a_variable_is_not_taken_apart() -> None:
     given = arrays(np.reshape(X, (1, 2)), np.reshape(Y, (1, 1)), np.reshape(Z, (3, 1)))
     (nan,) = arrays([[np.nan]])
     assert kind_of(VARIABLE, given, nan) != IN_PARTS
+
+
+HALF = LEFT.replace("f8E4M3B11FNUZ", "f16")
+
+
+@pytest.mark.parametrize(
+    ("got", "is_explained"), [(-np.inf, True), (np.inf, True), (np.nan, True), (7.0, False)]
+)
+def test_product_with_a_part_is_added_to_the_rounded_one(got: float, is_explained: bool) -> None:
+    """The products are 90000 and -90000, both beyond f16."""
+    given = [np.array([[1e4, 1e4]], np.float16), np.array([[3e4]], np.float16)]
+    found = kind_of(HALF, given, np.array([[got]], np.float16))
+    assert (found == IN_PARTS) == is_explained
+
+
+THREE = """
+func.func @main(%x: tensor<1x1xf16>, %y: tensor<1x2xf16>) -> tensor<1x1xf16> {
+  %0 = stablehlo.concatenate %x, %y, %x, dim = 1 :
+    (tensor<1x1xf16>, tensor<1x2xf16>, tensor<1x1xf16>) -> tensor<1x4xf16>
+  %z = stablehlo.constant dense<[[4.0], [-4.0], [-4.0], [4.0]]> : tensor<4x1xf16>
+  %1 = stablehlo.dot_general %0, %z, contracting_dims = [1] x [0] :
+    (tensor<1x4xf16>, tensor<4x1xf16>) -> tensor<1x1xf16>
+  return %1 : tensor<1x1xf16>
+}"""
+
+
+@pytest.mark.parametrize(("got", "is_explained"), [(-np.inf, True), (np.inf, True), (1, False)])
+def test_products_with_three_parts_are_added_in_any_order(got: float, is_explained: bool) -> None:
+    """The products are 40000, -80000 and 40000."""
+    given = [np.array([[1e4]], np.float16), np.array([[1e4, 1e4]], np.float16)]
+    found = kind_of(THREE, given, np.array([[got]], np.float16))
+    assert (found == IN_PARTS) == is_explained
+
+
+def test_products_of_integers_are_added_up() -> None:
+    text = HALF.replace("f16", "i32").replace("5.0", "5").replace("4.0", "4").replace("-3.0", "-3")
+    program = parse_module(text)
+    *_, last, _ = program.main.body.operations
+    given = [np.array([[1, 2]], np.int32), np.array([[3]], np.int32)]
+    (found,) = sums_of_parts(program, last, values_of(program, given))
+    assert found.result.tolist() == [[4]]

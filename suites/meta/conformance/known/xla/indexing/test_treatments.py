@@ -117,3 +117,39 @@ def test_zero_that_is_moved_keeps_its_sign() -> None:
 def test_the_interpreter_has_only_the_treatment_of_signed_indices() -> None:
     assert [one.label for one in SCATTERED] == [WINDOW, BOUND, NO_INDICES, SIGNED]
     assert {one.label for one in SCATTERED} - OF_XLA == {SIGNED}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        (1e-40, 2, ([3], [3])),
+        (0.0, 2, ([], [3])),
+        (0.0, 9, ([], [])),
+        (5.0, 2, ([], [])),
+    ],
+)
+def test_a_result_that_is_flushed_leaves_the_other_to_its_class(
+    first: float, second: int, found: tuple[list[int], list[int]]
+) -> None:
+    """A window of two inputs is dropped, as it does not fit; the last elements are 1e-40 and 2."""
+    inputs = np.full(4, 1e-40, np.float32), np.full(4, 2, np.int32)
+    updates = np.array([[7, 8]], np.float32), np.array([[7, 8]], np.int32)
+    operands = (*inputs, np.array([[3]], np.int32), *updates)
+    types = [element_type_of(one) for one in operands]
+    values = tuple(
+        Value(f"x{n}", TensorType(one.shape, of))
+        for n, (one, of) in enumerate(zip(operands, types, strict=True))
+    )
+    scalars = tuple(
+        Value(name, TensorType((), of)) for name, of in zip("abcd", types[:2] * 2, strict=True)
+    )
+    body = Region(scalars, (Operation("return", scalars[2:]),))
+    results = tuple(one.type for one in values[:2])
+    operation = single_op("scatter", values, results, WINDOWS, (body,)).subject
+    actual = [one.copy() for one in inputs]
+    actual[0][3], actual[1][3] = first, second
+    (hypothesis,) = (one for one in SCATTERED if one.label == WINDOW)
+    assert hypothesis.errors is not None
+    with np.errstate(all="ignore"):
+        errors = hypothesis.errors(operation, operands, apply(operation, operands), tuple(actual))
+    assert tuple(np.flatnonzero(one == 0).tolist() for one in errors) == found
