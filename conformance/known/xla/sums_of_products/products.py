@@ -216,9 +216,7 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
         *_of_other_types(bound),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),
         IMAGE_OVERRUN,
-        *products_with_zero(
-            default, dilates_features=platform == Hardware.TPU, exchanges=platform != Hardware.CPU
-        ),
+        *products_with_zero(default, on_tpu=platform == Hardware.TPU),
         ADDED_UP,
         *(
             rewriting_hypothesis(one.LABEL, one.rewrite, bound)

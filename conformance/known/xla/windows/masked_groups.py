@@ -9,9 +9,9 @@ groups. So NaN and infinities of one group make NaN in the results of others.
 The compiler for TPUs makes the groups of features a dimension of a window over a dilated image. It
 multiplies the holes by the kernels of other groups, also in groups of several features.
 
-XLA for GPU and TPU exchanges image and kernel if the kernel is larger (pass `algsimp`). Then each
-element of the image is multiplied with elements of the kernel and with padding and holes around
-them, and the kernel with no padding. Images of batch groups have holes between them, too.
+It also exchanges image and kernel if the kernel is larger (pass `algsimp`). Then each element of
+the image is multiplied with elements of the kernel and with padding and holes around them, and the
+kernel with no padding. Images of batch groups have holes between them, too.
 
 Source: jaxlib 0.10.2 and 0.12.0, and libtpu 0.0.42 and 0.0.50, measured.
 """
@@ -94,16 +94,13 @@ def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
     return np.where(nan | (above & below), np.nan, total)
 
 
-def products_with_zero(
-    default: DefaultPrecision, *, dilates_features: bool, exchanges: bool
-) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses: products with padding are omitted, or groups are merged, or image and
-    kernel are exchanged.
+def products_with_zero(default: DefaultPrecision, *, on_tpu: bool) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses: products with padding are omitted, or groups are merged.
 
     Args:
         default: the precision of products.
-        dilates_features: whether kernels of other feature groups are multiplied by holes.
-        exchanges: whether the compiler exchanges image and kernel.
+        on_tpu: whether kernels of other feature groups may be multiplied by holes, and image and
+            kernel be exchanged.
     """
 
     def errors(
@@ -122,7 +119,7 @@ def products_with_zero(
         summations = _SUMMATIONS.get(label, (convolution_sums, _sum_without_padding))
         for given in _flush_variants(operands):
             for changed, summation in itertools.product(
-                _rewritings(label, operation, given, of, dilates_features), summations
+                _rewritings(label, operation, given, of, on_tpu), summations
             ):
                 measure = make_measure(summation, lambda *_: depth, default)
                 by = ulps_from_prediction if in_ulps else partial(_error_against, measure, changed)
@@ -136,7 +133,7 @@ def products_with_zero(
         in_bounds, in_ulps = (partial(errors, label=label, in_ulps=one) for one in (False, True))
         return Hypothesis(label, in_bounds, ulps=in_ulps)
 
-    return tuple(hypothesis(one) for one in LABELS if exchanges or one != EXCHANGED)
+    return tuple(hypothesis(one) for one in LABELS if on_tpu or one != EXCHANGED)
 
 
 def _error_against(
@@ -197,7 +194,7 @@ def _flush_variants(operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
 
 
 def _rewritings(
-    label: str, operation: Operation, operands: Operands, of: Geometry, dilates_features: bool
+    label: str, operation: Operation, operands: Operands, of: Geometry, on_tpu: bool
 ) -> Iterator[tuple[Operation, Operands]]:
     """Yield the convolutions that a class is about, without groups or with masked kernels."""
     lhs, rhs, *rest = operands
@@ -209,7 +206,7 @@ def _rewritings(
         if rhs.shape[of.kernel_input_feature] == 1:
             whole = lhs, _expand_kernel(rhs, of), *rest
             yield operation.with_attributes(feature_group_count=1), whole
-        if dilates_features:
+        if on_tpu:
             yield operation, (lhs, _mask_kernel(rhs, of, of.feature_groups), *rest)
 
 

@@ -148,3 +148,10 @@ def test_no_shipped_file_repeats_entries_of_another() -> None:
     }
     own = found.pop("cpu")
     assert [name for name, entries in found.items() if entries & own] == []
+
+
+def test_entries_for_other_backends_state_no_instruction_sets() -> None:
+    """Only XLA's CPU compiler has instruction sets; such an entry would match nothing."""
+    for name in (path.stem for path in SHIPPED.glob("*.toml")):
+        if name not in ("cpu", "cpu-compile"):
+            assert [one.id for one in load(None, (name,), VERSIONS) if one.isa] == []
