@@ -15,7 +15,7 @@ from conformance.hlo.building import Building
 from conformance.hlo.moving import reinterpret
 from conformance.hlo.shapes import Tree, array_type_of, element_of, order_of
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import Dense, TensorType, Value, tensor_of
+from reference.ir.program import Dense, TensorType, TokenType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 
 _WORD = 32
@@ -150,6 +150,11 @@ def _first_operand(site: Site) -> Tree:
     return site.operands[0]
 
 
+def _token(site: Site) -> Tree:
+    """Add the token of a call that reads group sizes and has no other result."""
+    return site.building.one("after_all", (), TokenType())
+
+
 TARGETS: dict[str, Handler] = {
     "AllocateBuffer": _allocate,
     "AssumeGatherIndicesInBound": _first_operand,
@@ -157,6 +162,7 @@ TARGETS: dict[str, Handler] = {
     "GatherScatterIndicesBitpacked": _first_operand,
     "InvertDiagBlocksLowerTriangular": _inverse(lower=True),
     "InvertDiagBlocksUpperTriangular": _inverse(lower=False),
+    "MaskAggregatorBlock": _token,
     "X128Combine": _combine,
     "X128SplitHigh": _high_half,
     "X128SplitLow": _low_half,

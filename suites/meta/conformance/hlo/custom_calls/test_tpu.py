@@ -8,7 +8,7 @@ import pytest
 from conformance.hlo.custom_calls.tpu import TARGETS
 from conformance.hlo.protos import Layout, Tile
 from conformance.hlo.unreadable import Unreadable
-from reference.ir.program import Value
+from reference.ir.program import TokenType, Value
 from suites.meta.conformance.hlo.instructions import (
     custom_call,
     evaluate_instruction,
@@ -87,3 +87,12 @@ def test_hints_change_nothing_and_buffers_are_zeros() -> None:
     found = evaluate_call("AssumeGatherIndicesInBound", shape("si32", 2), indices)
     assert found.tolist() == [3, 1]
     assert evaluate_call("AllocateBuffer", shape("f32", 2)).tolist() == [0.0, 0.0]
+
+
+def test_a_call_that_aggregates_masks_is_a_token() -> None:
+    sizes = Value("sizes", tensor_of(1, of="si32"))
+    call = custom_call("MaskAggregatorBlock", shape("f32"))
+    site = site_of(call, [sizes], [shape("si32", 1)])
+    result = TARGETS["MaskAggregatorBlock"](site)
+    assert isinstance(result, Value)
+    assert result.type == TokenType()
