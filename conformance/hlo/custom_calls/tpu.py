@@ -150,6 +150,20 @@ def _first_operand(site: Site) -> Tree:
     return site.operands[0]
 
 
+def _concatenated(site: Site) -> Tree:
+    """Add the concatenation of parts that lie one after the other in memory.
+
+    Raises:
+        Unreadable: if they make up the result along no dimension.
+    """
+    sizes, whole = [tensor_of(one).static_shape for one in site.values], site.type.static_shape
+    for dimension, size in enumerate(whole):
+        beside = {(*one[:dimension], size, *one[dimension + 1 :]) for one in sizes}
+        if beside == {whole} and sum(one[dimension] for one in sizes) == size:
+            return site.building.one("concatenate", site.values, site.type, dimension=dimension)
+    raise site.unreadable("its parts do not make up its result")
+
+
 def _token(site: Site) -> Tree:
     """Add the token of a call that reads group sizes and has no other result."""
     return site.building.one("after_all", (), TokenType())
@@ -159,6 +173,7 @@ TARGETS: dict[str, Handler] = {
     "AllocateBuffer": _allocate,
     "AssumeGatherIndicesInBound": _first_operand,
     "Cholesky": _cholesky,
+    "ConcatBitcast": _concatenated,
     "GatherScatterIndicesBitpacked": _first_operand,
     "InvertDiagBlocksLowerTriangular": _inverse(lower=True),
     "InvertDiagBlocksUpperTriangular": _inverse(lower=False),

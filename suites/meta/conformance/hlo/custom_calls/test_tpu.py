@@ -96,3 +96,13 @@ def test_a_call_that_aggregates_masks_is_a_token() -> None:
     result = TARGETS["MaskAggregatorBlock"](site)
     assert isinstance(result, Value)
     assert result.type == TokenType()
+
+
+def test_parts_in_memory_are_concatenated_along_the_dimension_that_they_share() -> None:
+    parts = [np.arange(4, dtype=np.int32).reshape(2, 2), np.array([[7], [8]], np.int32)]
+    found = evaluate_call("ConcatBitcast", shape("si32", 2, 3), *parts)
+    assert found.tolist() == [[0, 1, 7], [2, 3, 8]]
+    rows = evaluate_call("ConcatBitcast", shape("si32", 4, 2), parts[0], parts[0])
+    assert rows.tolist() == [[0, 1], [2, 3], [0, 1], [2, 3]]
+    with pytest.raises(Unreadable, match="its parts do not make up its result"):
+        evaluate_call("ConcatBitcast", shape("si32", 2, 4), *parts)
