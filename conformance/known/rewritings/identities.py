@@ -139,6 +139,7 @@ IDENTITIES: tuple[Rewriting, ...] = (
     *_lines(
         POWER,
         "(divide a (power b x)) -> (multiply a (power b (negate x)))",
+        "(divide a (power b x)) -> (multiply a (power b (and (negate x) 63)))",
         kinds=(Kind.SIGNED, Kind.UNSIGNED),
         is_exact=True,
     ),

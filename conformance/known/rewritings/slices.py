@@ -3,6 +3,7 @@
 The start of a dynamic slice is moved to where the slice fits. Compilers replace a slice of a slice
 by a slice that begins at the sum of both starts. They move the first start to where the last slice
 would fit by itself, and do not move the second. A gather by a single index vector is such a slice.
+Starts of two types are added in the second type.
 """
 
 from __future__ import annotations
@@ -78,14 +79,16 @@ def _sums_of_starts(
     inner: Sequence[Array | None],
     starts: Sequence[Array | None],
 ) -> list[Array] | None:
-    """Return the starts i + j, with i clamped for a slice of sizes `taken`; None if one is unknown
-    or their types differ.
+    """Return the starts i + j, with i clamped for a slice of sizes `taken`; None if one is unknown.
+
+    The bound of i wraps around in the type of i. The clamped i is converted to the type of j.
     """
     added: list[Array] = []
     for one, other, size, part in zip(inner, starts, shape, taken, strict=True):
-        if one is None or other is None or one.dtype != other.dtype or part is None:
+        if one is None or other is None or part is None:
             return None
-        moved = np.clip(one.astype(np.int64), 0, size - part).astype(one.dtype)
+        least, most = (np.asarray(limit).astype(one.dtype) for limit in (0, size - part))
+        moved = OPS["clamp"].evaluate(least, one, most).astype(np.int64).astype(other.dtype)
         with np.errstate(over="ignore"):
             added.append(OPS["add"].evaluate(moved, other))
     return added

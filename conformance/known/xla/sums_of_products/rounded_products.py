@@ -2,7 +2,8 @@
 
 The compilers for GPU and TPU write a product with a vector, and an outer product, as elementwise
 products: in the operands' or the result's type, whichever has more range (see product_types.py).
-They are added in f32, or in the same type. Scaled operands are rounded to such a type, too. They
+They are added in f32, or in the same type. An algorithm that rounds operands to a narrow type has
+products in that type. Scaled operands are rounded to such a type, too. They
 compute a convolution with a single window position in the same way (see unreversed.py).
 
 Source: xla/service/algebraic_simplifier.cc (dot strength reduction), read; libtpu 0.0.50 and jaxlib
@@ -53,7 +54,7 @@ _F32_ROUNDOFF = 2.0**-24
 def _of_operands(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    types = _narrow_types(operands, expected)
+    types = _types_of_algorithm(operation) or _narrow_types(operands, expected)
     if (len(operands) != 2 and not _is_ragged_batch(operation)) or not types:
         return predict_nothing(expected)
     return errors_of_intervals(_sums_of_matrices(operation, operands[:2], types), expected, actual)
@@ -106,6 +107,15 @@ def _meet_in_f16(operand: Array, scale: Array) -> bool:
     """Return whether one of two arrays is of f16, and the other of f16 or of a narrower type."""
     types = {element_type_of(operand), element_type_of(scale)}
     return _F16 in types and all(one is _F16 or one.bits < _F16.bits for one in types)
+
+
+def _types_of_algorithm(operation: Operation) -> set[ElementType]:
+    """Return the narrow types to which a stated algorithm of one product rounds operands."""
+    if operation.attribute("num_primitive_operations", 0) != 1:
+        return set()
+    names = (operation.attribute(f"{side}_precision_type") for side in ("lhs", "rhs"))
+    types = {ELEMENT_TYPES[str(name)] for name in names if name in ELEMENT_TYPES}
+    return {one for one in types if one.bits <= _F16.bits}
 
 
 def _narrow_types(operands: Operands, expected: Results) -> set[ElementType]:

@@ -343,6 +343,14 @@ def test_a_quotient_of_integers_by_a_power_is_a_product_with_a_power(
     assert found == {predicted} - {right}
 
 
+def test_the_negated_exponent_of_an_integer_may_be_cut_to_six_bits() -> None:
+    text = _program("%p = power %x, %y", "%r = divide %z, %p", "ui32", ("1", "1", "2"))
+    arrays = [np.array([one], np.uint32) for one in (19, 1, 1)]
+    for exponent, is_explained in ((63, True), (2**32 - 1, True), (62, False)):
+        got = np.array([pow(19, exponent, 2**32)], np.uint32)
+        assert (kind_of(text, arrays, got) == POWER) == is_explained
+
+
 OF_TRUTH_VALUES = """
 func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {{
   %p = stablehlo.compare GT, %x, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.judging.compare import judge_operation
 from conformance.known.xla.sums_of_products.rounded_products import LABEL
+from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
@@ -71,6 +72,36 @@ def test_ragged_batches_are_of_the_class(ragged: int, kind: str) -> None:
     got = [np.full(shape, 2.0).astype(of.storage)]
     found = judge_operation(program, inputs, evaluate(program, inputs), got, Hardware.TPU)
     assert found.kind == kind
+
+
+BY_ALGORITHM = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<f32> {{
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0],
+    precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = {of},
+    rhs_precision_type = {of}, accumulation_type = f32, lhs_component_count = 1,
+    rhs_component_count = 1, num_primitive_operations = {count},
+    allow_imprecise_accumulation = false> : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("of", "count", "actual", "is_explained"),
+    [
+        ("bf16", 1, 2.015625, True),  # (1 + 2^-7)^2 is 1 + 2^-6 in bf16
+        ("bf16", 1, 2.0078125, False),
+        ("bf16", 3, 2.015625, False),
+        ("tf32", 1, 2.015625, False),
+    ],
+)
+def test_products_of_an_algorithm_are_rounded_to_its_type(
+    of: str, count: int, actual: float, is_explained: bool
+) -> None:
+    program = parse_module(BY_ALGORITHM.format(of=of, count=count))
+    inputs = (np.array([1 + 2**-7, 1], np.float32),) * 2
+    got = (np.array(actual, np.float32),)
+    found = judge_operation(program, inputs, evaluate(program, inputs), got, Hardware.GPU)
+    assert (found.kind == LABEL) == is_explained
 
 
 def test_elements_that_flushing_explains_by_chance_are_of_the_class() -> None:
