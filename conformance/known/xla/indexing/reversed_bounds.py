@@ -2,9 +2,10 @@
 
 XLA reverses a value of dynamic size as a whole, appends zeros, and slices it dynamically from where
 the elements of that size begin. It then merges this slice with the slice that follows, and adds the
-starts without clamping the second to the dynamic size.
+starts without clamping the second to the dynamic size. A dynamic reshape to sizes within those of
+its operand sets a dynamic size, too.
 
-Source: jaxlib 0.10.2, pass `algsimp`, measured for GPU and TPU.
+Source: jaxlib 0.10.2 and 0.11.2, pass `algsimp`, measured for CPU, GPU and TPU.
 """
 
 from __future__ import annotations
@@ -16,11 +17,22 @@ import numpy as np
 
 from conformance.known.xla.memory import constant, zeros
 from conformance.transforms.replacing import replace_operations
-from reference.ir.program import Operation, Program, TensorType, Value, attributes, tensor_of
+from reference.ir.program import (
+    Attribute,
+    Operation,
+    Program,
+    TensorType,
+    Value,
+    attributes,
+    tensor_of,
+)
+from reference.ir.types import ELEMENT_TYPES
 
 LABEL = "start added to a reversal's"
 
-_SLICES, _REVERSALS, _CUTS = "dynamic_slice", "reverse", "set_dimension_size"
+_SLICES, _REVERSALS = "dynamic_slice", "reverse"
+_CUTS, _RESHAPES = "set_dimension_size", "dynamic_reshape"
+_SIZE = TensorType((), ELEMENT_TYPES["si32"])
 
 
 def concerns(operation: Operation) -> bool:
@@ -39,28 +51,51 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
         if reversal is None or reversal.name != _REVERSALS:
             continue
         cut = makers.get(reversal.operands[0].name)
-        if cut is not None and cut.name == _CUTS and _is_merged(reversal, cut):
-            found.append((operation, tuple(_slice_whole(operation, reversal, cut))))
+        dimension = None if cut is None else _cut_dimension(cut)
+        if cut is not None and dimension is not None and dimension in _reversed(reversal):
+            found.append((operation, tuple(_slice_whole(operation, reversal, cut, dimension))))
     if found:
         yield (replace_operations(program, found),)
 
 
-def _is_merged(reversal: Operation, cut: Operation) -> bool:
-    """Return whether the dynamic size is reversed, and was static before it was set."""
-    whole = cut.operands[0].type
-    reversed_dimensions = reversal.attribute("dimensions")
-    assert isinstance(reversed_dimensions, tuple)
-    is_static = isinstance(whole, TensorType) and None not in whole.shape
-    return is_static and cut.attribute("dimension") in reversed_dimensions
+def _reversed(reversal: Operation) -> tuple[Attribute, ...]:
+    dimensions = reversal.attribute("dimensions")
+    assert isinstance(dimensions, tuple)
+    return dimensions
 
 
-def _slice_whole(operation: Operation, reversal: Operation, cut: Operation) -> Iterator[Operation]:
+def _cut_dimension(cut: Operation) -> int | None:
+    """Return the dimension of a static operand that is given a dynamic size; None without one."""
+    whole, result = cut.operands[0].type, cut.results[0].type
+    if not isinstance(whole, TensorType) or not isinstance(result, TensorType):
+        return None
+    if None in whole.shape or cut.name not in (_CUTS, _RESHAPES):
+        return None
+    if cut.name == _CUTS:
+        dimension = cut.attribute("dimension")
+        assert isinstance(dimension, int)
+        return dimension
+    dynamic = [number for number, size in enumerate(result.shape) if size is None]
+    bounds = result.bounds or result.shape
+    largest = tuple(map(_first_known, result.shape, bounds))
+    return dynamic[0] if len(dynamic) == 1 and largest == whole.shape else None
+
+
+def _first_known(size: int | None, bound: int | None) -> int | None:
+    return bound if size is None else size
+
+
+def _slice_whole(
+    operation: Operation, reversal: Operation, cut: Operation, dimension: int
+) -> Iterator[Operation]:
     """Yield the slice of the whole operand, reversed and followed by zeros."""
-    (whole, size), dimension = cut.operands, cut.attribute("dimension")
     sizes = operation.attribute("slice_sizes")
-    assert isinstance(dimension, int)
     assert isinstance(sizes, tuple)
-    of, number, prefix = tensor_of(whole), tensor_of(size), f"{operation.results[0].name}."
+    prefix = f"{operation.results[0].name}."
+    number = tensor_of(cut.operands[1]) if cut.name == _CUTS else _SIZE
+    whole, size = cut.operands[0], Value(f"{prefix}size", number)
+    yield from _size_of(cut, dimension, size)
+    of = tensor_of(whole)
     count = of.static_shape[dimension]
     twice = tuple(2 * n if d == dimension else n for d, n in enumerate(of.static_shape))
     turned, padding = (Value(f"{prefix}{name}", of) for name in ("turned", "padding"))
@@ -81,3 +116,19 @@ def _slice_whole(operation: Operation, reversal: Operation, cut: Operation) -> I
     yield Operation("add", (converted, own), (start,))
     starts[dimension] = start
     yield replace(operation, operands=(joined, *starts))
+
+
+def _size_of(cut: Operation, dimension: int, size: Value) -> Iterator[Operation]:
+    """Yield the operations that define the size that a dimension is given."""
+    given = cut.operands[1]
+    if cut.name == _CUTS:
+        yield Operation("reshape", (given,), (size,))
+        return
+    of = tensor_of(given)
+    taken, of_one = (Value(f"{size.name}.{name}", of) for name in ("taken", "one"))
+    taken = replace(taken, type=replace(of, shape=(1,)))
+    of_one = replace(of_one, type=replace(of, shape=()))
+    limits = {"start_indices": (dimension,), "limit_indices": (dimension + 1,), "strides": (1,)}
+    yield Operation("slice", (given,), (taken,), attributes(**limits))
+    yield Operation("reshape", (taken,), (of_one,))
+    yield Operation("convert", (of_one,), (size,))
