@@ -40,7 +40,7 @@ from conformance.known.xla.remainders import REMAINDERS
 from conformance.known.xla.sorting import misread_orders, selected_pairs
 from conformance.known.xla.sorting.nan_in_sorts import NAN_LARGEST
 from conformance.known.xla.sorting.sorts import UNSORTED
-from conformance.known.xla.sub_byte import packed_elements
+from conformance.known.xla.sub_byte import packed_elements, signed_constants
 from conformance.known.xla.sub_byte.two_bits import OF_TWO_BITS, SORTED
 from conformance.known.xla.subnormals import subnormal_operands
 from conformance.known.xla.subnormals.flushed_sums import flushing_class
@@ -147,7 +147,10 @@ TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
 OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE, float_pairs.OF_SPLATS)
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
-OF_GPUS = {"dynamic_update_slice": (whole_offsets.MOVED,)}
+OF_GPUS = {
+    "compare": signed_constants.COMPARISONS,
+    "dynamic_update_slice": (whole_offsets.MOVED,),
+}
 """Divergences of the GPU's compiler only, by op, besides convolutions."""
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from conformance.known.hypothesis import Operands, Results, any_outcome_hypothesis
+from conformance.tolerance.bounds.contraction import dimensions_of
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -38,23 +38,28 @@ def _results_of_pairs(operation: Operation, operands: Operands) -> Iterator[Resu
     Operands are in memory in the order of their dimensions, or, in products, with the contracting
     dimensions last.
     """
-    readings = [[one, *_readings(operation, n, one)] for n, one in enumerate(operands)]
+    readings = [[one, *_readings(operation, n, one, operands[0])] for n, one in enumerate(operands)]
     for read in product(*readings):
         if any(one is not given for one, given in zip(read, operands, strict=True)):
             yield apply(operation, read)
 
 
-def _readings(operation: Operation, number: int, operand: Array) -> list[Array]:
+def _readings(operation: Operation, number: int, operand: Array, first: Array) -> list[Array]:
+    """Return an operand as read in pairs; `first` is the operation's first operand."""
     if element_type_of(operand).bits != _PAIR:
         return []
     plain = tuple(range(operand.ndim))
-    given: dict[str, Any] = dict(operation.attributes)
-    sides = ("lhs", "rhs")
-    last = given.get(f"{sides[number]}_contracting_dimensions", ()) if number < len(sides) else ()
-    batch = given.get(f"{sides[number]}_batching_dimensions", ()) if number < len(sides) else ()
-    free = [at for at in plain if at not in (*batch, *last)]
-    orders = dict.fromkeys([plain, (*batch, *free, *sorted(last))])
-    return [read_first_pairs(operand, order) for order in orders]
+    orders = [plain]
+    numbers = dimensions_of(operation, first)
+    sides = (
+        (numbers.lhs_batching, numbers.lhs_contracting),
+        (numbers.rhs_batching, numbers.rhs_contracting),
+    )
+    if number < len(sides):
+        batch, last = sides[number]
+        free = [at for at in plain if at not in (*batch, *last)]
+        orders.append((*batch, *free, *sorted(last)))
+    return [read_first_pairs(operand, order) for order in dict.fromkeys(orders)]
 
 
 PAIRS = any_outcome_hypothesis(READ, _results_of_pairs)

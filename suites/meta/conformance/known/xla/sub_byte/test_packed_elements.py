@@ -52,3 +52,15 @@ def test_first_pair_of_a_byte_stands_for_the_second(lhs: list[int], rhs: list[li
     assert class_of(PRODUCT, inputs, got) == READ
     assert class_of(PRODUCT, inputs, got, on=Hardware.CPU) != READ
     assert class_of(PRODUCT, inputs, got + np.uint32(1)) != READ
+
+
+def test_the_second_operand_of_a_dot_is_read_by_columns() -> None:
+    program = parse_module("""
+    func.func @main(%x: tensor<2x2xi2>, %y: tensor<2x2xi2>) -> tensor<2x2xi2> {
+      %0 = stablehlo.dot %x, %y : (tensor<2x2xi2>, tensor<2x2xi2>) -> tensor<2x2xi2>
+      return %0 : tensor<2x2xi2>
+    }""")
+    inputs = stored([[0, 1], [0, 0]], "si2"), stored([[0, 0], [1, 0]], "si2")
+    assert class_of(program, inputs, stored([[1, 1], [1, 1]], "si2")) == READ
+    assert class_of(program, inputs, stored([[1, 1], [0, 0]], "si2")) == READ
+    assert class_of(program, inputs, stored([[1, 0], [0, 1]], "si2")) != READ
