@@ -150,6 +150,7 @@ OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE, float_pai
 OF_GPUS = {
     "compare": signed_constants.COMPARISONS,
     "dynamic_update_slice": (whole_offsets.MOVED,),
+    "scatter": (whole_offsets.WRITTEN_BACK,),
 }
 """Divergences of the GPU's compiler only, by op, besides convolutions."""
 

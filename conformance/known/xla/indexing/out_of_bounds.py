@@ -135,7 +135,7 @@ def _mask_within_bounds(
         scatter_dims_to_operand_dims=given["scatter_dims_to_operand_dims"],
         index_vector_dim=given["index_vector_dim"],
     )
-    sizes = _window(given, operand, updates)
+    sizes = window_sizes(given, operand, updates)
     fits = np.ones(updates.shape, np.bool_)
     for d in range(operand.ndim):  # those that no index speaks of are compared too, from 0
         bound = np.asarray(operand.shape[d] - sizes.get(d, 1), np.int64)
@@ -205,7 +205,7 @@ def _clamp_index(operation: Operation, operands: tuple[Array, ...], index: Array
     """Return the single index vector clamped to where the window fits, as si64."""
     given: dict[str, Any] = dict(operation.attributes)
     shape, updates = operands[0].shape, operands[len(operands) // 2 + 1]
-    sizes = _window(given, operands[0], updates)
+    sizes = window_sizes(given, operands[0], updates)
     vector = index.reshape(-1).tolist()
     moved = [
         min(max(at, 0), shape[d] - sizes.get(d, 1))
@@ -214,7 +214,7 @@ def _clamp_index(operation: Operation, operands: tuple[Array, ...], index: Array
     return np.array(moved, np.int64).reshape(index.shape)
 
 
-def _window(given: dict[str, Any], operand: Array, updates: Array) -> dict[int, int]:
+def window_sizes(given: dict[str, Any], operand: Array, updates: Array) -> dict[int, int]:
     """Return the window sizes by dimension of the inputs."""
     dropped = (*given["inserted_window_dims"], *given.get("input_batching_dims", ()))
     kept = [d for d in range(operand.ndim) if d not in dropped]
