@@ -18,6 +18,7 @@ from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.known.entry_prediction import EntryPrediction, ulps
 from conformance.known.rewritings.stated import Stated, StatedRewriting
+from conformance.known.xla.crashing_operations import PREFIX, satisfies
 from conformance.results.store import CellKey
 from conformance.stablehlo.emit import operations_in, spell_operation
 from conformance.text import matches_any
@@ -165,7 +166,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def matches_operation(self, operation: str) -> bool:
         """Return whether an operation contains any text of `where`."""
-        return any(contains(operation, pattern) for pattern in self.where)
+        return any(_describes(pattern, operation) for pattern in self.where)
 
     def matches_batch(self, batch: LostBatch) -> bool:
         """Return whether the entry matches a batch that failed as a whole; only a flaky entry
@@ -254,6 +255,12 @@ def contains(text: str, pattern: str) -> bool:
     `.` also matches a line's end.
     """
     return _compile_pattern(pattern).search(text) is not None
+
+
+def _describes(pattern: str, operation: str) -> bool:
+    """Return whether a text of `where` describes an operation in MLIR's generic form."""
+    name = pattern.removeprefix(PREFIX)
+    return contains(operation, pattern) if name == pattern else satisfies(operation, name)
 
 
 def is_regular_expression(pattern: str) -> bool:

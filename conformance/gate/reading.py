@@ -38,6 +38,7 @@ from conformance.gate.files import (
 )
 from conformance.gate.versions import check as check_versions
 from conformance.gate.versions import holds_for_jaxlib
+from conformance.known.xla.crashing_operations import CONDITIONS, PREFIX
 from generators.case.columns import INVALID
 from generators.case.quantized_types import QUANTIZED_COLUMNS
 from reference.ir.types import ELEMENT_TYPES
@@ -245,6 +246,8 @@ def _check_words(found: Expectation, given: Collection[str]) -> None:
         texts = getattr(found, key)
         if (key in given and not texts) or "" in texts:
             raise ValueError(f"{key!r} must be a list of texts, none of them empty")
+        for text in (one for one in texts if one.startswith(PREFIX)):
+            _check_names("condition", [text.removeprefix(PREFIX)], CONDITIONS, globs=False)
         for text in filter(is_regular_expression, texts):
             try:
                 re.compile(text[1:-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +23,8 @@ from conformance.gate.expectations import (
     matching_entry,
 )
 from conformance.gate.files import SHIPPED
-from conformance.gate.reading import load, read
+from conformance.gate.reading import ExpectationError, load, read
+from conformance.known.xla import crashing_operations
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Detail, Record, Verdict
@@ -112,6 +114,26 @@ def test_a_regular_expression_distinguishes_types() -> None:
     other = entry(where=(r"/\(tensor<(\d)x3xf32>\) -> tensor<(?!\1)/",))
     assert matching_entry((other,), replace(silent, operation=first)) == ""
     assert matching_entry((entry(where=("/tensor/",)),), replace(silent, operation=second)) == "x"
+
+
+def test_a_condition_is_a_name_that_exists(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def is_of_two(operation: crashing_operations.OperationText) -> bool:
+        return operation.shapes()[0] == [2, 3]
+
+    monkeypatch.setitem(crashing_operations.CONDITIONS, "of two", is_of_two)
+    first, second = (one for one in program().walk() if one.name == "sort")
+    silent = crash("the process ended with SIGSEGV", "segmentation fault")
+    known = entry(where=("condition: of two",))
+    assert matching_entry((known,), replace(silent, operation=first)) == "x"
+    assert matching_entry((known,), replace(silent, operation=second)) == ""
+    text = '[[known]]\nid = "x"\nop = "sort"\nreason = "r"\nverdicts = ["crashed"]\n'
+    text += 'where = ["{}"]\n'
+    path = tmp_path / "own.toml"
+    path.write_text(text.format("condition: of two"))
+    assert [one.where for one in load([str(path)], ("cpu",), versions())] == [known.where]
+    path.write_text(text.format("condition: of tow"))
+    with pytest.raises(ExpectationError, match="unknown condition 'of tow'; did you mean of two"):
+        load([str(path)], ("cpu",), versions())
 
 
 def test_a_crash_with_words_must_match_words_and_where() -> None:
