@@ -25,6 +25,7 @@ from conformance.known.xla.indexing import (
 from conformance.known.xla.pairs import bits_of_pairs, float_pairs, returned_pairs
 from conformance.known.xla.processes import (
     bytes_as_words,
+    first_updates,
     gathered_by_sum,
     gathered_first,
     misread_groups,
@@ -93,6 +94,13 @@ PROGRAMS = (
     ),
     Hypothesis(
         bytes_as_words.LABEL, rewrite=bytes_as_words.rewrite, several=True, platform=Hardware.TPU
+    ),
+    *(
+        Hypothesis(
+            first_updates.LABEL, rewrite=first_updates.rewrite, several=several,
+            concerns=first_updates.concerns, platform=Hardware.GPU,
+        )
+        for several in (True, False)
     ),
     *(
         Hypothesis(

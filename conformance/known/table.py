@@ -40,7 +40,7 @@ from conformance.known.xla.remainders import REMAINDERS
 from conformance.known.xla.sorting import misread_orders, selected_pairs
 from conformance.known.xla.sorting.nan_in_sorts import NAN_LARGEST
 from conformance.known.xla.sorting.sorts import UNSORTED
-from conformance.known.xla.sub_byte import packed_elements, signed_constants
+from conformance.known.xla.sub_byte import byte_copies, packed_elements, signed_constants
 from conformance.known.xla.sub_byte.two_bits import OF_TWO_BITS, SORTED
 from conformance.known.xla.subnormals import subnormal_operands
 from conformance.known.xla.subnormals.flushed_sums import flushing_class
@@ -148,9 +148,14 @@ OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE, float_pai
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
 OF_GPUS = {
+    "and": (packed_elements.NOT_WRITTEN,),
     "compare": signed_constants.COMPARISONS,
-    "dynamic_update_slice": (whole_offsets.MOVED,),
-    "scatter": (whole_offsets.WRITTEN_BACK,),
+    "dynamic_update_slice": (whole_offsets.MOVED, byte_copies.COPIED),
+    "fft": (partial_transform.OF_A_PART_IN_PLACE,),
+    "or": (packed_elements.NOT_WRITTEN,),
+    "scatter": (whole_offsets.WRITTEN_BACK, byte_copies.SCATTERED),
+    "set_dimension_size": (packed_elements.OVERWRITTEN,),
+    "sort": (packed_elements.UNSORTED_ROWS,),
 }
 """Divergences of the GPU's compiler only, by op, besides convolutions."""
 
@@ -166,9 +171,9 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
     of_numbers = hypotheses_of_op(operation.name, platform, is_complex=_takes_complex(operation))
     of_tpus = (*TPU_OPS.get(operation.name, ()), *OF_TPUS)  # first: they explain more of f64
     of_words = of_tpus if platform == Hardware.TPU else ()
-    of_gpus = (*OF_GPUS.get(operation.name, ()), packed_elements.PAIRS)
+    of_gpus = (*OF_GPUS.get(operation.name, ()), packed_elements.PAIRS)  # first: they predict more
     of_kernels = of_gpus if platform == Hardware.GPU else ()
-    return (*of_words, *of_numbers, *of_codes, *of_kernels)
+    return (*of_words, *of_kernels, *of_numbers, *of_codes)
 
 
 def hypotheses_of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]:

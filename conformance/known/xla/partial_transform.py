@@ -1,14 +1,15 @@
 """Fourier transforms of only as many elements as `fft_length` says, in longer dimensions.
 
-XLA's CPU takes the leading elements of each of the last dimensions, transforms them, and writes the
-transforms one after the other at the beginning of the result's memory. The memory behind them keeps
-its old contents, which vary.
+XLA takes the leading elements of each of the last dimensions and transforms them. XLA's CPU writes
+the transforms one after the other at the beginning of the result's memory, cuFFT on a GPU each in
+place of its elements. The rest of the memory keeps its old contents, which vary.
 
-Source: jaxlib 0.10.2 and 0.12.0, measured.
+Source: jaxlib 0.10.2 and 0.12.0, measured; jaxlib 0.11.2 on an NVIDIA H200.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -35,14 +36,28 @@ LABEL = "transform of a part"
 FLUSHED = Hypothesis("subnormal intermediate", partial(fft_errors, flushes=True), flushes=True)
 
 
+Place = Callable[[Array, Array], Array]
+"""A function of an array and the transformed elements that returns the view of the array where the
+transforms are.
+"""
+
+
+def _at_the_beginning(array: Array, part: Array) -> Array:
+    return array.reshape(-1)[: part.size].reshape(part.shape)
+
+
+def _in_place(array: Array, part: Array) -> Array:
+    return array[tuple(map(slice, part.shape))]
+
+
 def _predict_partial_transform(
-    operation: Operation, operands: Operands, expected: Results, actual: Results
+    operation: Operation, operands: Operands, expected: Results, actual: Results, *, place: Place
 ) -> Results:
     (operand,), (got,) = operands, actual
     part = _part(operation, operand)
     if part is None:
         return predict_nothing(expected)
-    other, results, begun = _transform_part(operation, part, got)
+    other, results, begun = _transform_part(operation, part, place(got, part))
     (distances,) = fft_errors(other, (part,), results, (begun,), flushes=True)
     right = (distances <= 1) | equal_elements(flush_subnormals(results[0]), begun)
     right |= unspecified_mask(other, (part,), results[0])
@@ -50,28 +65,36 @@ def _predict_partial_transform(
     return predict_where(np.full(got.shape, right.all()))
 
 
-def _ulps(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
-    """Return the error against the partial transform in ulp; infinite for the elements behind
-    it.
-    """
+def _ulps(
+    operation: Operation, operands: Operands, expected: Results, actual: Results, *, place: Place
+) -> Results:
+    """Return the error against the partial transform in ulp; infinite for the other elements."""
     (found,), part = predict_nothing(expected), _part(operation, operands[0])
     if part is not None:
-        _, results, begun = _transform_part(operation, part, actual[0])
-        found.reshape(-1)[: part.size] = ulps_from_prediction(results[0], begun).reshape(-1)
+        _, results, begun = _transform_part(operation, part, place(actual[0], part))
+        place(found, part)[...] = ulps_from_prediction(results[0], begun)
     return (found,)
 
 
 def _transform_part(
     operation: Operation, part: Array, got: Array
 ) -> tuple[Operation, Results, Array]:
-    """Return the operation that transforms a part, its results, and the first elements of the
-    result.
-    """
+    """Return the operation that transforms a part, its results, and the actual results."""
     other = reshape_operation(operation, part.shape)
-    return other, apply(other, (part,)), got.reshape(-1)[: part.size].reshape(part.shape)
+    return other, apply(other, (part,)), np.ascontiguousarray(got)
 
 
-OF_A_PART = Hypothesis(LABEL, _predict_partial_transform, signs=True, unsteady=True, ulps=_ulps)
+def _hypothesis(place: Place) -> Hypothesis:
+    measure = partial(_predict_partial_transform, place=place)
+    in_ulps = partial(_ulps, place=place)
+    return Hypothesis(LABEL, measure, signs=True, unsteady=True, ulps=in_ulps)
+
+
+OF_A_PART = _hypothesis(_at_the_beginning)
+"""The class of transforms of a part as XLA's CPU writes them."""
+
+OF_A_PART_IN_PLACE = _hypothesis(_in_place)
+"""The class of transforms of a part as cuFFT writes them."""
 
 
 def _part(operation: Operation, operand: Array) -> Array | None:

@@ -58,8 +58,13 @@ def by_reciprocal(formula: Formula) -> Hypothesis:
 
 
 def _possible_machines(of: ElementType) -> tuple[Machine, ...]:
+    """Return the machines by which steps may overflow and underflow.
+
+    On the last machine, an underflow has no error: it is decided by operands that have none, such
+    as those of a square.
+    """
     flushing = Machine(of, tiny=Tiny.ZERO)
-    return Machine(of), flushing, replace(flushing, contracted=True)
+    return Machine(of), flushing, replace(flushing, contracted=True), Machine(of, is_exact=True)
 
 
 def _with_few_digits(of: ElementType) -> tuple[Machine, ...]:

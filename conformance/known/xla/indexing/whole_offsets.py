@@ -75,19 +75,30 @@ def _copy_to_offset(operand: Array, update: Array, starts: Sequence[int]) -> Arr
     contiguous in the operand.
     """
     of = element_type_of(operand)
-    if not starts or of.bits < _BYTE or not _is_contiguous(operand.shape, update.shape):
+    if not starts or of.bits < _BYTE or not is_contiguous(operand.shape, update.shape):
         return None
     width = operand.dtype.itemsize
     strides = [width * int(np.prod(operand.shape[at + 1 :])) for at in range(operand.ndim)]
-    total = sum(start * stride for start, stride in zip(starts, strides, strict=True))
-    wrapped = (total + 2**63) % 2**64 - 2**63
-    offset = min(max(wrapped, 0), operand.nbytes - update.nbytes) // width
+    total = copy_offset(operand.shape, update.shape, starts, strides)
+    offset = min(max(total, 0), operand.nbytes - update.nbytes) // width
     result = operand.reshape(-1).copy()
     result[offset : offset + update.size] = update.reshape(-1)
     return result.reshape(operand.shape)
 
 
-def _is_contiguous(shape: tuple[int, ...], part: tuple[int, ...]) -> bool:
+def copy_offset(
+    shape: Sequence[int], part: Sequence[int], starts: Sequence[int], strides: Sequence[int]
+) -> int:
+    """Return the offset in bytes of a copy of a part, modulo 2^64, before it is clamped.
+
+    Start indices of dimensions that the part has as a whole do not count.
+    """
+    pairs = zip(shape, part, starts, strides, strict=True)
+    total = sum(start * stride for size, own, start, stride in pairs if own != size)
+    return (total + 2**63) % 2**64 - 2**63
+
+
+def is_contiguous(shape: tuple[int, ...], part: tuple[int, ...]) -> bool:
     """Return whether a part of a shape is contiguous: complete after the first dimension of more
     than one element.
     """

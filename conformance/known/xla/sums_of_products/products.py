@@ -16,7 +16,7 @@ from conformance.known.hypothesis import (
     rewriting_hypothesis,
 )
 from conformance.known.xla.sums_of_products import product_types, ragged_groups
-from conformance.known.xla.sums_of_products.products_in_loops import OF_LOOPS
+from conformance.known.xla.sums_of_products.products_in_loops import OF_CONVOLUTION_LOOPS, OF_LOOPS
 from conformance.known.xla.sums_of_products.repeated_products import TWICE
 from conformance.known.xla.sums_of_products.rounded_products import (
     OF_OPERANDS,
@@ -200,8 +200,8 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     (Winograd's) turns into inexact sums, where the specification defines each result as a
     `dot_general`; memory behind the image that is read as padding; products with zero that are
     omitted or added; integers summed in float64; and windows whose reversal is ignored. On GPUs
-    also batch groups that are summed and kernels whose holes are zeros; on GPUs and TPUs rounded
-    products.
+    also batch groups that are summed, kernels whose holes are zeros, and sums in f16; on GPUs and
+    TPUs rounded products.
     """
     default = default_precision(platform)
     of = convolution.convolution_sums, convolution.depth_of, default
@@ -209,9 +209,9 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     inexact = convolution.convolution_sums, convolution.depth_of, replace(default, exact=False)
     is_gpu = platform == Hardware.GPU
     return (
-        *(
-            (OF_SINGLE_PLACES,) if platform in _PRECISE_BY_CHOICE else ()
-        ),  # first: it predicts most exactly
+        # first: they predict most exactly
+        *((OF_SINGLE_PLACES,) if platform in _PRECISE_BY_CHOICE else ()),
+        *((OF_CONVOLUTION_LOOPS,) if is_gpu else ()),
         flushed_products_class(*of),
         *_of_other_types(bound),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),

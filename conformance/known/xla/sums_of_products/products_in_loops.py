@@ -1,24 +1,40 @@
-"""Products of eight bits in a loop of a GPU's kernel: rounded to f16, then added in f32.
+"""Sums of products in a loop of a GPU's kernel, where cuBLAS and cuDNN have none.
 
-XLA converts operands of types that cuBLAS does not have to f16. If the result has f32, the kernel
-multiplies in f16, where a product may overflow or underflow, and adds in f32.
+- Operands of eight bits are converted to f16. If the result has f32, the kernel multiplies in f16,
+  where a product may overflow or underflow, and adds in f32.
+- A convolution of f16 with a window reversed in some dimensions only is a loop over the positions
+  in the window, then over the features. It rounds each product and each sum to f16. The results
+  are predicted to the bit.
 
 Source: jaxlib 0.11.2 on an NVIDIA H200, and the PTX of these kernels.
 """
 
 from __future__ import annotations
 
-from conformance.known.hypothesis import Operands, Results, predict_nothing
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    exact_hypothesis,
+    predict_nothing,
+)
 from conformance.known.xla.sums_of_products.ragged_groups import misread_sizes
 from conformance.known.xla.sums_of_products.rounded_products import (
     MOST,
     errors_of_intervals,
     rounded_hypothesis,
+    sums_in_order,
     sums_of_rounded,
 )
 from conformance.tolerance.bounds.contraction import matrices_of
+from conformance.tolerance.bounds.convolution import depth_of, geometry_of
 from reference.ir.program import Operation
-from reference.ir.types import ELEMENT_TYPES, element_type_of
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
+from reference.numerics.arithmetic import quiet
+from reference.numerics.rounding import round_to
+from reference.ops.convolution import convolve
+
+IN_F16 = "sums kept in f16"
 
 _F16, _F32 = ELEMENT_TYPES["f16"], ELEMENT_TYPES["f32"]
 _BYTE = 8
@@ -44,3 +60,23 @@ def _sums_of_a_loop(
 
 OF_LOOPS = rounded_hypothesis(_sums_of_a_loop)
 """The class of sums of products rounded to f16, of operands of eight bits."""
+
+
+@quiet
+def _convolution_of_a_loop(
+    operation: Operation, operands: Operands, expected: Results
+) -> Results | None:
+    """Return a convolution of f16 with each step rounded; None for other types."""
+    lhs, rhs = operands[:2]
+    types = {element_type_of(one) for one in (lhs, rhs, expected[0])}
+    if types != {_F16} or depth_of(operation, operands) * expected[0].size > MOST:
+        return None
+
+    def sum_products(left: Array, right: Array) -> Array:
+        return sums_in_order(left, right, _F16)[0]
+
+    return (round_to(convolve(lhs, rhs, geometry_of(operation, operands), sum_products), _F16),)
+
+
+OF_CONVOLUTION_LOOPS: Hypothesis = exact_hypothesis(IN_F16, _convolution_of_a_loop)
+"""The class of convolutions of f16 that round each step."""

@@ -154,7 +154,7 @@ def _sums_of_matrices(
         yield _unrounded_sums(a, b)
         if is_elementwise and lhs.size * columns <= MOST:
             yield sums_of_rounded(a, b, of)
-            yield _sums_in_order(a, b, of)
+            yield sums_in_order(a, b, of)
 
 
 def _sums_of_windows(
@@ -163,7 +163,7 @@ def _sums_of_windows(
     window = geometry_of(operation, operands)
     lhs, rhs = operands[:2]
     for of in sorted(types, key=lambda one: one.name):
-        for sums in (sums_of_rounded, _sums_in_order):
+        for sums in (sums_of_rounded, sums_in_order):
             low, high = (
                 convolve(
                     round_to(to_float64(lhs), of),
@@ -216,7 +216,7 @@ def sums_of_rounded(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Arr
     return total - size, total + size
 
 
-def _sums_in_order(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Array]:
+def sums_in_order(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Array]:
     """Return the sums, each step rounded to a type, twice: as the smallest and the largest."""
     products = _rounded_products(lhs, rhs, of)
     total = np.zeros((*products.shape[:-2], products.shape[-1]))

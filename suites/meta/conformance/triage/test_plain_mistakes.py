@@ -57,7 +57,6 @@ PREDICTED: dict[str, set[str]] = {
     "sum-of-products-taken-apart": {"neighbouring number", "sign lost", "zero"},
     # what stands in memory
     "exponential-of-a-constant-nan": {"one", "zero"},
-    "exponential-of-a-selected-nan": {"one", "zero"},
 }
 """Mistakes, by entry, that the rewriting of its counterexample predicts."""
 

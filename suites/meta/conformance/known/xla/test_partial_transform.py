@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.xla.partial_transform import FLUSHED, LABEL, OF_A_PART
+from conformance.judging.compare import judge_operation
+from conformance.known.hypothesis import Hypothesis
+from conformance.known.xla.partial_transform import (
+    FLUSHED,
+    LABEL,
+    OF_A_PART,
+    OF_A_PART_IN_PLACE,
+)
+from conformance.tolerance.hardware import Hardware
+from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation
 from reference.ir.types import Array
 from suites.meta.support.small_programs import op_program, tensor_of
@@ -20,11 +29,11 @@ def fft(kind: str, length: int) -> Operation:
     return op_program("fft", [of], of, fft_type=kind, fft_length=(length,)).subject
 
 
-def explained(kind: str, length: int, got: list[complex]) -> list[bool]:
+def explained(kind: str, length: int, got: list[complex], by: Hypothesis = OF_A_PART) -> list[bool]:
     actual = np.array(got, np.complex64).reshape(2, 3)
-    assert OF_A_PART.errors is not None
+    assert by.errors is not None
     with np.errstate(invalid="ignore"):  # a transform of a single element has the bound 0
-        (errors,) = OF_A_PART.errors(fft(kind, length), (X,), (np.zeros_like(X),), (actual,))
+        (errors,) = by.errors(fft(kind, length), (X,), (np.zeros_like(X),), (actual,))
     return (errors == 0).reshape(-1).tolist()
 
 
@@ -50,6 +59,42 @@ def test_all_elements_are_explained_if_the_first_are_transforms(
     kind: str, length: int, got: list[complex], is_explained: bool
 ) -> None:
     assert explained(kind, length, got) == [is_explained] * 6
+
+
+@pytest.mark.parametrize(
+    ("kind", "length", "got", "is_explained"),
+    [
+        ("FFT", 2, [3, -1, BEHIND, 8, -2, BEHIND], True),
+        ("IFFT", 2, [1.5, -0.5, BEHIND, 4, -1, 0], True),
+        ("FFT", 1, [1, BEHIND, BEHIND, 3, BEHIND, BEHIND], True),
+        ("FFT", 2, [*SUMS, BEHIND, BEHIND], False),
+        ("FFT", 2, [3, -1, BEHIND, 8, -2.001, BEHIND], False),
+        ("FFT", 3, [3, -1, BEHIND, 8, -2, BEHIND], False),  # all elements are transformed
+        ("FFT", 4, [3, -1, BEHIND, 8, -2, BEHIND], False),  # there are fewer
+    ],
+)
+def test_on_gpus_transforms_are_in_place_of_their_elements(
+    kind: str, length: int, got: list[complex], is_explained: bool
+) -> None:
+    assert explained(kind, length, got, OF_A_PART_IN_PLACE) == [is_explained] * 6
+
+
+def test_class_depends_on_hardware() -> None:
+    of = tensor_of(2, 3, of="complex<f32>")
+    program = op_program("fft", [of], of, fft_type="FFT", fft_length=(2,))
+    got = np.array([3, -1, BEHIND, 8, -2, BEHIND], np.complex64).reshape(2, 3)
+    kinds = [
+        judge_operation(program, (X,), evaluate(program, (X,)), (got,), platform=on).kind
+        for on in (Hardware.GPU, Hardware.CPU)
+    ]
+    assert [kind == LABEL for kind in kinds] == [True, False]
+
+
+@pytest.mark.parametrize(("by", "last"), [(OF_A_PART, 3), (OF_A_PART_IN_PLACE, 4)])
+def test_distances_by_place(by: Hypothesis, last: int) -> None:
+    assert by.ulps is not None
+    (ulps,) = by.ulps(fft("FFT", 2), (X,), (np.zeros_like(X),), (np.full_like(X, -2),))
+    assert np.flatnonzero(ulps == 0).tolist() == [last]
 
 
 def test_distances_are_those_of_the_first_elements() -> None:

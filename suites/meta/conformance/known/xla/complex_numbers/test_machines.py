@@ -42,6 +42,8 @@ MEASURED = [
      complex(NAN, INF), "overflow or underflow on the way"),  # a product taken in unrounded
     ("atan2", "f32", (2.6621525e-20 + 1.4167199e-19j, 2.6621525e-20 + 1.4167199e-19j),
      0.59965444 - 0.03532458j, "overflow or underflow on the way"),
+    ("atan2", "f32", (9.084206e-25 + 1.729528e-22j, 9.084206e-25 + 1.729528e-22j),
+     0.78014576 - 0.008194162j, "overflow or underflow on the way"),  # of an NVIDIA H200
     ("divide", "f32", (3.4028234663852886e38 + 2.0194605784826862e36j,
      2.0194605784826862e36 - 3.4028234663852886e38j), complex(0, NAN),
      "overflow or underflow on the way"),
@@ -136,6 +138,14 @@ def test_cancellation_is_bounded_by_size_of_terms() -> None:
     for units, label in ((4, "digits cancelled"), (1000, "wrong value")):
         actual = complex(right.real, right.imag + units * 2.0**-24)
         assert judge_result("sine", "f32", (z,), actual).kind == label
+
+
+def test_underflow_of_exact_operands_is_predicted_to_its_rounding() -> None:
+    """The square of the operand is 21 times the smallest subnormal number, and has no error."""
+    z = 9.084206e-25 + 1.729528e-22j
+    for off, label in ((0, functions.RANGE), (1e-4, "wrong value"), (-1e-4j, "wrong value")):
+        actual = 0.78014576 - 0.008194162j + off
+        assert judge_result("atan2", "f32", (z, z), actual).kind == label
 
 
 def test_compiled_formulas_explain_nothing_on_the_interpreter() -> None:

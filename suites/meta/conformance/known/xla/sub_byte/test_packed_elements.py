@@ -1,17 +1,21 @@
-"""Elements of two bits, as kernels of an NVIDIA H200 read them in pairs."""
+"""Elements of less than a byte, as kernels of an NVIDIA H200 confuse them."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.sub_byte.packed_elements import READ
+from conformance.known.xla.sub_byte.packed_elements import READ, UNSORTED, UNWRITTEN
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import ELEMENT_TYPES, Array
+
+NO_PERMUTATION = "no permutation of the elements"
 
 
 def stored(values: object, element_type: str) -> Array:
@@ -64,3 +68,135 @@ def test_the_second_operand_of_a_dot_is_read_by_columns() -> None:
     assert class_of(program, inputs, stored([[1, 1], [1, 1]], "si2")) == READ
     assert class_of(program, inputs, stored([[1, 1], [0, 0]], "si2")) == READ
     assert class_of(program, inputs, stored([[1, 0], [0, 1]], "si2")) != READ
+
+
+def _sized(of: str, size: int) -> Program:
+    return parse_module(f"""
+func.func @main(%x: tensor<{size}x{of}>, %n: tensor<i32>) -> tensor<{size}x{of}> {{
+  %0 = stablehlo.set_dimension_size %x, %n, dim = 0
+    : (tensor<{size}x{of}>, tensor<i32>) -> tensor<{size}x{of}>
+  return %0 : tensor<{size}x{of}>
+}}""")
+
+
+@pytest.mark.parametrize(
+    ("of", "given", "got", "is_known"),
+    [
+        # measured: elements behind the first of a byte are what memory held
+        ("si4", [-1, 4, 1, 0, 0, 1, 1, 0, 0, 0], [-1, -2, 1, -5, 0, 1, 1, -5, 0, 2], True),
+        ("f4E2M1FN", [4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0],
+         [4.0, 0.0, -0.0, 0.0, -1.0, 0.0, -2.0], True),
+        ("ui2", [3, 0, 1, 2, 3], [3, 1, 1, 1, 3], True),
+        ("ui2", [3, 0, 1, 2, 3], [1, 0, 1, 2, 3], False),  # the first of a byte
+        ("ui2", [3, 0, 1, 2, 3], [3, 1, 1, 1, 2], False),
+        ("ui8", [3, 0, 1, 2], [3, 1, 1, 2], False),
+    ],
+)  # fmt: skip
+def test_elements_behind_the_first_of_a_byte_are_not_written(
+    of: str, given: list[Any], got: list[Any], is_known: bool
+) -> None:
+    inputs = stored(given, of), np.array(len(given), np.int32)
+    program = _sized(of.replace("si", "i"), len(given))
+    assert (class_of(program, inputs, stored(got, of)) == UNWRITTEN) == is_known
+    assert class_of(program, inputs, stored(got, of), on=Hardware.CPU) != UNWRITTEN
+
+
+ROWS = parse_module("""
+func.func @main(%x: tensor<3x7xui2>) -> tensor<3x7xui2> {
+  %0 = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<ui2>, %b: tensor<ui2>):
+    %1 = stablehlo.compare GT, %a, %b : (tensor<ui2>, tensor<ui2>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {dimension = 1 : i64} : (tensor<3x7xui2>) -> tensor<3x7xui2>
+  return %0 : tensor<3x7xui2>
+}""")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "on", "is_known"),
+    [
+        ({(1, 0): 2, (2, 0): 1}, Hardware.GPU, True),  # measured: they are the operand's
+        ({(2, 0): 0}, Hardware.GPU, False),
+        ({(2, 4): 3}, Hardware.GPU, False),  # the operand's, in a byte of one row
+        ({(1, 0): 2, (2, 0): 1}, Hardware.CPU, False),
+    ],
+)
+def test_rows_of_a_sort_share_bytes(
+    wrong: dict[tuple[int, int], int], on: str, is_known: bool
+) -> None:
+    given = stored([[1, 1, 0, 3, 0, 2, 3], [2, 1, 1, 2, 3, 3, 0], [1, 1, 1, 1, 3, 0, 1]], "ui2")
+    (got,) = evaluate(ROWS, (given,))
+    for place, value in wrong.items():
+        got[place] = value
+    assert (class_of(ROWS, (given,), got, on=on) == UNSORTED) == is_known
+
+
+def test_row_keeps_all_of_its_elements_in_a_byte() -> None:
+    """The first row ends, and the second begins, with two elements of the same byte."""
+    text = """
+func.func @main(%x: tensor<2x6xui2>) -> tensor<2x6xui2> {
+  %0 = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<ui2>, %b: tensor<ui2>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<ui2>, tensor<ui2>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {dimension = 1 : i64} : (tensor<2x6xui2>) -> tensor<2x6xui2>
+  return %0 : tensor<2x6xui2>
+}"""
+    given = stored([[3, 2, 2, 1, 1, 0], [3, 3, 2, 1, 0, 0]], "ui2")
+    program = parse_module(text)
+    (right,) = evaluate(program, (given,))
+    whole, part = right.copy(), right.copy()
+    whole[0, 4:] = given[0, 4:]
+    part[0, 5] = given[0, 5]
+    kinds = [class_of(program, (given,), got) for got in (whole, part)]
+    assert [kind == UNSORTED for kind in kinds] == [True, False]
+
+
+PAIRS_BY_KEY = parse_module("""
+func.func @main(%x: tensor<2x3xui2>, %y: tensor<2x3xi32>) -> (tensor<2x3xui2>, tensor<2x3xi32>) {
+  %0:2 = "stablehlo.sort"(%x, %y) ({
+  ^bb0(%a: tensor<ui2>, %b: tensor<ui2>, %c: tensor<i32>, %d: tensor<i32>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<ui2>, tensor<ui2>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {dimension = 1 : i64, is_stable = false}
+    : (tensor<2x3xui2>, tensor<2x3xi32>) -> (tensor<2x3xui2>, tensor<2x3xi32>)
+  return %0#0, %0#1 : tensor<2x3xui2>, tensor<2x3xi32>
+}""")
+
+
+@pytest.mark.parametrize(
+    ("second", "is_known"),
+    [([6, 5, 4], True), ([5, 6, 4], True), ([5, 5, 4], False), ([4, 5, 6], False)],
+)
+def test_other_operands_of_a_row_have_any_permitted_order(
+    second: list[int], is_known: bool
+) -> None:
+    """The key 2 of the second row shares a byte with the first row, and is not replaced by 1."""
+    given = stored([[3, 1, 2], [2, 1, 1]], "ui2"), np.array([[1, 2, 3], [4, 5, 6]], np.int32)
+    expected = evaluate(PAIRS_BY_KEY, given)
+    keys, values = (one.copy() for one in expected)
+    keys[1, 0], values[1] = 2, second
+    found = judge_operation(PAIRS_BY_KEY, given, expected, (keys, values), platform=Hardware.GPU)
+    assert {one.kind for one in found.failing} == {UNSORTED if is_known else NO_PERMUTATION}
+
+
+@pytest.mark.parametrize(
+    ("op", "of", "shape", "is_written"),
+    [
+        ("and %x, %x", "ui4", "1x2", False), ("or %x, %x", "i2", "2x1", False),
+        ("and %x, %x", "ui2", "4", False), ("and %x, %y", "ui4", "1x2", True),
+        ("and %x, %x", "ui4", "4", True), ("and %x, %x", "ui2", "3", True),
+        ("and %x, %x", "ui8", "2", True), ("and %x, %x", "ui4", "1", True),
+    ],
+)  # fmt: skip
+def test_copy_of_a_byte_is_not_written(op: str, of: str, shape: str, is_written: bool) -> None:
+    kind = f"tensor<{shape}x{of}>"
+    program = parse_module(f"""
+func.func @main(%x: {kind}, %y: {kind}) -> {kind} {{
+  %0 = stablehlo.{op} : {kind}
+  return %0 : {kind}
+}}""")
+    name, sizes = of if of.startswith("u") else f"s{of}", tuple(map(int, shape.split("x")))
+    given, got = (stored(np.full(sizes, number), name) for number in (1, 0))
+    assert (class_of(program, (given, given), got) == UNWRITTEN) == (not is_written)
+    assert class_of(program, (given, given), got, on=Hardware.CPU) != UNWRITTEN

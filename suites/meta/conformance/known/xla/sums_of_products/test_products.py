@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.known.hypothesis import Hypothesis
-from conformance.known.xla.sums_of_products import product_types, ragged_groups
+from conformance.known.xla.sums_of_products import product_types, products_in_loops, ragged_groups
 from conformance.known.xla.sums_of_products.products import (
     FLUSHED,
     IN_BF16,
@@ -162,7 +162,7 @@ def test_classes_of_convolutions_by_hardware() -> None:
         platform: [one.label for one in of_convolution(platform)] for platform in (CPU, GPU, TPU)
     }
     of_gpu = {added_groups.LABEL, dilated_kernels.LABEL}
-    assert {*labels[GPU]} - {*labels[CPU]} == {*of_gpu, ROUNDED}
+    assert {*labels[GPU]} - {*labels[CPU]} == {*of_gpu, ROUNDED, products_in_loops.IN_F16}
     assert {*labels[TPU]} - {*labels[CPU]} == {ROUNDED, EXCHANGED}
     assert labels[GPU][0] == labels[TPU][0] == ROUNDED
     for found in labels.values():

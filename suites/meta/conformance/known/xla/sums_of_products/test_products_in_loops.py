@@ -1,4 +1,4 @@
-"""Products of eight bits that kernels of an NVIDIA H200 round to f16."""
+"""Products and sums that kernels of an NVIDIA H200 round to f16."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.sums_of_products.products_in_loops import OF_LOOPS
+from conformance.known.xla.sums_of_products.products_in_loops import IN_F16, OF_LOOPS
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
@@ -61,3 +61,40 @@ def test_products_of_a_loop_are_rounded_to_f16(
     assert {one.kind == OF_LOOPS.label for one in found.failing} == (
         {True} if is_rounded else {False} if got[1] == RIGHT[1] else {True, False}
     )
+
+
+CONVOLUTION = """
+func.func @main(%x: tensor<1x2x2xOF>, %y: tensor<2x2x1xOF>) -> tensor<1x3x1xOF> {
+  %0 = stablehlo.convolution(%x, %y) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
+    window = {pad = [[1, 1]], reverse = [REVERSED]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x2x2xOF>, tensor<2x2x1xOF>) -> tensor<1x3x1xOF>
+  return %0 : tensor<1x3x1xOF>
+}"""
+
+IMAGE, KERNEL = [[[2048.0, 1.0], [1.0, -2048.0]]], [[[1.0], [1.0]], [[1.0], [1.0]]]
+"""The window in the middle has 2048 + 1 + 1 - 2048, which is 0 if each sum is rounded to f16."""
+
+
+@pytest.mark.parametrize(
+    ("of", "middle", "is_reversed", "on", "is_in_f16"),
+    [
+        ("f16", 0.0, False, Hardware.GPU, True),
+        ("f16", 0.0, True, Hardware.GPU, True),
+        ("f16", 1.0, False, Hardware.GPU, False),
+        ("bf16", 0.0, False, Hardware.GPU, False),
+        ("f16", 0.0, False, Hardware.CPU, False),
+    ],
+)
+def test_convolutions_of_a_loop_round_each_sum(
+    of: str, middle: float, is_reversed: bool, on: str, is_in_f16: bool
+) -> None:
+    text = CONVOLUTION.replace("OF", of).replace("REVERSED", str(is_reversed).lower())
+    program, storage = parse_module(text), ELEMENT_TYPES[of].storage
+    given = [np.array(one).astype(storage) for one in (IMAGE, KERNEL)]
+    expected = evaluate(program, given)
+    got = expected[0].copy()
+    assert got[0, 1, 0] == 2
+    got[0, 1, 0] = middle
+    found = judge_operation(program, given, expected, [got], platform=on)
+    assert (found.kind == IN_F16) == is_in_f16
