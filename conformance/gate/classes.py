@@ -113,7 +113,7 @@ CLASSES = (
     "padding reshaped", "power of an exponential as one", "product of exponentials as one",
     "product taken into a sum unrounded", "products with parts added",
     "quotient by a power as a product", "quotient by a root as a product",
-    "logistic taken apart in a quotient",
+    "logistic taken apart in a quotient", "magnitude left out of a maximum",
     "quotient by an exponential as a product",
     "quotient taken into a sum unrounded", "quotients made one", "reductions made one",
     "root of a square as a magnitude",

@@ -23,6 +23,7 @@ LOGISTIC = "logistic taken apart in a quotient"
 OF_EXPONENTIAL = "power of an exponential as one"
 PRODUCT = "product of exponentials as one"
 MAGNITUDE = "root of a square as a magnitude"
+UNSIGNED = "magnitude left out of a maximum"
 NOT_NEGATIVE = "taken for not negative"
 LEFT_OUT = "conversion left out"
 CANCELLED = "disjunction with itself as false"
@@ -219,6 +220,14 @@ IDENTITIES: tuple[Rewriting, ...] = (
         "(divide x:not_negative C:power_of_two) -> (unsigned_quotient x C)",
         "(remainder x:not_negative C:power_of_two) -> (unsigned_remainder x C)",
         kinds=(Kind.SIGNED,),
+    ),
+    *_lines(
+        UNSIGNED,  # by NVIDIA's assembler, which keeps the magnitudes in front of constants
+        "(maximum (abs x) y:variable) -> (maximum x y)",
+        "(maximum y:variable (abs x)) -> (maximum y x)",
+        "(clamp y:variable (abs x) z) -> (clamp y x z)",
+        kinds=(Kind.SIGNED,),
+        is_exact=True,
     ),
     *_lines(
         OF_ZEROS,

@@ -21,6 +21,7 @@ from conformance.known.rewritings.identities import (
     PRODUCT,
     ROOT,
     UNDONE,
+    UNSIGNED,
 )
 from suites.meta.support.rewriting import kind_of
 
@@ -417,3 +418,35 @@ func.func @main(%x: tensor<1xf64>) -> tensor<1xf64> {{
 }}"""
     x = np.array([-1.0656942006445927e166])
     assert (kind_of(text, [x], x) == LEFT_OUT) == is_explained
+
+
+V = "tensor<1xi32>"
+
+
+@pytest.mark.parametrize(
+    ("operation", "given", "got", "is_explained"),
+    [
+        ("maximum %a, %y", (-1695353791, 1, 0), 1, True),
+        ("maximum %y, %a", (-3, -2, 0), -2, True),
+        ("maximum %a, %y", (-3, -2, 0), -3, False),
+        ("maximum %a, %b", (-3, -2, 0), 2, True),
+        ("maximum %a, %b", (-1, -2, 0), 1, True),
+        ("clamp %y, %a, %z", (-3, 1, 2), 1, True),
+        ("clamp %c, %a, %z", (-3, 1, 2), 1, False),
+        ("minimum %a, %y", (-3, 4, 0), -3, False),
+        ("maximum %a, %c", (-3, 0, 0), 1, False),
+    ],
+)
+def test_the_magnitude_in_a_maximum_of_integers_is_left_out(
+    operation: str, given: tuple[int, int, int], got: int, is_explained: bool
+) -> None:
+    text = f"""
+    func.func @main(%x: {V}, %y: {V}, %z: {V}) -> {V} {{
+      %c = stablehlo.constant dense<1> : {V}
+      %a = stablehlo.abs %x : {V}
+      %b = stablehlo.abs %y : {V}
+      %r = stablehlo.{operation} : {V}
+      return %r : {V}
+    }}"""
+    arrays = [np.array([one], np.int32) for one in given]
+    assert (kind_of(text, arrays, np.array([got], np.int32)) == UNSIGNED) == is_explained
