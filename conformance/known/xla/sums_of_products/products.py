@@ -201,7 +201,7 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     `dot_general`; memory behind the image that is read as padding; products with zero that are
     omitted or added; integers summed in float64; and windows whose reversal is ignored. On GPUs
     also batch groups that are summed, kernels whose holes are zeros, and sums in f16; on GPUs and
-    TPUs rounded products.
+    TPUs rounded products, and images exchanged with kernels.
     """
     default = default_precision(platform)
     of = convolution.convolution_sums, convolution.depth_of, default
@@ -216,7 +216,7 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
         *_of_other_types(bound),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),
         IMAGE_OVERRUN,
-        *products_with_zero(default, on_tpu=platform == Hardware.TPU),
+        *products_with_zero(default, platform),
         ADDED_UP,
         *(
             rewriting_hypothesis(one.LABEL, one.rewrite, bound)

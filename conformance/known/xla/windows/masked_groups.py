@@ -9,9 +9,10 @@ groups. So NaN and infinities of one group make NaN in the results of others.
 The compiler for TPUs makes the groups of features a dimension of a window over a dilated image. It
 multiplies the holes by the kernels of other groups, also in groups of several features.
 
-It also exchanges image and kernel if the kernel is larger (pass `algsimp`). Then each element of
-the image is multiplied with elements of the kernel and with padding and holes around them, and the
-kernel with no padding. Images of batch groups have holes between them, too.
+The compilers for GPUs and TPUs exchange image and kernel if the kernel is larger (pass `algsimp`;
+for GPUs, not in all such convolutions). Then each element of the image is multiplied with elements
+of the kernel and with padding and holes around them, and the kernel with no padding. Images of
+batch groups have holes between them, too.
 
 Source: jaxlib 0.10.2 and 0.12.0, and libtpu 0.0.42 and 0.0.50, measured.
 """
@@ -27,6 +28,7 @@ import numpy as np
 from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from conformance.tolerance.bounds.convolution import convolution_sums, depth_of, geometry_of
 from conformance.tolerance.bounds.products import DefaultPrecision, make_measure
+from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.ulp import ulps_from_prediction
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -94,14 +96,15 @@ def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
     return np.where(nan | (above & below), np.nan, total)
 
 
-def products_with_zero(default: DefaultPrecision, *, on_tpu: bool) -> tuple[Hypothesis, ...]:
+def products_with_zero(default: DefaultPrecision, platform: str) -> tuple[Hypothesis, ...]:
     """Return the hypotheses: products with padding are omitted, or groups are merged.
 
     Args:
         default: the precision of products.
-        on_tpu: whether kernels of other feature groups may be multiplied by holes, and image and
-            kernel be exchanged.
+        platform: the `Hardware`. On TPUs, holes may be multiplied by kernels of other feature
+            groups. On GPUs and TPUs, image and kernel may be exchanged.
     """
+    on_tpu = platform == Hardware.TPU
 
     def errors(
         operation: Operation,
@@ -133,7 +136,8 @@ def products_with_zero(default: DefaultPrecision, *, on_tpu: bool) -> tuple[Hypo
         in_bounds, in_ulps = (partial(errors, label=label, in_ulps=one) for one in (False, True))
         return Hypothesis(label, in_bounds, ulps=in_ulps)
 
-    return tuple(hypothesis(one) for one in LABELS if on_tpu or one != EXCHANGED)
+    exchanges = platform in (Hardware.GPU, Hardware.TPU)
+    return tuple(hypothesis(one) for one in LABELS if exchanges or one != EXCHANGED)
 
 
 def _error_against(

@@ -162,7 +162,8 @@ def test_classes_of_convolutions_by_hardware() -> None:
         platform: [one.label for one in of_convolution(platform)] for platform in (CPU, GPU, TPU)
     }
     of_gpu = {added_groups.LABEL, dilated_kernels.LABEL}
-    assert {*labels[GPU]} - {*labels[CPU]} == {*of_gpu, ROUNDED, products_in_loops.IN_F16}
+    in_loops = products_in_loops.IN_F16
+    assert {*labels[GPU]} - {*labels[CPU]} == {*of_gpu, ROUNDED, EXCHANGED, in_loops}
     assert {*labels[TPU]} - {*labels[CPU]} == {ROUNDED, EXCHANGED}
     assert labels[GPU][0] == labels[TPU][0] == ROUNDED
     for found in labels.values():
