@@ -86,7 +86,7 @@ CLASSES = (
     "stated algorithm not kept", "subnormal taken for -0", "summed from +0", "sums kept in bf16",
     "sums kept in f16",
     "total order not kept", "transform of a part", "transformed convolution",
-    "two results in one buffer",
+    "two results in one buffer", "two transforms as one",
     "unsigned index taken for signed", "update copied in whole bytes", "upper limit reached",
     "window out of bounds in part",
     "zero left out", "zeros taken for equal",

@@ -17,6 +17,7 @@ from conformance.known.interpreter.table import INTERPRETER
 from conformance.known.xla import (
     extrema,
     orders,
+    paired_transforms,
     partial_transform,
     simplified,
     small_loops,
@@ -151,7 +152,7 @@ OF_GPUS = {
     "and": (packed_elements.NOT_WRITTEN,),
     "compare": signed_constants.COMPARISONS,
     "dynamic_update_slice": (whole_offsets.MOVED, byte_copies.COPIED),
-    "fft": (partial_transform.OF_A_PART_IN_PLACE,),
+    "fft": (partial_transform.OF_A_PART_IN_PLACE, paired_transforms.PAIRED),
     "or": (packed_elements.NOT_WRITTEN,),
     "scatter": (whole_offsets.WRITTEN_BACK, byte_copies.SCATTERED),
     "set_dimension_size": (packed_elements.OVERWRITTEN,),

@@ -26,11 +26,13 @@ def fft_errors(
     actual: tuple[Array, ...],
     *,
     flushes: bool = False,
+    in_pairs: bool = False,
 ) -> tuple[Array, ...]:
     """Return errors in units of the bound on their norm, with a norm for each transform.
 
     In a transform within its bound, all errors are that quotient of norms. In any other transform,
-    each error is in units of the permitted root mean square.
+    each error is in units of the permitted root mean square. With `in_pairs`, two consecutive
+    transforms have the norm of both.
     """
     of = element_type_of(expected[0])
     kind, lengths = operation.attribute("fft_type"), _lengths(operation)
@@ -38,6 +40,7 @@ def fft_errors(
     real = operands[0] if kind == "RFFT" else expected[0]
     count = math.prod(real.shape[axis] for axis in axes)
     norm = _norm(to_wide_type(real), axes) * (math.sqrt(count) if kind == "RFFT" else 1)
+    norm = _norm_of_pairs(norm) if in_pairs else norm
     steps = math.log2(count) if count else 0.0
     bound = FACTOR * unit_roundoff(of) * steps * norm + _underflow_bound(
         count, underflow(of, flushes=flushes)
@@ -65,6 +68,13 @@ def _norm(numbers: Array, axes: tuple[int, ...]) -> Array:
     largest = size.max(axis=axes, keepdims=True, initial=0.0)
     scale = np.where((largest == 0) | ~np.isfinite(largest), 1.0, largest)
     return np.sqrt(((size / scale) ** 2).sum(axis=axes, keepdims=True)) * scale
+
+
+def _norm_of_pairs(norms: Array) -> Array:
+    """Return the norm of two consecutive transforms for each of them."""
+    flat = norms.reshape(-1)
+    pairs = np.pad(flat, (0, flat.size % 2)).reshape(-1, 2)
+    return np.repeat(np.hypot(*pairs.T), 2)[: flat.size].reshape(norms.shape)
 
 
 TRANSFORMED = Rule(
