@@ -64,6 +64,7 @@ CLASSES = (
     "logarithm of few digits",
     "NaN for a zero of f8E8M0FNU",
     "NaN left out", "NaN sorted as the largest number", "NaN taken for infinity",
+    "NaN truncated to infinity",
     "no order of the updates",
     "no permutation of the elements", "of a subnormal operand", "one element a byte",
     "one truth value a byte",

@@ -15,7 +15,7 @@ from conformance.known.hypothesis import (
     predict_nothing,
     rewriting_hypothesis,
 )
-from conformance.known.xla.sums_of_products import product_types, ragged_groups
+from conformance.known.xla.sums_of_products import product_types, ragged_groups, truncated_nans
 from conformance.known.xla.sums_of_products.products_in_loops import OF_CONVOLUTION_LOOPS, OF_LOOPS
 from conformance.known.xla.sums_of_products.repeated_products import TWICE
 from conformance.known.xla.sums_of_products.rounded_products import (
@@ -177,6 +177,7 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
         rewriting_hypothesis(ragged_groups.ROTATED, ragged_groups.rotate_batches, bound),
         rewriting_hypothesis(ragged_groups.MISREAD, ragged_groups.misread_sizes, bound),
     )
+    of_nans = rewriting_hypothesis(truncated_nans.LABEL, truncated_nans.rewrite, bound)
     return (
         *(() if is_cpu else (OF_OPERANDS,)),  # first: it predicts most exactly
         flushed_products_class(*of),
@@ -184,7 +185,7 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
         *_of_other_types(bound),
         *((Hypothesis(IN_BF16, _predict_bf16_sums),) if is_cpu else ()),
         *((THREE_PRODUCTS,) if platform == Hardware.TPU else ()),
-        *((*of_groups, product_types.OVERFLOWED, OF_LOOPS, TWICE) if is_gpu else ()),
+        *((*of_groups, product_types.OVERFLOWED, OF_LOOPS, TWICE, of_nans) if is_gpu else ()),
     )
 
 

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from conformance.known.hypothesis import Hypothesis
-from conformance.known.xla.sums_of_products import product_types, products_in_loops, ragged_groups
+from conformance.known.xla.sums_of_products import (
+    product_types,
+    products_in_loops,
+    ragged_groups,
+    truncated_nans,
+)
 from conformance.known.xla.sums_of_products.products import (
     FLUSHED,
     IN_BF16,
@@ -150,6 +155,7 @@ def test_classes_of_products_by_hardware() -> None:
                 product_types.SATURATED,
                 ROUNDED,
                 REPEATED,
+                truncated_nans.LABEL,
             ],
         ),
         (TPU, [ROUNDED, *shared, THREE]),
