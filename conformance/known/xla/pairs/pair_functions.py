@@ -140,6 +140,12 @@ def _has_large_square(operand: Array) -> Array:
     return np.logical_or(*(_mask_above(2.0**63, part) for part in parts))
 
 
+def _has_lost_square(lhs: Array, rhs: Array) -> Array:
+    """Return a mask of elements where x^2 + y^2, whose root is a divisor, overflows or is 0."""
+    total = np.abs(lhs * lhs + rhs * rhs)
+    return _has_large_square(lhs) | _has_large_square(rhs) | (total < _NORMAL)
+
+
 def _complex_power_errors(lhs: Array, rhs: Array) -> Array:
     """Return the size of |x|^c exp(-d arg x) where a factor vanishes, which makes it 0."""
     exponents = np.real(rhs) * np.log(np.abs(lhs)), -np.imag(rhs) * np.angle(lhs)
@@ -154,7 +160,7 @@ def _small_sinh_errors(operand: Array) -> Array:
 
 
 COMPLEX_WEAKNESSES: dict[str, Weakness] = {
-    "atan2": Weakness(_zero, _no_elements, _no_elements, absolute=4.0),
+    "atan2": Weakness(_zero, _has_lost_square, _no_elements, absolute=4.0),
     **dict.fromkeys(
         ("cosine", "exponential", "exponential_minus_one", "tanh"),
         Weakness(_zero, _has_large_part, _no_elements),

@@ -62,7 +62,11 @@ def test_errors_are_those_of_the_formula(op: str, numbers: list[complex], error:
         ("logistic", [complex(-89, 0)], [complex(89, 0)]),
         ("power", [complex(2, 0), complex(128, 0)], [complex(2, 0), complex(126, 0)]),
         ("power", [complex(-1, 0), complex(0, -29)], [complex(-1, 0), complex(0, -28)]),
-        ("atan2", [], [complex(0, 0), complex(0, 0)]),
+        ("atan2", [complex(0, 0), complex(0, 0)], [complex(0, 0), complex(1, 0)]),
+        ("atan2", [complex(1, 2), complex(2, 2.0**64)], [complex(1, 2), complex(2, 2.0**63)]),
+        ("atan2", [complex(0, -(2.0**65)), complex(1, 0)], [complex(0, 2.0**62), complex(1, 0)]),
+        ("atan2", [complex(2.0**-64, 0)] * 2, [complex(2.0**-62, 0)] * 2),
+        ("atan2", [complex(1, 0), complex(0, 1)], [complex(1, 0), complex(0, 2)]),
     ],
 )
 def test_operands_out_of_the_range_of_a_step_fail(
