@@ -13,8 +13,8 @@ EVERYWHERE = (
     "flushed in f32", "kept in eight bits", "NaN taken for infinity", "taken for iota",
     "two bits beside a negative constant", "zero left out", "f64 as pairs of f32",
     # formulas of normalizations
-    "constant mean multiplied first", "folded normalization", "one-pass variance",
-    "order of the factors",
+    "constant mean multiplied first", "constant operand multiplied first",
+    "folded normalization", "one-pass variance", "order of the factors",
     # what code is generated for types, and for operations that follow each other
     "digits cancelled", "exponential taken into a sum unrounded",
     "operands rounded to the result's type", "order by the real part alone",
@@ -50,7 +50,7 @@ CLASSES = (
     "base for the power", "batch groups added up",
     "batch groups masked by products", "batching dimensions rotated", "bits that are not uniform",
     "bound that the index type has no room for", "bytes reduced as words",
-    "constant mean multiplied first",
+    "constant mean multiplied first", "constant operand multiplied first",
     "device_ids of a mesh ignored", "digits cancelled", "dilation left out",
     "dimension counted from the last", "distribution",
     "dropped window read elsewhere", "elements of a byte not written",

@@ -7,7 +7,7 @@ each element has a finite set of predicted values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain, product
@@ -110,33 +110,40 @@ def _fold(given: NormalizationOperands) -> Iterator[Results]:
     the unrounded s has been multiplied by the mean: XLA for GPUs converts what depends on features
     only before it broadcasts it. Source: optimised modules of jaxlib 0.12 for GPUs.
     """
-    machine, (_, scale, _, mean, variance) = given.machine, given.operands
+    machine, (x, scale, _, mean, variance) = given.machine, given.operands
     for root in given.roots(variance):
         factor = machine.stored("factor", machine.round_step(scale * root))
-        yield from _add_folded(given, factor, mean, factor)
+        yield from _add_folded(given, (x, factor), (mean, factor))
 
 
-def _fold_mean_times_scale(given: NormalizationOperands) -> Iterator[Results]:
-    """Yield x * s + (offset - (mean * scale) / sqrt(variance + epsilon))."""
-    machine, (_, scale, _, mean, variance) = given.machine, given.operands
-    constant = machine.round_step(mean * scale)
+def _fold_constants(
+    given: NormalizationOperands, names: Collection[str], other: str
+) -> Iterator[Results]:
+    """Yield x * s + (offset - mean * s), where v * s begins with the product of two constants for
+    each v of `names`.
+
+    It is (v * scale) / sqrt(variance + epsilon) if the `other` constant is the scale, and
+    scale * (v / sqrt(variance + epsilon)) if it is the variance.
+    """
+    machine, (x, scale, _, mean, variance) = given.machine, given.operands
     for root in given.roots(variance):
-        yield from _add_folded(given, machine.round_step(scale * root), constant, root)
-
-
-def _fold_mean_times_root(given: NormalizationOperands) -> Iterator[Results]:
-    """Yield x * s + (offset - scale * (mean / sqrt(variance + epsilon)))."""
-    machine, (_, scale, _, mean, variance) = given.machine, given.operands
-    for root in given.roots(variance):
-        constant = machine.round_step(mean * root)
-        yield from _add_folded(given, machine.round_step(scale * root), constant, scale)
+        first, second = (scale, root) if other == "scale" else (root, scale)
+        factor = machine.round_step(scale * root)
+        yield from _add_folded(
+            given,
+            *(
+                (machine.round_step(value * first), second) if name in names else (value, factor)
+                for name, value in (("operand", x), ("mean", mean))
+            ),
+        )
 
 
 def _add_folded(
-    given: NormalizationOperands, factor: Array, left: Array, right: Array
+    given: NormalizationOperands, factors: tuple[Array, Array], shifts: tuple[Array, Array]
 ) -> Iterator[Results]:
-    """Yield x * factor + (offset - left * right)."""
-    machine, x, offset = given.machine, given.operands[0], given.operands[2]
+    """Yield x * y + (offset - left * right), given x and y, and left and right."""
+    machine, offset = given.machine, given.operands[2]
+    (x, factor), (left, right) = factors, shifts
     if "shift" in machine.rounded:
         shift = machine.stored("shift", machine.round_step(left * right))
         rests = iter((machine.round_step(offset - shift),))
@@ -149,12 +156,17 @@ def _add_folded(
                 yield (result,)
 
 
-def _normalize_in_one_pass(given: NormalizationOperands) -> Iterator[Results]:
+def _normalize_in_one_pass(
+    given: NormalizationOperands, *, adds_offset: bool = True
+) -> Iterator[Results]:
     """Yield results with the variance as E[x^2] - E[x]^2 or E[x^2] - (sum of x)^2 / n^2.
 
-    XLA of jaxlib 0.12 puts 0 in place of a negative variance.
+    XLA of jaxlib 0.12 puts 0 in place of a negative variance. Constant zeros are not added as
+    offset, so that -0 stays -0.
     """
     machine, (_, scale, offset) = given.machine, given.operands
+    if not adds_offset and offset.any():
+        return
     moments = chain(_moments_of_equal_numbers(given), _moments(given))
     for centered, mean, variances in moments:
         clamped = (np.maximum(one, 0) for one in variances)
@@ -162,6 +174,9 @@ def _normalize_in_one_pass(given: NormalizationOperands) -> Iterator[Results]:
             variance = machine.stored("variance", unrounded)
             for difference, root in product(centered, given.roots(variance)):
                 normalized = machine.round_step(difference * root)
+                if not adds_offset:
+                    yield machine.round_step(normalized * scale), mean, variance
+                    continue
                 for result in machine.multiply_add(normalized, scale, offset):
                     yield result, mean, variance
 
@@ -274,12 +289,19 @@ _EXPANSIONS: dict[str, tuple[str, Expansion]] = {
 }
 """The class of results, and the function that expands the op, by op."""
 
-_CONSTANTS_FIRST: dict[tuple[str, ...], Expansion] = {
-    ("scale", "mean"): _fold_mean_times_scale,
-    ("mean", "variance"): _fold_mean_times_root,
-}
-"""Expansions of an inference in which a product of two constants is taken first and folded, by the
-constants. Source: jaxlib 0.10.2 and 0.11.2 on CPUs, measured.
+_MEAN_FIRST, _OPERAND_FIRST = "constant mean multiplied first", "constant operand multiplied first"
+
+_CONSTANTS_FIRST: tuple[tuple[str, tuple[str, ...], Expansion], ...] = tuple(
+    (label, (*names, other), partial(_fold_constants, names=names, other=other))
+    for label, names in (
+        (_MEAN_FIRST, ("mean",)),
+        (_OPERAND_FIRST, ("operand",)),
+        (_OPERAND_FIRST, ("operand", "mean")),
+    )
+    for other in ("scale", "variance")
+)
+"""Expansions of an inference in which products of two constants are taken first and folded, with
+their classes and the constants. Source: jaxlib 0.10.2 and 0.11.2 on CPUs, measured.
 """
 
 
@@ -430,21 +452,28 @@ _FOLDED = {
     )
 }
 
-_CONSTANT_MEANS = tuple(
+_WITH_CONSTANTS_FIRST = tuple(
     replace(
-        value_hypothesis(
-            "constant mean multiplied first", partial(_expansion_errors, expansion=expansion)
-        ),
+        value_hypothesis(label, partial(_expansion_errors, expansion=expansion)),
         constants=constants,
     )
-    for constants, expansion in _CONSTANTS_FIRST.items()
+    for label, constants, expansion in _CONSTANTS_FIRST
+)
+
+_ZERO_OFFSETS = replace(
+    value_hypothesis(
+        _EXPANSIONS[TRAINING][0],
+        partial(_expansion_errors, expansion=partial(_normalize_in_one_pass, adds_offset=False)),
+    ),
+    constants=("offset",),
 )
 
 NORMALIZED_BY_XLA: dict[str, tuple[Hypothesis, ...]] = {
     op: (
         value_hypothesis("subnormal intermediate", _flushing_errors, flushes=True),
         value_hypothesis(label, _expansion_errors),
-        *(_CONSTANT_MEANS if op == INFERENCE else ()),
+        *(_WITH_CONSTANTS_FIRST if op == INFERENCE else ()),
+        *((_ZERO_OFFSETS,) if op == TRAINING else ()),
         *(hypothesis for name, hypothesis in _FOLDED.items() if name == op),
     )
     for op, (label, _) in _EXPANSIONS.items()

@@ -261,6 +261,62 @@ def test_constant_mean_is_multiplied_by_another_constant_first(
     assert kinds
 
 
+OPERAND = "  %number = stablehlo.constant dense<3.0> : tensor<1x1xf32>\n  %scale"
+
+
+@pytest.mark.parametrize(
+    ("names", "actual", "is_explained"),
+    [
+        ("%number, %scale, %o, %m, %v", -TIMES_SCALE, True),
+        ("%number, %scale, %o, %m, %v", -TIMES_ROOT, False),
+        ("%number, %s, %o, %m, %variance", -TIMES_ROOT, True),
+        ("%number, %s, %o, %m, %variance", -TIMES_SCALE, False),
+        ("%x, %scale, %o, %m, %v", -TIMES_SCALE, False),
+        ("%number, %s, %o, %m, %v", -TIMES_SCALE, False),
+    ],
+)
+def test_constant_operand_is_multiplied_by_another_constant_first(
+    names: str, actual: np.float32, is_explained: bool
+) -> None:
+    text = CONSTANTS.replace("(%x, %scale, %o, %mean, %variance)", f"({names})")
+    program = parse_module(text.replace("  %scale", OPERAND, 1))
+    inputs = [np.array(one, F32) for one in ([[3]], [0], [93], [3], [2])]
+    got = [np.array([[actual]], F32)]
+    found = judge_operation(program, inputs, evaluate(program, inputs), got, Hardware.CPU)
+    kinds = {one.kind for one in found.failing}
+    assert (kinds == {"constant operand multiplied first"}) == is_explained
+    assert kinds
+
+
+ZERO_OFFSET = """
+func.func @main(%x: tensor<2xf8E4M3FN>, %s: tensor<2xf8E4M3FN>, %o: tensor<2xf8E4M3FN>)
+    -> (tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>) {
+  %offset = stablehlo.constant dense<0.0> : tensor<2xf8E4M3FN>
+  %0:3 = "stablehlo.batch_norm_training"(%x, %s, %offset)
+    <{epsilon = 1.0e-5 : f32, feature_index = 0 : i64}>
+    : (tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>)
+    -> (tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>)
+  return %0#0, %0#1, %0#2 : tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("offset", "actual", "is_explained"),
+    [("%offset", -0.0, True), ("%offset", 0.0, True), ("%o", 0.0, True), ("%o", -0.0, False)],
+)
+def test_constant_zeros_are_not_added_as_offset(
+    offset: str, actual: float, is_explained: bool
+) -> None:
+    """The product of 0 and a negative scale is -0; with epsilon rounded to f8 it would be NaN."""
+    program = parse_module(ZERO_OFFSET.replace("%s, %offset)", f"%s, {offset})"))
+    storage = ml_dtypes.float8_e4m3fn
+    inputs = [np.array(one, storage) for one in ([0.5, 0.5], [-1, -1], [0, 0])]
+    expected = evaluate(program, inputs)
+    got = [np.full(2, actual, storage), *expected[1:]]
+    found = judge_operation(program, inputs, expected, got, Hardware.CPU)
+    assert ({one.kind for one in found.failing} == {"one-pass variance"}) == is_explained
+
+
 GRADIENT = """
 func.func @main(%s: tensor<1xf8E3M4>, %g: tensor<1x5xf8E3M4>)
     -> (tensor<1x5xf8E3M4>, tensor<1xf8E3M4>, tensor<1xf8E3M4>) {
