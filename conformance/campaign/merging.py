@@ -206,6 +206,7 @@ def _meta(parts: Sequence[Part], planned: Sequence[CellKey], command: str) -> di
         "filtered": [one for one in everything if one not in chosen],
         "filters": {name: of for name, of in metas[0]["filters"].items() if name != "shard"},
         "incidents": [*dict.fromkeys(one for meta in metas for one in meta.get("incidents", []))],
+        "remarks": [one for meta in metas for one in meta.get("remarks", [])],
         "left_out": [one for meta in metas for one in meta.get("left_out", [])],
         "spellings": {name: of for meta in metas for name, of in meta["spellings"].items()},
         "expectations": {

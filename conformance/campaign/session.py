@@ -65,6 +65,7 @@ class RunSession:
         self._storage: float = before.get("storage_seconds", 0.0)
         self._planning: float = before.get("planning_seconds", 0.0)
         self._incidents: list[str] = before.get("incidents", [])
+        self._remarks: list[str] = before.get("remarks", [])
         self._from_cache: dict[str, int] = {}
         self._begun = setting.begun
         self._varying = {e.id for e in setting.expectations if e.unpredictable or e.flaky}
@@ -119,7 +120,7 @@ class RunSession:
             batches = cached.uncached_batches(batches, apart)
         runner = TaskRunner(
             self._options.limits, self._incident, manner, self._lose, self._crashing,
-            self._overwriting,
+            self._overwriting, self._is_known, self._remark,
         )  # fmt: skip
         for done in runner.run(executor, batches):
             if done is not None:
@@ -187,6 +188,10 @@ class RunSession:
         matched = match_record(record, self._setting.expectations)
         return not (matched.is_new_failure or self._varying & {*matched.expectation_ids})
 
+    def _is_known(self, record: Record) -> bool:
+        """Return whether expectations match all failures of a case."""
+        return not match_record(record, self._setting.expectations).is_new_failure
+
     def _release(self) -> None:
         """Cache the cases held back, except in batches that failed only as a whole."""
         if not self._cached:
@@ -240,6 +245,12 @@ class RunSession:
         self._store.keep_lost([batch])
         for cached in self._cached.values():
             cached.suspect([batch])
+
+    def _remark(self, line: str) -> None:
+        """Report an event that does not fail the run."""
+        self._remarks.append(one_line(line))
+        self._store.set_meta({"remarks": self._remarks})
+        self._watcher.say(one_line(line))
 
     def _incident(self, line: str) -> None:
         line = one_line(line)

@@ -20,14 +20,14 @@ from conformance.campaign.tasks import (
 )
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
-from conformance.executors.local import CallEnd, WorkerCrash, WorkerTimeout
-from conformance.executors.lost import crash_verdict
+from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
+from conformance.executors.lost import crash_verdict, own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.limits import Limits
 from conformance.pipeline.confirmation import repeats_of
 from conformance.pipeline.records import CaseResult, have_one_ending
 from conformance.pipeline.splitting import BatchCall, RepeatedEnd, SplitCall, run_in_parts
-from conformance.verdict import Errors, LostBatch, Timing
+from conformance.verdict import Errors, LostBatch, Record, Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,14 @@ class TaskRunner:
     If the worker of a batch crashes or times out, the batch is split into its tasks, and a task
     into its cases. Splitting at once costs hardly more than halving, and a case that hangs is
     waited for two more times instead of five. Cases of the cells in `crashing`, which are known to
-    crash, run in isolation from the start, and are not repeated. After cases of the cells in
-    `overwriting`, which are known to write to foreign memory, the worker is replaced, because it
-    could give wrong results for other cases.
+    crash, run in isolation from the start. They are not repeated if the crash `is_known`. After
+    cases of the cells in `overwriting`, which are known to write to foreign memory, the worker is
+    replaced, because it could give wrong results for other cases.
 
     Batches that crash are passed to `losing`, whether a case is the culprit or not. Without
     `losing`, batches without a culprit are passed to `notice`. A case for which the harness raised
-    an error is also passed to `notice`, and has no record.
+    an error is also passed to `notice`, and has no record. `remark` is told of cases that are run
+    again because their worker waited for a processor.
     """
 
     limits: Limits
@@ -52,6 +53,8 @@ class TaskRunner:
     losing: Callable[[LostBatch], None] | None = None
     crashing: Container[Cell] = ()
     overwriting: Container[Cell] = ()
+    is_known: Callable[[Record], bool] = lambda _: False
+    remark: Callable[[str], None] = lambda _: None
     partial_tasks: dict[Task, PartialTask] = field(default_factory=dict["Task", "PartialTask"])
     """Split tasks, by each case that has not ended."""
 
@@ -66,7 +69,7 @@ class TaskRunner:
             NotAvailable: if the backend is not available, or no worker can be started.
         """
         calls = (call for batch in batches for call in self._calls(batch))
-        for ended in run_in_parts(executor, calls, self._note_split):
+        for ended in run_in_parts(executor, calls, self._note_split, self._note_postponed):
             if ended is None:
                 yield None
                 continue
@@ -95,7 +98,8 @@ class TaskRunner:
                 ends_worker=any(task.cell in self.overwriting for task in batch),
                 parts=partial(self._parts, batch),
                 splits_errors=True,
-                repeats=() if is_crashing else [repeated] * self.manner.repeats,
+                repeats=[repeated] * self.manner.repeats,
+                is_expected=partial(self._is_expected, batch) if is_crashing else None,
             )
         ]
 
@@ -109,6 +113,16 @@ class TaskRunner:
         cases = task.singles()
         self.partial_tasks.update(dict.fromkeys(cases, PartialTask(task, [], len(cases))))
         return [call for case in cases for call in self._calls((case,), self.limits.item)]
+
+    def _is_expected(self, batch: TaskBatch, lost: WorkerCrash | WorkerTimeout) -> bool:
+        """Return whether the end of a single case is known."""
+        (task,) = batch
+        return self.is_known(crash_record(task, *crash_verdict(lost)))
+
+    def _note_postponed(self, call: Call, lost: WorkerTimeout) -> None:
+        """Report a case that is run again at the end."""
+        _, _, words = crash_verdict(lost)
+        self.remark(f"{_name(call.name)}: {words}; run again by itself at the end")
 
     def _result_without_value(self, ended: CallEnd) -> TaskResult:
         """Return the result of a case that crashed its worker, timed out, or made the harness
@@ -174,15 +188,17 @@ def _lost_batch(
 
 def _summarise(tries: Sequence[TaskResult]) -> TaskResult:
     """Return the result of a case from several tries; the worker crashed or timed out in the
-    first.
+    first. The words of the backend may be missing in some tries.
     """
     first = tries[0]
     records = [record for one in tries for record in one.records]
     repeats = repeats_of([(record.verdict, record.kind) for record in records])
-    (record,) = first.records
+    alike = [record for record in records if record.verdict is records[0].verdict]
+    record = next((record for record in alike if own_words(record.message)), alike[0])
     if repeats.failed == len(tries):
         is_steady = record.verdict in LOSING and have_one_ending(records)
-        return replace(first, by_case=(CaseResult(record, Errors(), is_steady),))
+        case = CaseResult(record, Errors(), is_steady)
+        return replace(first, records=(record,), by_case=(case,))
     head, colon, words = record.message.partition(": ")
     message = f"{head} in {repeats.failed} of {repeats.runs} runs{colon}{words}"
     changed = replace(record, kind=NOT_DETERMINISTIC, message=message, repeats=repeats)

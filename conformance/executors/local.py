@@ -34,7 +34,7 @@ from pebble import ProcessExpired
 
 from conformance.errors import NotAvailable
 from conformance.executors.interrupt import raise_if_seen
-from conformance.executors.pool import LOOK_SECONDS, Job, Pool
+from conformance.executors.pool import LOOK_SECONDS, CallTimeout, Job, Pool
 from conformance.limits import LIMITS, Limits
 from conformance.phases import Phase, note_phases, read_phases, take_kept
 
@@ -97,11 +97,18 @@ class WorkerTimeout:
     """The timeout of a call, whose worker was stopped.
 
     `phases` are the noted phases, `kept` is the value that it left (`conformance.phases.keep`).
+    `waited` is the number of seconds for which the worker waited for a processor.
     """
 
     seconds: float
     phases: tuple[Phase, ...] = ()
     kept: Any = None
+    waited: float = 0.0
+
+    @property
+    def is_starved(self) -> bool:
+        """Whether the worker waited for a processor for most of the time."""
+        return self.waited > self.seconds / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +243,9 @@ class LocalExecutor:
         if isinstance(error, ProcessExpired):
             last_words = self._last_words(error.pid)
             return WorkerCrash(_reason(error.exitcode), last_words, take_kept(notes))
-        if isinstance(error, TimeoutError) and len(error.args) == 2:
-            return WorkerTimeout(float(error.args[1]), read_phases(notes), take_kept(notes))
+        if isinstance(error, CallTimeout):
+            kept = read_phases(notes), take_kept(notes)
+            return WorkerTimeout(float(error.seconds), *kept, error.waited)
         return future.result() if error is None else error
 
     def _last_words(self, pid: int | None) -> str:

@@ -35,7 +35,11 @@ def own_words(message: str) -> str:
 def crash_verdict(lost: WorkerCrash | WorkerTimeout) -> tuple[Verdict, str, str]:
     """Return verdict, class and message for a worker that crashed or timed out."""
     if isinstance(lost, WorkerTimeout):
-        parts = (f"{_UNANSWERED} {lost.seconds:g} s", describe_timeout(lost.phases, lost.seconds))
+        waited = f" ({lost.waited:.0f} s without a processor)" if lost.is_starved else ""
+        parts = (
+            f"{_UNANSWERED} {lost.seconds:g} s{waited}",
+            describe_timeout(lost.phases, lost.seconds),
+        )
         return Verdict.TIMED_OUT, "no answer", ": ".join(filter(None, parts))
     words = f": {lost.last_words}" if lost.last_words else ""
     kind = _REASONS.get(lost.reason, lost.reason)

@@ -8,6 +8,8 @@ Differences from pebble (5.2.3):
   the call before, or for the whole pool. This happened once in some thousand ends.
 - The pool looks for ended workers every `LOOK_SECONDS`, not every 0.1 s: the pool stands still for
   50 ms at each crash otherwise. Looking this often takes a hundredth of a core.
+- Time limits are measured by a clock that is never set. A timeout states for how long the worker
+  waited for a processor.
 - A worker that cannot be set up answers every call with the error.
 - A worker ends after a call that says so (`Job.ends_worker`).
 - Workers end before the locks that they share are deleted. A worker that still starts could not
@@ -26,11 +28,20 @@ from multiprocessing.context import ForkServerContext
 from typing import Any
 
 from pebble import ProcessPool
+from pebble.common import Result, ResultStatus
 from pebble.common.process import process_execute, process_exit
 from pebble.pool import process
-from pebble.pool.base_pool import PoolContext, Worker
+from pebble.pool.base_pool import PoolContext, Task, Worker
 from pebble.pool.channel import WorkerChannel
-from pebble.pool.process import NoMessage, PoolManager, TaskResult, WorkerManager
+from pebble.pool.process import (
+    NoMessage,
+    PoolManager,
+    TaskManager,
+    TaskResult,
+    WorkerManager,
+)
+
+from conformance.executors.waiting import longest_wait, waiting_seconds
 
 LOOK_SECONDS = 0.02
 """Seconds between two checks of the pool for ended workers."""
@@ -49,6 +60,18 @@ class Job:
     def __call__(self) -> Any:
         """Call the function without arguments, and return its value."""
         return self.function()
+
+
+class CallTimeout(TimeoutError):
+    """Raised by a call that took longer than its limit of `seconds`.
+
+    Its worker `waited` for a processor for some of them.
+    """
+
+    def __init__(self, seconds: float, waited: float) -> None:
+        """Create the exception from two numbers of seconds."""
+        super().__init__(seconds, waited)
+        self.seconds, self.waited = seconds, waited
 
 
 def _work(set_up: SetUp, most: int, channel: WorkerChannel) -> None:
@@ -128,13 +151,57 @@ class Workers(WorkerManager):
         return tuple((worker.pid, worker.exitcode) for worker in ended if worker.exitcode != 0)
 
 
+class Calls(TaskManager):
+    """The calls of a pool, timed by a clock that is never set."""
+
+    def __init__(self, done: Callable[[], None]) -> None:
+        """Manage calls; `done` is called at the end of each."""
+        super().__init__(done)
+        self._waited_before: dict[int, dict[int, float]] = {}
+
+    def task_start(self, task_id: int, worker_id: int | None) -> None:
+        """Note when a call begins, and how long its worker had waited for a processor."""
+        super().task_start(task_id, worker_id)
+        task = self.tasks.get(task_id)
+        if task is not None:
+            task.timestamp = time.monotonic()
+            if worker_id is not None:
+                self._waited_before[task_id] = waiting_seconds(worker_id)
+
+    def task_done(self, task_id: int, result: Result) -> None:
+        """Set the result of a call."""
+        self._waited_before.pop(task_id, None)
+        super().task_done(task_id, result)
+
+    @staticmethod
+    def timeout(task: Task) -> bool:
+        """Return whether a call takes longer than its limit."""
+        if not (task.timeout and task.started):
+            return False
+        return time.monotonic() - task.timestamp > task.timeout
+
+    def describe_timeout(self, task: Task) -> CallTimeout:
+        """Return the exception of a call that takes longer than its limit."""
+        before = self._waited_before.get(task.id, {})
+        return CallTimeout(task.timeout, longest_wait(before, waiting_seconds(task.worker_id)))
+
+
 class Manager(PoolManager):
     """Processes the messages of workers, and their ends."""
 
     def __init__(self, pool: PoolContext, workers: Workers, context: ForkServerContext) -> None:
         """Create a manager of these workers for a pool."""
         super().__init__(pool, context)
+        self.task_manager = self.calls = Calls(pool.task_queue.task_done)
         self.worker_manager = self.workers = workers
+
+    def update_tasks(self) -> None:
+        """End the workers of calls that take too long."""
+        for task in self.calls.timeout_tasks():
+            error = self.calls.describe_timeout(task)  # before the worker is stopped
+            if self.workers.maybe_stop_worker(task.worker_id):
+                self.calls.task_done(task.id, Result(ResultStatus.FAILURE, error))
+        super().update_tasks()
 
     def process_next_message(self, timeout: float) -> None:
         """Process the next message, if there is one within `LOOK_SECONDS`."""

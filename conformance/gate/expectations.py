@@ -73,8 +73,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     although it matches crashes. `isa` is a condition on the instruction sets that XLA's CPU
     compiler targets, such as "<AVX512_FP16" (conformance/backends/isa.py).
 
-    A `flaky` entry matches cases that do not fail every time, and batches that fail only as a
-    whole; no other entry does. It is never stale. An `unpredictable` entry is about elements that
+    A `flaky` entry matches cases and batches that do not fail every time; no other entry does. It
+    is never stale. An `unpredictable` entry is about elements that
     may have any value (conformance/gate/unpredictable.py).
 
     `computes` is what the backend computes in place of the op (conformance/known/template.py). The
@@ -169,11 +169,14 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return any(_describes(pattern, operation) for pattern in self.where)
 
     def matches_batch(self, batch: LostBatch) -> bool:
-        """Return whether the entry matches a batch that failed as a whole; only a flaky entry
-        can.
+        """Return whether the entry matches a batch that failed as a whole.
+
+        A batch is not a single operation, which `where` could describe. A batch that does not fail
+        every time matches only a flaky entry.
         """
+        is_steady = batch.failed == batch.runs and bool(self.words) and not self.where
         return (
-            self.flaky
+            (self.flaky or is_steady)
             and self.matches_except_op(batch.verdict, batch.kind, batch.message)
             and any(self.applies((op, of, batch.backend)) for op, of, _ in batch.cases)
         )

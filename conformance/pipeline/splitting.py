@@ -3,8 +3,10 @@
 A crash or a timeout says nothing about which program of a call caused it. So the call is replaced
 by calls of its parts, down to a single program. A single program whose worker crashes or times out
 is called again, to see whether it does so every time. So is a call whose worker crashes although
-the workers of its parts do not. Every command that makes calls about several programs does it here.
-Within a worker, a batch that the backend refuses is split in `batch.py`.
+the workers of its parts do not. A single program that times out because its worker waited for a
+processor is called again at the end, by itself, and that call counts. Every command that makes
+calls about several programs does it here. Within a worker, a batch that the backend refuses is
+split in `batch.py`.
 """
 
 from __future__ import annotations
@@ -29,13 +31,14 @@ class BatchCall(Call):
     call that `splits_errors` is also replaced if its function raises. `question(value)` returns a
     call about a program that crashed its worker, or None; it is made in another worker. `repeats`
     has the time limits, in seconds, of further calls: about a single program that crashed its
-    worker, or about the whole if none of its parts did.
+    worker, or about the whole if none of its parts did. There are none if `is_expected(value)`.
     """
 
     parts: Callable[[], Sequence[Call]] = tuple
     splits_errors: bool = False
     question: Callable[[WorkerCrash | WorkerTimeout], Call | None] | None = None
     repeats: Sequence[float] = ()
+    is_expected: Callable[[WorkerCrash | WorkerTimeout], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,9 @@ class SplitCall:
 Notice = Callable[[SplitCall], None]
 """notice(split): called when a call is split, when its parts have ended, and after each repeat."""
 
+Postponed = Callable[[Call, WorkerTimeout], None]
+"""postponed(call, value): called when a call will be made again at the end, by itself."""
+
 
 def answers_of(
     ended: CallEnd, of_lost: Callable[[WorkerCrash | WorkerTimeout], tuple[_A, ...]]
@@ -88,18 +94,29 @@ def answers_of(
 
 
 def run_in_parts(
-    executor: Executor, calls: Iterable[Call], notice: Notice | None = None
+    executor: Executor,
+    calls: Iterable[Call],
+    notice: Notice | None = None,
+    postponed: Postponed | None = None,
 ) -> Generator[CallEnd | None]:
     """Make calls and yield the end of each, except of calls that are split.
 
+    `notice` is told of calls that are split, `postponed` of calls that are made again at the end.
     The answer to a call's question becomes its value; if the question crashes its worker, too, the
     value stays. Yields None now and then, while no call ends.
 
     Raises:
         NotAvailable: if the backend is not available, or no worker can be started.
     """
-    splitter = _Splitter(executor, notice or (lambda _: None))
-    for ended in executor.results(calls):
+    splitter = _Splitter(executor, notice or (lambda _: None), postponed or (lambda *_: None))
+    yield from _final_ends(executor.results(calls), splitter)
+    while splitter.resume():
+        yield from _final_ends(executor.results(()), splitter)
+
+
+def _final_ends(ends: Iterable[CallEnd | None], splitter: _Splitter) -> Generator[CallEnd | None]:
+    """Yield the ends of calls that no other call follows, and None now and then."""
+    for ended in ends:
         if ended is None:
             yield None
         elif isinstance(ended.value, NotAvailable):
@@ -125,6 +142,11 @@ class _Splitter:
 
     executor: Executor
     notice: Notice
+    postponed: Postponed
+    waiting: list[tuple[BatchCall, SplitCall | None]] = field(
+        default_factory=list["tuple[BatchCall, SplitCall | None]"]
+    )
+    """Calls that are made again at the end, each with the split call that it is a part of."""
     pushed: dict[int, tuple[Call, _FollowUp]] = field(
         default_factory=dict[int, tuple[Call, _FollowUp]]
     )
@@ -134,12 +156,24 @@ class _Splitter:
         _, follow_up = self.pushed.pop(id(ended.call), (None, self._end_part))
         return follow_up(ended)
 
+    def resume(self) -> bool:
+        """Make the next call that was postponed; return whether there was one."""
+        if not self.waiting:
+            return False
+        call, outer = self.waiting.pop(0)
+        self._push(call, partial(self._end_part, outer=outer, is_last=True))
+        return True
+
     def _push(self, call: Call, follow_up: _FollowUp) -> None:
         self.pushed[id(call)] = call, follow_up
         self.executor.push(call)
 
-    def _end_part(self, ended: CallEnd, outer: SplitCall | None = None) -> CallEnd | None:
-        """Follow up a call that may be a part of another call."""
+    def _end_part(
+        self, ended: CallEnd, outer: SplitCall | None = None, *, is_last: bool = False
+    ) -> CallEnd | None:
+        """Follow up a call that may be a part of another call; it is not postponed if it is the
+        last attempt.
+        """
         call, value = ended.call, ended.value
         if not isinstance(call, BatchCall) or not isinstance(value, _FAILURES):
             return self._finish(ended, outer)
@@ -151,10 +185,14 @@ class _Splitter:
                 self._push(part, partial(self._end_part, outer=split))
             self.notice(split)
             return None
+        if isinstance(value, WorkerTimeout) and value.is_starved and not is_last:
+            self.waiting.append((call, outer))
+            self.postponed(call, value)
+            return None
         if is_lost and call.question and (asking := call.question(value)):
             self._push(asking, partial(self._end_question, ended, outer))
             return None
-        if is_lost and call.repeats:
+        if is_lost and call.repeats and not (call.is_expected and call.is_expected(value)):
             return self._repeat(call, RepeatedEnd(call, value, ended.seconds), outer)
         return self._finish(ended, outer)
 

@@ -34,6 +34,7 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
         *map(standing_line, standings(run, is_compared=is_compared)),
         *(one.line for one in read_back_of(run)),
         *(f"incident: {incident}" for incident in run.incidents),
+        *(f"note: {remark}" for remark in run.remarks),
     ]
     lines += [*_describe_cases_not_run(run), *_unsteady_lines(run), *_stale_lines(run)]
     return lines if is_compared else [*lines, *_new_lines(run, replay)]
@@ -67,7 +68,7 @@ def _describe_cases_not_run(run: RunData) -> list[str]:
 
 def _unsteady_lines(run: RunData) -> list[str]:
     """Return the lines about cases that did not fail every time, and about lost batches that do not
-    fail the run: batches matched by a flaky entry, and batches refused as not implemented.
+    fail the run: batches matched by an entry, and batches refused as not implemented.
     """
     repeated = sum(record.repeats is not None for record in run.records)
     lines = [f"not deterministic: {repeated} cases did not fail every time"] if repeated else []

@@ -65,8 +65,10 @@ class RunData:
     `peak_rss_mb` has the keys parent and worker. `expectations` has those that applied to a cell of
     the run, by id. `stale` are ids that matched nothing and whose counterexamples no longer
     reproduce, `fixed` those whose counterexamples pass. `incidents` are errors of the harness and
-    worker crashes that belong to no record; a run with any fails. `coverage` is the coverage of the
-    dimensions of variation, by op. `identity` must be equal in a run and the run that it continues.
+    worker crashes that belong to no record; a run with any fails. `remarks` are events that do not
+    fail a run, such as a case that was run again on a busy machine. `coverage` is the coverage of
+    the dimensions of variation, by op. `identity` must be equal in a run and the run that it
+    continues.
     `lost_batches` failed as a whole although none of their cases failed in isolation; those that no
     expectation matches are also incidents. `left_out` are cases for which the time of `--budget`
     was not enough. `cached_cases` counts, by cell, cases taken from a cache. `exit_code` is None
@@ -93,6 +95,7 @@ class RunData:
     stale: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     incidents: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     coverage: dict[str, CoverageReport] = field(default_factory=dict[str, CoverageReport])
     identity: dict[str, Any] = field(default_factory=dict[str, Any])
     lost_batches: tuple[LostBatch, ...] = ()

@@ -61,7 +61,13 @@ class CellBatches:
             lost[batch.name] = batch
 
         runner = TaskRunner(
-            Limits(TIMEOUT), notices.append, self._manner, lose, self._crashing, self._overwriting
+            Limits(TIMEOUT),
+            notices.append,
+            self._manner,
+            lose,
+            self._crashing,
+            self._overwriting,
+            is_known=lambda record: not match_record(record, self._known).is_new_failure,
         )
         for ended in runner.run(self._executor, [tasks]):
             if ended is not None:

@@ -156,15 +156,46 @@ def test_failure_of_whole_batch_only_fails_the_run(tmp_path: Path, fault: str, w
     assert [one["cells"] for one in told] == [one.name for one in done.lost_batches]
 
 
-@pytest.mark.parametrize(("flaky", "code"), [("", 1), ("flaky = true", 0)])
-def test_only_flaky_entry_matches_lost_batch(tmp_path: Path, flaky: str, code: int) -> None:
-    keys = ERRORS.replace("out of luck", "too many functions")
+@pytest.mark.parametrize(
+    ("words", "flaky", "code"),
+    [
+        ("too many functions", "", 0),
+        ("too many functions", "flaky = true", 0),
+        ("too many cooks", "", 1),
+        ("too many cooks", "flaky = true", 1),
+    ],
+)
+def test_entry_with_its_words_matches_lost_batch(
+    tmp_path: Path, words: str, flaky: str, code: int
+) -> None:
+    keys = ERRORS.replace("out of luck", words)
     given = with_entry(tmp_path, f"{keys}\n{flaky}")
     done = run(options(tmp_path / "out", "error_together", expectations=given))
     assert done.exit_code == code
-    assert {one.known for one in done.lost_batches} == {"now-and-then" if flaky else ""}
+    assert {one.known for one in done.lost_batches} == {"" if code else "now-and-then"}
     told = [line for line in lines_of(done, "") if line.startswith("known by now-and-then: lost")]
-    assert bool(told) == bool(flaky)
+    assert bool(told) == (not code)
+
+
+@pytest.mark.parametrize(
+    ("failed", "keys", "is_matched"),
+    [
+        (4, ERRORS, True),
+        (2, ERRORS, False),
+        (2, f"{ERRORS}\nflaky = true", True),
+        (4, f"{ERRORS}\nwhere = ['add']", False),
+    ],
+)
+def test_entry_of_single_cases_matches_batches_that_fail_every_time(
+    tmp_path: Path, failed: int, keys: str, is_matched: bool
+) -> None:
+    (entry,) = load(with_entry(tmp_path, keys), ("reference",), {})
+    cases = (("add", "f32", 0), ("abs", "f32", 0))
+    batch = LostBatch(
+        "reference", cases, Verdict.CRASHED, "internal error", "INTERNAL: out of luck", failed, 4
+    )
+    assert entry.matches_batch(batch) == is_matched
+    assert not entry.matches_batch(replace(batch, cases=cases[1:]))
 
 
 def test_unsupported_batch_is_reported_and_does_not_fail(

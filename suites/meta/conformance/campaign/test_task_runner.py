@@ -45,11 +45,12 @@ class Workers:
 
 
 def outcomes(
-    answer: Callable[[tuple[Task, ...]], Any], apart: Iterable[Task] = ()
+    answer: Callable[[tuple[Task, ...]], Any], apart: Iterable[Task] = (), **given: Any
 ) -> tuple[dict[Task, TaskResult], list[str], Workers]:
     """Return the outcome of one batch of all tasks, the notes, and the calls of the workers."""
     workers, noticed = Workers(answer), list[str]()
-    runner = TaskRunner(Limits(TIMEOUT), noticed.append, crashing={task.cell for task in apart})
+    crashing = {task.cell for task in apart}
+    runner = TaskRunner(Limits(TIMEOUT), noticed.append, crashing=crashing, **given)
     done = runner.run(workers, [tuple(TASKS)])  # type: ignore[arg-type]
     return dict(one for one in done if one is not None), noticed, workers
 
@@ -121,10 +122,49 @@ def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:
             else run_tasks(tasks)
         )
 
-    results, _, workers = outcomes(answer, apart=[TASKS[1]])
-    assert [record.verdict for record in results[TASKS[1]].records] == [Verdict.CRASHED] * 3
-    alone = [tasks for tasks, _ in workers.asked if len(tasks) == len(tasks[0]) == 1]
-    assert len({*alone}) == len(alone)
+    known = outcomes(answer, apart=[TASKS[1]], is_known=lambda one: one.kind != "abort")
+    new = outcomes(answer, apart=[TASKS[1]])
+    for (results, _, workers), runs in ((known, 1), (new, 1 + REPEATS)):
+        assert [record.verdict for record in results[TASKS[1]].records] == [Verdict.CRASHED] * 3
+        alone = [tasks for tasks, _ in workers.asked if len(tasks) == len(tasks[0]) == 1]
+        assert {alone.count(tasks) for tasks in alone} == {runs}
+
+
+def test_words_that_are_missing_in_the_first_run_are_those_of_a_later_one() -> None:
+    words = ["so it is", "so it is", "", ""]
+
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        whole = len(tasks) > 1 or len(tasks[0]) > 1
+        is_case = tasks[0].cell == TASKS[1].cell and 1 in tasks[0]
+        if not (TASKS[1] in tasks or is_case):
+            return run_tasks(tasks)
+        return WorkerCrash("SIGABRT", "" if whole else words.pop())
+
+    results, _, _ = outcomes(answer, apart=[TASKS[1]], is_known=lambda one: "so" in one.message)
+    record = results[TASKS[1]].records[1]
+    assert record.message == "the process ended with SIGABRT: so it is"
+    assert record.repeats is None
+
+
+def test_a_case_whose_worker_had_no_processor_is_run_again_and_remarked_upon() -> None:
+    guilty, left = TASKS[1].singles()[1], [WorkerTimeout(20.0, waited=15.0)]
+
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        if tasks == (guilty,):
+            return left.pop() if left else run_tasks(tasks)
+        whole = any(task.cell == guilty.cell and 1 in task for task in tasks)
+        return WorkerTimeout(60.0) if whole else run_tasks(tasks)
+
+    remarks: list[str] = []
+    results, _, workers = outcomes(answer, remark=remarks.append)
+    assert results[TASKS[1]].records[1].verdict is Verdict.PASS
+    assert remarks == [
+        (
+            "add[si8]@reference:1: no answer within 20 s (15 s without a processor); "
+            "run again by itself at the end"
+        )
+    ]
+    assert workers.asked[-1][0] == (guilty,)
 
 
 def test_crash_of_whole_batch_only_is_recorded() -> None:

@@ -177,3 +177,32 @@ def test_answers_of_a_call() -> None:
     assert answers_of(CallEnd(call, DIED), lambda lost: (lost.reason,)) == ("SIGSEGV",)
     with pytest.raises(KeyError):
         answers_of(CallEnd(call, KeyError("x")), lambda _: ())
+
+
+STARVED = WorkerTimeout(60.0, waited=50.0)
+
+
+@pytest.mark.parametrize("ends", [[STARVED], [STARVED, WorkerTimeout(60.0)], [STARVED, STARVED]])
+def test_a_program_whose_worker_had_no_processor_is_called_again_by_itself(ends: list[Any]) -> None:
+    left = list(ends)
+
+    def value(call: Call) -> object:
+        if call.name == "b":
+            return left.pop(0) if left else "b"
+        return WorkerTimeout(60.0) if "b" in call.name else call.name
+
+    made = Made(value, "ab", "cd", "ef")
+    assert made.names == ["ab", "a", "b", "cd", "ef", "b"]
+    assert made.values["b"] == (ends[1] if len(ends) > 1 else "b")
+    assert made.notices[-1] == ("ab", 0, len(ends) > 1, 1, 1)
+
+
+def test_a_program_that_times_out_without_waiting_for_a_processor_is_not_postponed() -> None:
+    made = Made(dies("b", end=WorkerTimeout(60.0, waited=20.0)), "ab", "cd")
+    assert made.names == ["ab", "a", "b", "cd"]
+
+
+@pytest.mark.parametrize("is_expected", [False, True])
+def test_an_expected_end_is_not_repeated(is_expected: bool) -> None:
+    made = Made(dies("b"), "b", "c", repeats=[1.0, 1.0], is_expected=lambda _: is_expected)
+    assert made.names == (["b", "c"] if is_expected else ["b", "b", "b", "c"])
