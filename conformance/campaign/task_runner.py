@@ -15,6 +15,7 @@ from conformance.campaign.tasks import (
     TaskBatch,
     TaskResult,
     crash_record,
+    explain_timeout,
     join_results,
     run_tasks,
 )
@@ -100,6 +101,7 @@ class TaskRunner:
                 splits_errors=True,
                 repeats=[repeated] * self.manner.repeats,
                 is_expected=partial(self._is_expected, batch) if is_crashing else None,
+                question=partial(self._ask_about_timeout, batch) if is_single else None,
             )
         ]
 
@@ -118,6 +120,16 @@ class TaskRunner:
         """Return whether the end of a single case is known."""
         (task,) = batch
         return self.is_known(crash_record(task, *crash_verdict(lost)))
+
+    def _ask_about_timeout(
+        self, batch: TaskBatch, lost: WorkerCrash | WorkerTimeout
+    ) -> Call | None:
+        """Return the call that asks why a single case gave no answer; None if it crashed."""
+        if not isinstance(lost, WorkerTimeout):
+            return None
+        (task,) = batch
+        _, _, message = crash_verdict(lost)
+        return Call(batch, explain_timeout, (task, message), self.limits.timeout)
 
     def _note_postponed(self, call: Call, lost: WorkerTimeout) -> None:
         """Report a case that is run again at the end."""
@@ -152,7 +164,10 @@ class TaskRunner:
         return join_results([])
 
     def _note_split(self, split: SplitCall) -> None:
-        """Report a batch that was split, and how often it failed as a whole."""
+        """Report a batch that was split, and how often it failed as a whole.
+
+        The timeout of a worker that waited for a processor says nothing about its batch.
+        """
         tasks, value = split.call.name, split.value
         if not isinstance(value, (WorkerCrash, WorkerTimeout)):
             if not (split.left or split.has_culprit):
@@ -160,6 +175,8 @@ class TaskRunner:
                     f"{_name(tasks)}: defect of hlo-conformance ({type(value).__name__}: {value}); "
                     "in isolation, none of these cases shows it"
                 )
+            return
+        if isinstance(value, WorkerTimeout) and value.is_starved:
             return
         batch = _lost_batch(tasks, value, split)
         if self.losing is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from conformance.known.hypothesis import NEAR, Hypothesis, Rewriting
 from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import evaluate
-from reference.ir.errors import EvaluationError
+from reference.ir.errors import DeadlockError, EvaluationError
 from reference.ir.program import Program
 from reference.ir.types import Array
 from reference.numerics.alike import equal_elements, equal_results
@@ -66,11 +66,35 @@ def candidate_programs(
 
     Their results have the number, the element types and the sizes of the actual results.
     """
+    for label, rewrite in _rewritings(hypotheses, program, platform):
+        yield from rewritten_by(rewrite, program, inputs, actual, label=label)
+
+
+def deadlock_class(
+    hypotheses: Sequence[Hypothesis], program: Program, inputs: Sequence[Array], platform: str
+) -> str:
+    """Return the class of the first hypothesis by which the processes of a program wait for each
+    other for ever, "" if there is none.
+    """
+    for label, rewrite in _rewritings(hypotheses, program, platform):
+        for other in (one for programs in rewrite(program) for one in programs):
+            try:
+                evaluate(other, inputs)
+            except DeadlockError:
+                return label
+            except EvaluationError:
+                continue
+    return ""
+
+
+def _rewritings(
+    hypotheses: Sequence[Hypothesis], program: Program, platform: str
+) -> Iterator[tuple[str, Rewriting]]:
+    """Yield class and rewriting of the hypotheses about a program on `platform`."""
     several = program.process_count > 1
     for one in hypotheses:
-        if one.rewrite is None or one.several is not several or one.platform not in ("", platform):
-            continue
-        yield from rewritten_by(one.rewrite, program, inputs, actual, label=one.label)
+        if one.rewrite and one.several is several and one.platform in ("", platform):
+            yield one.label, one.rewrite
 
 
 def rewritten_by(

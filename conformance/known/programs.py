@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from conformance.known.candidates import Candidate, candidate_programs
+from conformance.known.candidates import Candidate, candidate_programs, deadlock_class
 from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
@@ -145,6 +145,11 @@ def candidates_for(
 ) -> Iterator[Candidate]:
     """Yield the candidates for a program on `platform`."""
     return candidate_programs(PROGRAMS, program, inputs, actual, platform)
+
+
+def predicted_deadlock(program: Program, inputs: Sequence[Array], platform: str) -> str:
+    """Return the class that predicts that a program gives no answer on `platform`, "" for none."""
+    return deadlock_class(PROGRAMS, program, inputs, platform) if program.process_count > 1 else ""
 
 
 def operations_of_class(label: str, program: Program) -> list[Operation]:

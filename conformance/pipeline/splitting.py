@@ -29,7 +29,8 @@ class BatchCall(Call):
 
     `parts()` returns the calls that replace it; it cannot be split if there are fewer than two. A
     call that `splits_errors` is also replaced if its function raises. `question(value)` returns a
-    call about a program that crashed its worker, or None; it is made in another worker. `repeats`
+    call about a program that crashed its worker, or None; it is made in another worker. Its value
+    may be None, which changes nothing. `repeats`
     has the time limits, in seconds, of further calls: about a single program that crashed its
     worker, or about the whole if none of its parts did. There are none if `is_expected(value)`.
     """
@@ -192,16 +193,24 @@ class _Splitter:
         if is_lost and call.question and (asking := call.question(value)):
             self._push(asking, partial(self._end_question, ended, outer))
             return None
-        if is_lost and call.repeats and not (call.is_expected and call.is_expected(value)):
-            return self._repeat(call, RepeatedEnd(call, value, ended.seconds), outer)
-        return self._finish(ended, outer)
+        return self._repeat_if_lost(call, ended, outer) if is_lost else self._finish(ended, outer)
 
     def _end_question(
         self, about: CallEnd, outer: SplitCall | None, ended: CallEnd
     ) -> CallEnd | None:
+        if ended.value is None and isinstance(about.call, BatchCall):
+            return self._repeat_if_lost(about.call, about, outer)
         is_answered = not isinstance(ended.value, _LOST)
         final = replace(about, value=ended.value) if is_answered else about
         return self._finish(final, outer, is_culprit=True)
+
+    def _repeat_if_lost(
+        self, call: BatchCall, ended: CallEnd, outer: SplitCall | None
+    ) -> CallEnd | None:
+        """Repeat a call about a single program whose worker crashed, unless that is expected."""
+        if not call.repeats or (call.is_expected and call.is_expected(ended.value)):
+            return self._finish(ended, outer)
+        return self._repeat(call, RepeatedEnd(call, ended.value, ended.seconds), outer)
 
     def _repeat(
         self, call: BatchCall, first: RepeatedEnd, outer: SplitCall | None
@@ -230,7 +239,8 @@ class _Splitter:
         if split.left:
             return
         self.notice(split)
-        if isinstance(split.value, _LOST) and not split.has_culprit:
+        is_starved = isinstance(split.value, WorkerTimeout) and split.value.is_starved
+        if isinstance(split.value, _LOST) and not (split.has_culprit or is_starved):
             for seconds in split.call.repeats:
                 self._push(replace(split.call, timeout=seconds), partial(self._count_run, split))
         if split.outer is not None:

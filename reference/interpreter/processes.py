@@ -13,7 +13,7 @@ from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from reference.ir.errors import EvaluationError, describe_operation
+from reference.ir.errors import DeadlockError, EvaluationError, describe_operation
 from reference.ir.processes import Process, ProcessGrid, ProcessId, processes
 from reference.ir.program import Operation
 
@@ -180,7 +180,7 @@ class Grid:
         while any(running.results is None for running in self._running.values()):
             ready = next((one for one in self._running.values() if one.can_resume), None)
             if ready is None:
-                raise EvaluationError(self._deadlock())
+                raise DeadlockError(self._deadlock())
             ready.wait = None
             given = ready.greenlet.switch(Member(ready.id, self))
             if ready.greenlet.dead:

@@ -37,6 +37,10 @@ class OutOfMemoryError(EvaluationError):
     """An evaluation that needs more memory than is available."""
 
 
+class DeadlockError(EvaluationError):
+    """An evaluation of several processes that wait for each other for ever."""
+
+
 def out_of_memory(operation: Operation, error: MemoryError) -> OutOfMemoryError:
     """Return the error for an operation that ran out of memory."""
     problem = f"out of memory: {error}" if str(error) else "out of memory"

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from conformance.campaign.task_runner import TaskRunner
-from conformance.campaign.tasks import Task, TaskResult, run_tasks
+from conformance.campaign.tasks import Task, TaskResult, explain_timeout, run_tasks
 from conformance.catalog import Cell
 from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.limits import Limits
 from conformance.pipeline.batch import REPEATS
-from conformance.verdict import Repeats, Verdict
+from conformance.verdict import LostBatch, Repeats, Verdict
 from reference.ir.types import ELEMENT_TYPES
 
 TIMEOUT = 60.0
@@ -38,6 +38,9 @@ class Workers:
     def results(self, calls: Iterable[Call]) -> Iterator[CallEnd | None]:
         waiting = iter(calls)
         while (call := self.urgent.popleft() if self.urgent else next(waiting, None)) is not None:
+            if call.function is explain_timeout:
+                yield CallEnd(call, None)
+                continue
             tasks = call.arguments[0]
             self.asked.append((tasks, call.timeout))
             self.are_ended.append(call.ends_worker)
@@ -164,7 +167,22 @@ def test_a_case_whose_worker_had_no_processor_is_run_again_and_remarked_upon() -
             "run again by itself at the end"
         )
     ]
-    assert workers.asked[-1][0] == (guilty,)
+    singles = [tasks for tasks, _ in workers.asked if len(tasks) == len(tasks[0]) == 1]
+    assert singles.count((guilty,)) == 2
+    assert singles[-1] == (guilty,)
+
+
+def test_a_batch_that_had_no_processor_is_not_lost() -> None:
+    left = [True]
+
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        return WorkerTimeout(60.0, waited=50.0) if left and left.pop() else run_tasks(tasks)
+
+    lost: list[LostBatch] = []
+    results, notices, workers = outcomes(answer, losing=lost.append)
+    assert [record.verdict for record in results[TASKS[1]].records] == [Verdict.PASS] * 3
+    assert (lost, notices) == ([], [])
+    assert [tasks for tasks, _ in workers.asked] == [tuple(TASKS), *((one,) for one in TASKS)]
 
 
 def test_crash_of_whole_batch_only_is_recorded() -> None:

@@ -160,6 +160,16 @@ def test_a_question_that_is_lost_too_leaves_the_first_end() -> None:
     assert made.names == ["b", "question"]
 
 
+def test_a_question_without_an_answer_changes_nothing() -> None:
+    def value(call: Call) -> object:
+        return None if call.name == "question" else DIED
+
+    given = {"question": lambda _: Call("question", print, (), 1.0), "repeats": [1.0, 1.0]}
+    made = Made(value, "b", **given)
+    assert made.values == {"b": DIED}
+    assert made.names == ["b", "question", "b", "b"]
+
+
 def test_no_question_about_an_exception() -> None:
     error = KeyError("x")
     made = Made(lambda _: error, "b", question=lambda _: Call("question", print, (), 1.0))
