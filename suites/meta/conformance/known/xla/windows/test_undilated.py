@@ -66,6 +66,14 @@ def test_anything_else_is_just_wrong() -> None:
     assert kind_of(program(2, 2), wide + 1) == "wrong value"  # no window of one
 
 
+def test_zeros_of_the_rest_may_have_either_sign() -> None:
+    subject, x = program(1, 2), -np.zeros((4, 3), np.float32)
+    actual = np.concatenate([np.full(6, -0.0), np.full(4, 0.0)]).astype(np.float32).reshape(2, 5)
+    actual[0, 2], actual[1, 0] = -0.0, -0.0
+    judged = judge(subject, (x,), evaluate(subject, (x,)), (actual,), RULES["windowed reduction"])
+    assert {one.kind for one in judged.failing} == {LABEL}
+
+
 @pytest.mark.parametrize("zero", [0.0, -0.0])
 def test_subnormals_may_be_zeros_there(zero: float) -> None:
     small = X * np.float32(1e-44)
@@ -74,6 +82,20 @@ def test_subnormals_may_be_zeros_there(zero: float) -> None:
     subject = program(1, 2)
     given = (small,), evaluate(subject, (small,)), (actual.reshape(2, 5),)
     assert judge(subject, *given, RULES["windowed reduction"]).kind == LABEL
+
+
+@pytest.mark.parametrize(("maximum", "is_explained"), [(np.nan, True), (3.0, True), (0.0, False)])
+def test_maxima_may_ignore_nan_there(maximum: float, is_explained: bool) -> None:
+    x = X.copy()
+    x[0, 0] = np.nan  # beside 3
+    less = np.maximum(x[::2], x[1::2]).reshape(-1)
+    less[0] = maximum
+    actual = np.concatenate([less, np.full(4, 7.0, np.float32)]).reshape(2, 5)
+    subject = program(1, 2)
+    judged = judge(subject, (x,), evaluate(subject, (x,)), (actual,), RULES["windowed reduction"])
+    kinds = {one.kind for one in judged.failing}
+    assert LABEL in kinds
+    assert (kinds <= {LABEL, "NaN left out"}) == is_explained
 
 
 def test_sums_of_nan_are_nan_there() -> None:
