@@ -28,8 +28,8 @@ from multiprocessing.context import ForkServerContext
 from typing import Any
 
 from pebble import ProcessPool
-from pebble.common import Result, ResultStatus
 from pebble.common.process import process_execute, process_exit
+from pebble.common.types import Result, ResultStatus
 from pebble.pool import process
 from pebble.pool.base_pool import PoolContext, Task, Worker
 from pebble.pool.channel import WorkerChannel
@@ -168,7 +168,7 @@ class Calls(TaskManager):
             if worker_id is not None:
                 self._waited_before[task_id] = waiting_seconds(worker_id)
 
-    def task_done(self, task_id: int, result: Result) -> None:
+    def task_done(self, task_id: int, result: Result[Any]) -> None:
         """Set the result of a call."""
         self._waited_before.pop(task_id, None)
         super().task_done(task_id, result)
@@ -183,7 +183,9 @@ class Calls(TaskManager):
     def describe_timeout(self, task: Task) -> CallTimeout:
         """Return the exception of a call that takes longer than its limit."""
         before = self._waited_before.get(task.id, {})
-        return CallTimeout(task.timeout, longest_wait(before, waiting_seconds(task.worker_id)))
+        return CallTimeout(
+            task.timeout or 0.0, longest_wait(before, waiting_seconds(task.worker_id))
+        )
 
 
 class Manager(PoolManager):

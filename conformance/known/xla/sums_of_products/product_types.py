@@ -22,7 +22,7 @@ from conformance.known.hypothesis import Operands, Results, exact_hypothesis
 from conformance.tolerance.rule import Bound
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, TensorType, Value
-from reference.ir.types import ELEMENT_TYPES, ElementType, element_type_of
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.conversion import convert_to
 
 OPERANDS = "operands rounded to the result's type"
@@ -86,7 +86,9 @@ def bound_in_operands_type(bound: Bound) -> Bound:
     power of two. XLA adds in f32 and rounds the sum once.
     """
 
-    def errors(operation: Operation, operands: Operands, results: Results) -> Results:
+    def errors(
+        operation: Operation, operands: Operands, results: Results
+    ) -> tuple[Array | None, ...]:
         if element_type_of(results[0]).float_format.has_zero:
             return bound(operation, operands, results)
         wide = replace(operation, results=(_retype(operation.results[0], _F32),))
