@@ -22,7 +22,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
@@ -103,7 +103,7 @@ class WorkerTimeout:
     seconds: float
     phases: tuple[Phase, ...] = ()
     kept: Any = None
-    waited: float = 0.0
+    waited: float = field(default=0.0, compare=False)
 
     @property
     def is_starved(self) -> bool:
