@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
+from conformance.known.xla.orders import fold_without_padding
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.constants import matrix
 from reference.ir.program import Dense, Operation, Program, TensorType
@@ -28,7 +29,10 @@ ONE_FOR_ALL = "one padded element for every window"
 def merged_paddings(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
-    """Yield reduce_window(pad(x)) and convolution(pad(x)) as windows over x with added paddings."""
+    """Yield reduce_window(pad(x)) and convolution(pad(x)) as windows over x with added paddings.
+
+    The padding of a reduce_window may also be omitted (see `known.xla.orders`).
+    """
     shown = ObservedProgram(program, values)
     pad = shown.maker(operation.operands[0])
     if pad is None:
@@ -50,8 +54,11 @@ def merged_paddings(
     except EvaluationError:
         return
     of = operation.results[0].type
-    if isinstance(of, TensorType) and result.shape == of.static_shape:
-        yield ValuePrediction(result)
+    if not isinstance(of, TensorType) or result.shape != of.static_shape:
+        return
+    yield ValuePrediction(result)
+    if other.regions:
+        yield ValuePrediction(fold_without_padding(other, tuple(known))[0])
 
 
 def element_for_all_windows(

@@ -144,6 +144,28 @@ def _without_padding(
     return predict_where(*found)
 
 
+def fold_without_padding(operation: Operation, operands: Operands) -> Results:
+    """Return windows folded one element after the other, without padding and holes of dilation.
+
+    A loop does so that applies the body to an init value and then to each element in bounds.
+    """
+    parts = decompose_reduction(operation, operands)
+    elements = np.ones(operands[0].shape, np.bool_)
+    groups = list(parts.leaves.groups((elements,), (np.zeros((), np.bool_),)))
+
+    def fold_elements(lanes: Lanes, rows: Rows, inits: Rows) -> Rows:
+        ((_, (are_elements,)),) = groups
+        folded = folding.init_row(rows, inits)
+        for position, mask in enumerate(are_elements):
+            more = lanes(*folded, *(x[position] for x in rows))
+            folded = tuple(np.where(mask, one, old) for one, old in zip(more, folded, strict=True))
+        return folded
+
+    return folding.fold_by_schedule(
+        parts.body.lanes, parts.values, parts.inits, parts.leaves, fold_elements
+    )
+
+
 _OF_ANY_FOLD = (_order_class(LABEL, _predict_any_order), _order_class(TILES, _predict_tiles))
 REDUCED = _OF_ANY_FOLD
 WINDOWED = (*_OF_ANY_FOLD, Hypothesis(UNPADDED, _without_padding, signs=True, refutes=True))
