@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -69,7 +71,7 @@ OF_A_COLUMN = {"part": "2", "count": 1, "window": "0", "inserted": "1", "dims": 
 
 
 def class_of_scatter(
-    attributes: dict[str, object], index: int, got: list[float], of: str, on: str = Hardware.GPU
+    attributes: Mapping[str, object], index: int, got: list[float], of: str, on: str = Hardware.GPU
 ) -> str:
     program = parse_module(SCATTER.format(index=index, of=of, **attributes))
     inputs = OPERAND, np.full(int(str(attributes["part"])), 9.0)
@@ -88,7 +90,7 @@ def class_of_scatter(
     ],
 )
 def test_a_dropped_window_is_written_back_elsewhere(
-    attributes: dict[str, object], index: int, of: str, got: list[float]
+    attributes: Mapping[str, object], index: int, of: str, got: list[float]
 ) -> None:
     assert class_of_scatter(attributes, index, [1, 2, 3, 4, 5, 6], of) == ""
     assert class_of_scatter(attributes, index, got, of) == LABEL
