@@ -145,7 +145,10 @@ TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
 }
 """Divergences of the TPU's compiler only, by op."""
 
-OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE, float_pairs.OF_SPLATS)
+OF_TPUS = (
+    truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE, float_pairs.OF_SPLATS,
+    float_pairs.OF_EQUAL,
+)  # fmt: skip
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
 OF_GPUS = {

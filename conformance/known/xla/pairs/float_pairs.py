@@ -43,6 +43,7 @@ from reference.ir.op import Rounding
 from reference.ir.program import Operation, TensorType
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements
+from reference.numerics.arithmetic import quiet
 from reference.ops.table import OPS
 
 LABEL = "f64 as pairs of f32"
@@ -122,14 +123,14 @@ def _shift_each(operand: Array, *, seed: int) -> Array:
 
 
 def _shift_operands(
-    operation: Operation, operands: Operands, *, single: bool
+    operation: Operation, operands: Operands, *, single: Sequence[bool]
 ) -> Iterator[list[Array]]:
-    """Yield operands changed by the errors of pairs."""
+    """Yield operands changed by the errors of pairs, or of a `single` number."""
     for even, odd in SIGNS:
         signs = [odd if n % 2 else even for n in range(len(operands))]
         yield [
-            _apply_to_parts(partial(_shift_by_pair_errors, sign=sign, single=single), one)
-            for one, sign in zip(operands, signs, strict=True)
+            _apply_to_parts(partial(_shift_by_pair_errors, sign=sign, single=coarse), one)
+            for one, sign, coarse in zip(operands, signs, single, strict=True)
         ]
     if operation.name in _LINEAR:
         for seed in range(_SHIFTS):
@@ -141,7 +142,7 @@ def _flush(operand: Array) -> Array:
 
 
 def _limits(
-    operation: Operation, operands: Operands, results: Results, *, single: bool
+    operation: Operation, operands: Operands, results: Results, *, single: Sequence[bool]
 ) -> tuple[Array, ...]:
     """Return the absolute errors that arithmetic on pairs may have in each result."""
     record = OPS.get(operation.name)
@@ -150,7 +151,7 @@ def _limits(
             return tuple(np.abs(one) * NUDGE + NORMAL for one in results)
         least = np.nextafter(0.0, 1.0)  # moved pairs stay as they are, zeros of either sign
         return tuple(np.full(one.shape, least) for one in results)
-    precision = COARSE if single else PRECISION
+    precision = _precision(single)
     limits = [
         np.abs(one) * precision + SMALLEST if _is_wide(one) else np.zeros(one.shape)
         for one in results
@@ -187,12 +188,38 @@ def _errors(
 
     With `single`, second numbers of pairs are lost, so that results have the errors of f32.
     """
-    with np.errstate(all="ignore"):
-        return _errors_of_pairs(operation, operands, expected, actual, single)
+    return _errors_of_pairs(operation, operands, expected, actual, [single] * len(operands))
 
 
+def _errors_of_equal(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return the distances where one operand of a formula has equal elements.
+
+    Functions of this operand alone are computed for a single number.
+    """
+    equal = [_is_of_equal_elements(one) for one in operands]
+    if len(operands) < 2 or sum(equal) != 1 or _weakness(operation, operands) is None:
+        return predict_nothing(expected)
+    return _errors_of_pairs(operation, operands, expected, actual, equal)
+
+
+def _is_of_equal_elements(operand: Array) -> bool:
+    return operand.size > 1 and bool((operand == operand.flat[0]).all())
+
+
+def _precision(single: Sequence[bool]) -> float:
+    """Return the relative error of an operation on pairs, or on `single` numbers."""
+    return COARSE if all(single) else PRECISION
+
+
+@quiet
 def _errors_of_pairs(
-    operation: Operation, operands: Operands, expected: Results, actual: Results, single: bool
+    operation: Operation,
+    operands: Operands,
+    expected: Results,
+    actual: Results,
+    single: Sequence[bool],
 ) -> Results:
     is_of_all = len(operation.results) == len(expected)  # not so where a program selects tuples
     takes_arrays = all(isinstance(value.type, TensorType) for value in operation.operands)
@@ -213,11 +240,11 @@ def _distances_from_pair_results(
     operands: Operands,
     given: Sequence[Any],
     actual: Results,
-    single: bool,
+    single: Sequence[bool],
 ) -> Results:
     """Return the distances from the results on pairs `given`, which stand for `operands`."""
     if is_normalization(operation):
-        return _distances_from_steps(operation, given, actual, COARSE if single else PRECISION)
+        return _distances_from_steps(operation, given, actual, _precision(single))
     predicted = _apply_to_pairs(operation, given)
     if not any(map(_is_wide, predicted)):
         return tuple(map(_zero_if_equal, predicted, actual))
@@ -402,6 +429,11 @@ that the result is as accurate as f32 if x is smaller than c.
 OF_SPLATS = Hypothesis(LABEL, _errors_of_splats, represents=True, constants=("*",))
 """The class of results on pairs of constants whose elements are all equal: the compiler computes a
 single element.
+"""
+
+OF_EQUAL = Hypothesis(LABEL, _errors_of_equal, represents=True)
+"""The class of results on pairs of a number that is broadcast to all elements, and of others:
+functions of that number are as accurate as f32.
 """
 
 OF_ONE = Hypothesis(LABEL, _errors_of_one, represents=True)

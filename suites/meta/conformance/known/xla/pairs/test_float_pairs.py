@@ -292,3 +292,35 @@ def test_sums_whose_partial_sums_overflow_may_be_nan(numbers: list[float], kind:
     assert np.abs(expected).max() < 1e38
     judged = judge_operation(program, given, [expected], [np.full(2, np.nan)], Hardware.TPU)
     assert judged.kind == kind
+
+
+POWER = 1.5 - 0.5j
+EXPONENTS = np.array([0.5 + 0.02j, -2.4154 + 0.25j])
+
+
+@pytest.mark.parametrize(
+    ("base", "error", "is_known"),
+    [
+        ([POWER, POWER], 2.0**-26, True),
+        ([POWER, POWER], 2.0**-16, False),
+        ([POWER, POWER + 1], 2.0**-26, False),
+    ],
+)
+def test_powers_of_equal_numbers_are_as_accurate_as_f32(
+    base: list[complex], error: float, is_known: bool
+) -> None:
+    of = tensor_of(2, of="complex<f64>")
+    program, given = op_program("power", [of, of], of), [np.array(base), EXPONENTS]
+    expected = evaluate(program, given)
+    actual = [expected[0] * (1 + error)]
+    found = judge_operation(program, given, expected, actual, Hardware.TPU)
+    assert (found.kind == LABEL) == is_known
+
+
+def test_sums_with_equal_numbers_are_as_accurate_as_pairs() -> None:
+    of = tensor_of(2, of="f64")
+    program, given = op_program("add", [of, of], of), [np.full(2, 0.7), np.array([0.1, 0.2])]
+    expected = evaluate(program, given)
+    actual = [expected[0] * (1 + 2.0**-26)]
+    found = judge_operation(program, given, expected, actual, Hardware.TPU)
+    assert found.kind != LABEL
