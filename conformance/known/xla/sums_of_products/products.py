@@ -217,10 +217,11 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
         *_of_other_types(bound),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),
         IMAGE_OVERRUN,
-        *products_with_zero(default, platform),
-        ADDED_UP,
         *(
             rewriting_hypothesis(one.LABEL, one.rewrite, bound)
-            for one in (unreversed, *((added_groups, dilated_kernels) if is_gpu else ()))
+            for one in ((added_groups, dilated_kernels) if is_gpu else ())
         ),
+        *products_with_zero(default, platform),
+        ADDED_UP,
+        rewriting_hypothesis(unreversed.LABEL, unreversed.rewrite, bound),
     )
