@@ -52,15 +52,18 @@ def find_stale(
     """Return the entries without effect: they match no record, and no counterexample reproduces.
 
     An entry that the run merely did not cover is not stale: its counterexample reproduces. A
-    `flaky` entry is never stale, because its divergence does not show every time. `say` is called
-    with a line if the replay takes a while. Outcomes of earlier replays are read from the cache
-    that `digests` belongs to.
+    `flaky` entry is never stale, because its divergence does not show every time. Nor is an entry
+    about timeouts only: its replay would take a whole time limit. `say` is called with a line if
+    the replay takes a while. Outcomes of earlier replays are read from the cache that `digests`
+    belongs to.
     """
     met = {id_ for record in records for id_ in record.expectation_ids}
     unmet = [
         one
         for one in expectations
-        if one.id not in met and one.counterexample is not None and not one.flaky
+        if one.id not in met
+        and one.counterexample is not None
+        and not (one.flaky or one.expects_timeout)
     ]
     by_id = {one.id: one for one in unmet}
     kept: dict[str, str] = store.meta().get(_KEPT, {})

@@ -63,11 +63,13 @@ def is_unsteady(expectation: Expectation) -> bool:
 def _replayed_once(
     executor: Executor, having: Sequence[Expectation], backend: str, jobs: int
 ) -> Generator[ReplayedCounterexample | None]:
-    apart = [e for e in having if Verdict.CRASHED.value in e.verdicts]
-    together = [e for e in having if e not in apart]
+    hanging = [e for e in having if e.expects_timeout]
+    crashing = [e for e in having if Verdict.CRASHED.value in e.verdicts]
+    together = [e for e in having if e not in hanging and e not in crashing]
     size = max(1, min(BATCH, -(-len(together) // jobs)))
-    batches = [tuple(together[at : at + size]) for at in range(0, len(together), size)]
-    batches += [(expectation,) for expectation in apart]
+    batches = [(expectation,) for expectation in hanging]  # first: they take longest
+    batches += [tuple(together[at : at + size]) for at in range(0, len(together), size)]
+    batches += [(expectation,) for expectation in crashing]
     for ended in run_in_parts(executor, [_call(batch, backend) for batch in batches]):
         if ended is None:
             yield None
@@ -81,7 +83,7 @@ def _call(batch: tuple[Expectation, ...], backend: str) -> BatchCall:
     If its worker crashes or times out, each counterexample gets a call of its own. A counterexample
     that crashes its worker is read in another worker, to match its expectation.
     """
-    seconds = LIMITS.timeout
+    seconds = LIMITS.item if all(one.expects_timeout for one in batch) else LIMITS.timeout
     return BatchCall(
         batch,
         REPLAY_BATCH,

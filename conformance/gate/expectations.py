@@ -149,6 +149,11 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         twins = [op in OPS and bool(OPS[op].twin) for op in self.op]
         return not self.flaky and not (twins and all(twins))
 
+    @property
+    def expects_timeout(self) -> bool:
+        """Whether the entry is about timeouts only."""
+        return self.verdicts == (Verdict.TIMED_OUT.value,)
+
     def matches_backend(self, backend: str) -> bool:
         """Return whether the entry matches a backend, by the backend's name or its family's."""
         return any(matches_any(name, self.backends) for name in names_of(backend))

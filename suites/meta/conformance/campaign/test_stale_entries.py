@@ -83,6 +83,16 @@ def test_a_counterexample_that_fails_otherwise_is_stale_and_not_fixed(tmp_path: 
     assert (known.stale, known.fixed) == (("swapped",), ())
 
 
+def test_entry_about_timeouts_is_never_replayed_in_a_run(tmp_path: Path) -> None:
+    file = tmp_path / "known.toml"
+    file.write_text(
+        SHOWN + MENDED.replace("kinds", 'verdicts = ["timed_out"]\nwords = ["no answer"]\nkinds')
+    )
+    given = options(tmp_path / "out", "transposed_operands", ops=("subtract",))
+    known = run(replace(given, expectations=str(file), strict=True))
+    assert (known.stale, known.exit_code) == ((), 0)
+
+
 def test_counterexample_is_replayed_once_for_resumed_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

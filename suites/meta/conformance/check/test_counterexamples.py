@@ -13,6 +13,7 @@ from conformance.check.counterexamples import BATCH, ROUNDS, is_unsteady, replay
 from conformance.check.settings import ReplayedCounterexample
 from conformance.executors.local import Call, WorkerCrash
 from conformance.gate.expectations import Counterexample, Expectation
+from conformance.limits import LIMITS
 from conformance.verdict import Verdict
 from suites.meta.support.workers import Workers
 
@@ -67,6 +68,13 @@ def test_entries_about_crashes_get_calls_of_their_own() -> None:
     workers = Workers(answer)
     replay(workers, entries(3, verdicts=("crashed", "divergent")))
     assert [len(call.name) for call in workers.made] == [1, 1, 1]
+
+
+def test_entries_about_timeouts_get_first_calls_with_the_limit_of_one_program() -> None:
+    workers = Workers(answer)
+    replay(workers, [*entries(2), *entries(3, verdicts=("timed_out",))[2:]])
+    assert [len(call.name) for call in workers.made] == [1, 2]
+    assert [call.timeout for call in workers.made] == [LIMITS.item, LIMITS.timeout]
 
 
 def test_unsteady_entries_are_tried_again_in_new_workers() -> None:
