@@ -162,5 +162,5 @@ def _kept_parts(operand: Array, result: Array, got: Array, dimension: int) -> Ar
     return (is_shared & ~is_changed & is_wrong).reshape(operand.shape)
 
 
-UNSORTED_ROWS = Hypothesis(UNSORTED, _explain_unsorted, signs=True, refutes=True)
+UNSORTED_ROWS = Hypothesis(UNSORTED, _explain_unsorted, signs=True, unsteady=True, refutes=True)
 """The class of rows of a sort that are the operand's in a byte shared with other rows."""
