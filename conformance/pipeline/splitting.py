@@ -110,23 +110,21 @@ def run_in_parts(
         NotAvailable: if the backend is not available, or no worker can be started.
     """
     splitter = _Splitter(executor, notice or (lambda _: None), postponed or (lambda *_: None))
-    yield from _final_ends(executor.results(calls), splitter)
-    while splitter.resume():
-        yield from _final_ends(executor.results(()), splitter)
-
-
-def _final_ends(ends: Iterable[CallEnd | None], splitter: _Splitter) -> Generator[CallEnd | None]:
-    """Yield the ends of calls that no other call follows, and None now and then."""
-    for ended in ends:
-        if ended is None:
-            yield None
-        elif isinstance(ended.value, NotAvailable):
-            raise ended.value
-        elif isinstance(ended.value, _FAILURES) or id(ended.call) in splitter.pushed:
-            if (final := splitter.end(ended)) is not None:
-                yield final
-        else:
-            yield ended
+    made = calls
+    while True:
+        for ended in executor.results(made):
+            if ended is None:
+                yield None
+            elif isinstance(ended.value, NotAvailable):
+                raise ended.value
+            elif isinstance(ended.value, _FAILURES) or id(ended.call) in splitter.pushed:
+                if (final := splitter.end(ended)) is not None:
+                    yield final
+            else:
+                yield ended
+        if not splitter.resume():
+            return
+        made = ()  # the call that was postponed is pushed
 
 
 _LOST = (WorkerCrash, WorkerTimeout)
