@@ -7,43 +7,45 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from conformance.executors.local import Call, LocalExecutor, WorkerTimeout
 from conformance.executors.waiting import longest_wait, waiting_seconds
 
-SPIN = "while True: pass"
+SPIN = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
+"""A program that computes as long as the process that started it."""
 
 
-def share_a_core() -> None:
-    """Compute for ever, on a core on which another process does so, too."""
-    core = min(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {core})
-    with subprocess.Popen([sys.executable, "-c", SPIN]) as other:
+@contextmanager
+def spinning(core: int) -> Iterator[int]:
+    """Keep a core busy; the value is the id of the process that does so."""
+    with subprocess.Popen([sys.executable, "-c", SPIN]) as process:
         try:
-            os.nice(10)
-            while other.poll() is None:
-                pass
+            os.sched_setaffinity(process.pid, {core})
+            yield process.pid
         finally:
-            other.kill()
+            process.kill()
+
+
+def compute_on(core: int) -> None:
+    """Compute for ever on a core, at a low priority."""
+    os.sched_setaffinity(0, {core})
+    os.nice(10)
+    while True:
+        pass
 
 
 def test_a_process_that_shares_its_core_waits_for_it() -> None:
-    core = {min(os.sched_getaffinity(0))}
-    both = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(2)]
-    try:
-        for one in both:
-            os.sched_setaffinity(one.pid, core)
-        before = waiting_seconds(both[0].pid)
-        while longest_wait(before, waiting_seconds(both[0].pid)) < 0.1:
+    core = min(os.sched_getaffinity(0))
+    with spinning(core) as one, spinning(core):
+        before = waiting_seconds(one)
+        while longest_wait(before, waiting_seconds(one)) < 0.1:
             time.sleep(0.01)
-    finally:
-        for one in both:
-            one.kill()
-            one.wait()
     assert longest_wait(before, before) == 0
-    assert waiting_seconds(both[0].pid) == {}
+    assert waiting_seconds(one) == {}
 
 
 def test_the_longest_wait_of_a_thread_counts_from_its_beginning() -> None:
@@ -52,9 +54,10 @@ def test_the_longest_wait_of_a_thread_counts_from_its_beginning() -> None:
 
 
 def test_a_timeout_states_how_long_the_worker_waited_for_a_processor() -> None:
-    with LocalExecutor(1) as workers:
+    core = min(os.sched_getaffinity(0))
+    with LocalExecutor(1) as workers, spinning(core):
         idle = workers.one(Call("idle", time.sleep, (60.0,), 1.0))
-        busy = workers.one(Call("busy", share_a_core, (), 2.0))
+        busy = workers.one(Call("busy", compute_on, (core,), 2.0))
     assert isinstance(idle, WorkerTimeout)
     assert isinstance(busy, WorkerTimeout)
     assert not idle.is_starved
