@@ -31,6 +31,7 @@ from conformance.judging.judgement import (
 from conformance.judging.messages import elements_message
 from conformance.judging.processes import process_results
 from conformance.judging.questions import ElementClasses, VerdictClass
+from conformance.judging.subnormals import are_normal_in_f32
 from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.candidates import Candidate, rewritten_by
 from conformance.known.hypothesis import Hypothesis
@@ -157,10 +158,18 @@ def judge(
     if not parts:
         return passing_judgement(0)
     judgement = parts[0] if len(parts) == 1 else combine(parts)
-    if judgement.verdict is not Verdict.DIVERGENT:
+    if judgement.verdict is not Verdict.DIVERGENT and not _is_hardly_flushed(judgement, expected):
         return judgement
     exact = _exact_candidate(program, inputs, actual, platform)
     return judgement if exact is None else rename_kind(judgement, exact.label, exact.near(expected))
+
+
+def _is_hardly_flushed(judgement: Judgement, expected: Sequence[Array]) -> bool:
+    """Return whether zeros are where subnormal numbers are expected, in types that are computed in
+    f32, where no such number is subnormal.
+    """
+    types = map(element_type_of, expected)
+    return judgement.verdict is Verdict.FLUSHED and are_normal_in_f32(types)
 
 
 def _exact_candidate(

@@ -13,7 +13,7 @@ from conformance.judging.judgement import combine
 from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
 from conformance.stablehlo.parse import parse_module
-from conformance.verdict import Failing
+from conformance.verdict import Failing, Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -101,6 +101,17 @@ func.func @main() -> tensor<2x2xui4> {
     found = failing_class(program, [], np.array([[4, 5], [9, 9]], ml_dtypes.uint4))
     assert found.kind == "one element a byte"
     assert (found.wrong, found.predicted) == (3, 1)  # 4 is right
+
+
+def test_a_missing_element_is_no_flushed_one_in_a_type_that_is_computed_in_f32() -> None:
+    program = parse_module("""
+func.func @main() -> tensor<2xf4E2M1FN> {
+  %x = stablehlo.constant dense<21> : tensor<ui8>
+  %0 = stablehlo.bitcast_convert %x : (tensor<ui8>) -> tensor<2xf4E2M1FN>
+  return %0 : tensor<2xf4E2M1FN>
+}""")
+    found = failing_class(program, [], np.array([3, 0], ml_dtypes.float4_e2m1fn))
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "one element a byte")
 
 
 def test_results_of_an_unsigned_type_are_predicted_where_their_bits_are_right() -> None:
