@@ -106,7 +106,7 @@ class DifferingElements:
     def has_flushed_order(self) -> Array:
         """A mask of the elements explained by comparisons that treat subnormals as zero.
 
-        Nothing else is flushed.
+        Nothing else is flushed but the selected numbers.
         """
         # the program may have further results, of other operations
         actual = (self.actual,) if len(self.operation.results) == 1 else self.results

@@ -83,7 +83,8 @@ class Machine:
     def sums(self, *factors: Array, axes: tuple[int, ...]) -> Iterator[Array]:
         """Yield sums of products of the factors over dimensions: fused in order, rounded in order,
         and correctly rounded sums of rounded products. A sum of one element is also the element:
-        compilers remove such a sum, and -0 stays -0.
+        compilers remove such a sum, and -0 stays -0. A sum in vectors may overflow where a sum in
+        order does not, towards both sides at most: it is NaN then.
         """
         rows = [_rows(one, axes) for one in factors]
         products = (
@@ -98,13 +99,22 @@ class Machine:
             total = (
                 self.fused(row[0], row[1], total) if is_fused else self.round_step(total + row[0])
             )
-        ordered = zero
-        for row in products:
-            ordered = self.round_step(ordered + row)
+        ordered = self._add_in_order(products)
+        by_signs = self._add_in_order(np.maximum(products, 0)) + self._add_in_order(
+            np.minimum(products, 0)
+        )
         wide = to_float64(products).astype(np.longdouble).sum(axis=0)
+        vectors = np.where(np.isfinite(by_signs), ordered, by_signs)
         element = [products[0]] if len(products) == 1 else []
-        for one in (total, ordered, self.round_step(round_to(wide, self.of)), *element):
+        for one in (total, ordered, self.round_step(round_to(wide, self.of)), vectors, *element):
             yield np.expand_dims(self.stored("sums", one), axes)
+
+    def _add_in_order(self, rows: Array) -> Array:
+        """Return the sum of rows, rounded after each."""
+        total = np.zeros(rows.shape[1:], rows.dtype)
+        for row in rows:
+            total = self.round_step(total + row)
+        return total
 
 
 def distinct_arrays(*arrays: Array) -> Iterator[Array]:

@@ -127,10 +127,12 @@ def _maximum(operation: Operation, operands: Operands, *, place: int) -> Iterato
         yield from _constant_candidates(operands[0])
 
 
-def _clamp(operation: Operation, operands: Operands) -> Iterator[Results]:
-    """Yield the results of a clamp with the lower bound -1, which is computed like that maximum."""
+def _clamp(operation: Operation, operands: Operands, *, place: int) -> Iterator[Results]:
+    """Yield the results of a clamp of -1, or with the lower bound -1: the maximum of both is
+    computed like a maximum.
+    """
     least, operand, most = operands
-    if negative(least) == -1:
+    if negative(operands[place]) == -1:
         for (one,) in _constant_candidates(operand):
             yield apply(operation, (np.full_like(least, -2), one, most))
 
@@ -173,7 +175,8 @@ _MODELS: tuple[tuple[str, str, Others, str], ...] = (
     ("compare", COMPARED, partial(_comparison, place=1), "rhs"),
     ("maximum", COMPARED, partial(_maximum, place=0), "lhs"),
     ("maximum", COMPARED, partial(_maximum, place=1), "rhs"),
-    ("clamp", COMPARED, _clamp, "min"),
+    ("clamp", COMPARED, partial(_clamp, place=0), "min"),
+    ("clamp", COMPARED, partial(_clamp, place=1), "operand"),
     ("shift_right_logical", SHIFTED, _shift, "lhs"),
 )
 """Models: op, class, model, and the position of the constant operand."""

@@ -18,8 +18,8 @@ from conformance.transforms.flushed_comparison import with_flushed_comparisons
 from conformance.transforms.outline import as_program
 from reference.interpreter.evaluate import EvaluationError, body_of, evaluate
 from reference.ir.program import Operation, Region
-from reference.ir.types import Array, element_type_of, to_bits
-from reference.numerics.alike import has_subnormals
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, to_bits
+from reference.numerics.alike import flush_subnormals, has_subnormals
 from reference.numerics.rounding import to_float64
 from reference.ops.folds import folding
 from reference.ops.folds.reduction import FOLDS
@@ -108,8 +108,13 @@ def _fold_selections(operation: Operation, operands: Operands) -> Iterator[Resul
 def _right_elements(
     coarse: Operation, operands: Operands, results: Results, actual: Results, rule: Rule
 ) -> tuple[Array, ...]:
-    """Return a mask of elements that are right for an operation with these results."""
-    found = [~differing_elements(want, got) for want, got in zip(results, actual, strict=True)]
+    """Return a mask of elements that are right for an operation with these results. A selected
+    number may be flushed, too.
+    """
+    found = [
+        ~differing_elements(want, got) | _is_flushed(want, got)
+        for want, got in zip(results, actual, strict=True)
+    ]
     if coarse.name == "scatter":  # several updates of an element come in any order
         parts = update_orders.decompose_scatter(coarse, operands, body_of(coarse.regions[0]))
         few = (parts.counts > 1) & (parts.counts <= update_orders.MAX_ORDERED_UPDATES)
@@ -124,6 +129,19 @@ def _right_elements(
         for number, mask in enumerate(rule.permits(coarse, operands, results, actual)):
             found[number] |= False if mask is None else mask
     return tuple(found)
+
+
+def _is_flushed(result: Array, actual: Array) -> Array:
+    """Return a mask of zeros in place of subnormal numbers, in types that are not computed in f32,
+    where these are normal.
+    """
+    of = element_type_of(result)
+    if not of.is_float or of.float_format.smallest >= _SINGLE.smallest_normal:
+        return np.zeros(result.shape, np.bool_)
+    return ~differing_elements(flush_subnormals(result), actual)
+
+
+_SINGLE = ELEMENT_TYPES["f32"].float_format
 
 
 def _selectable_elements(

@@ -80,15 +80,23 @@ def test_sums_are_fused_or_rounded_in_order_or_rounded_once() -> None:
     """2^24 + 1 is 2^24 in f32, so that only a sum that is rounded once counts both."""
     x = numbers(2.0**24, 1, 1).reshape(3, 1)
     found = [one.item() for one in PLAIN.sums(x, axes=(0,))]
-    assert found == [2.0**24, 2.0**24, 2.0**24 + 2]
+    assert found == [2.0**24, 2.0**24, 2.0**24 + 2, 2.0**24]
+
+
+def test_sums_in_vectors_may_overflow_towards_both_sides() -> None:
+    x = numbers(3e38, 3e38, -3e38, -3e38).reshape(4, 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = [one.item() for one in PLAIN.sums(x, axes=(0,))]
+    assert found[:3] == [np.inf, np.inf, 0]
+    assert np.isnan(found[3])
 
 
 def test_products_are_rounded_unless_they_are_fused() -> None:
     x = numbers(1 + 2.0**-11, 1 + 2.0**-12).reshape(2, 1)
     y = numbers(-1, 1 + 2.0**-12).reshape(2, 1)
-    assert [one.item() for one in PLAIN.sums(x, y, axes=(0,))] == [2.0**-24, 0, 0]
+    assert [one.item() for one in PLAIN.sums(x, y, axes=(0,))] == [2.0**-24, 0, 0, 0]
     stored = Machine(F32, False, F16, rounded=("products", "sums"))
-    assert [one.shape for one in stored.sums(x, y, axes=(0,))] == [(1, 1)] * 3
+    assert [one.shape for one in stored.sums(x, y, axes=(0,))] == [(1, 1)] * 4
 
 
 def operands(machine: Machine, x: Array, epsilon: float = 0.0) -> NormalizationOperands:
@@ -128,4 +136,4 @@ def test_sum_of_one_element_may_keep_its_negative_zero() -> None:
     *zeros, element = PLAIN.sums(numbers(-0.0), numbers(3.0), axes=(0,))
     assert not any(np.signbit(one) for one in zeros[:2])
     assert np.signbit(element)
-    assert len(list(PLAIN.sums(numbers(-0.0, -0.0), numbers(3.0, 3.0), axes=(0,)))) == 3
+    assert len(list(PLAIN.sums(numbers(-0.0, -0.0), numbers(3.0, 3.0), axes=(0,)))) == 4

@@ -71,6 +71,7 @@ def test_comparisons_with_a_negative_constant(
         ("maximum %x, %c", "-2", set()),
         ("maximum %x, %c", "[-1, -1, -1, 0]", set()),
         ("clamp %c, %x, %x", "-1", {(-2, -1, -1, -1), (-2, -1, 0, 0)}),
+        ("clamp %x, %c, %x", "-1", {(-2, -1, -1, -1), (-2, -1, 0, 0)}),
     ],
 )
 def test_extrema_with_a_negative_constant(

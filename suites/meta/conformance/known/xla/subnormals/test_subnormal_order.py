@@ -28,7 +28,8 @@ def explained(operation: Operation, operands: tuple[Array, ...], *actual: Array)
         (T, -T, T, True),
         (T, -T, -T, True),
         (T, 0.0, 0.0, True),
-        (T, -T, 0.0, False),
+        (T, -T, -0.0, True),  # the selected number is flushed, too
+        (T, 2 * T, -0.0, False),
         (T, -T, 2 * T, False),
         (2 * T, 1.0, 2 * T, False),
     ],
