@@ -31,7 +31,6 @@ from conformance.judging.judgement import (
 from conformance.judging.messages import elements_message
 from conformance.judging.processes import process_results
 from conformance.judging.questions import ElementClasses, VerdictClass
-from conformance.judging.subnormals import are_normal_in_f32
 from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.candidates import Candidate, rewritten_by
 from conformance.known.hypothesis import Hypothesis
@@ -40,6 +39,7 @@ from conformance.known.programs import candidates_for
 from conformance.known.table import known_of
 from conformance.known.xla import other_types
 from conformance.known.xla.sub_byte import six_bits
+from conformance.known.xla.subnormals import in_f32
 from conformance.tolerance.result_accuracy import apply_result_accuracy
 from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.table import DATA
@@ -169,7 +169,7 @@ def _is_hardly_flushed(judgement: Judgement, expected: Sequence[Array]) -> bool:
     f32, where no such number is subnormal.
     """
     types = map(element_type_of, expected)
-    return judgement.verdict is Verdict.FLUSHED and are_normal_in_f32(types)
+    return judgement.verdict is Verdict.FLUSHED and in_f32.are_normal(types)
 
 
 def _exact_candidate(

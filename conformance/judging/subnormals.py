@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +15,7 @@ from conformance.tolerance.ulp import part_distances
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, apply, reshape_operation
 from reference.ir.op import Rounding
-from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
+from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import different_bits, flush_subnormals
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative, is_zero
@@ -239,13 +238,4 @@ def find_flushed_in_f32(d: DifferingElements) -> Answer:
 def is_normal_in_f32(d: DifferingElements) -> bool:
     """Return whether all numbers of the result's and the operands' types are normal in f32."""
     arrays = (one for one in d.operands if isinstance(one, np.ndarray))
-    return are_normal_in_f32({d.type, *map(element_type_of, arrays)})
-
-
-def are_normal_in_f32(types: Iterable[ElementType]) -> bool:
-    """Return whether all numbers of these types are normal in f32; False without such a type."""
-    formats = [of.float_format for of in types if of.is_float or of.is_complex]
-    return bool(formats) and all(one.smallest >= _SINGLE.smallest_normal for one in formats)
-
-
-_SINGLE = ELEMENT_TYPES["f32"].float_format
+    return in_f32.are_normal({d.type, *map(element_type_of, arrays)})

@@ -75,7 +75,7 @@ class _Gather:
 
     @property
     def cut(self) -> set[int]:
-        """The dimensions of which a slice has a part."""
+        """The dimensions that a slice does not have as a whole."""
         return {d for d, size in enumerate(self.sizes) if self.slices[d] < size}
 
     @property

@@ -92,14 +92,11 @@ class Machine:
             if len(rows) == 1
             else self.stored("products", self.round_step(rows[0] * rows[1]))
         )
-        zero = np.zeros(products.shape[1:], products.dtype)
-        is_fused = len(rows) > 1 and "products" not in self.rounded
-        total = zero
-        for row in zip(*(rows if is_fused else [products]), strict=True):
-            total = (
-                self.fused(row[0], row[1], total) if is_fused else self.round_step(total + row[0])
-            )
-        ordered = self._add_in_order(products)
+        total = ordered = self._add_in_order(products)
+        if len(rows) > 1 and "products" not in self.rounded:
+            total = np.zeros_like(ordered)
+            for left, right in zip(*rows, strict=True):
+                total = self.fused(left, right, total)
         by_signs = self._add_in_order(np.maximum(products, 0)) + self._add_in_order(
             np.minimum(products, 0)
         )

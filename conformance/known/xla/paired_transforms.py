@@ -1,4 +1,4 @@
-"""Transforms of real numbers on GPUs, of which cuFFT computes two as one complex transform.
+"""Transforms of real numbers on GPUs: cuFFT computes two as one complex transform.
 
 The numbers of two rows are real and imaginary parts. An error of one row's transform is relative to
 the norm of both rows: a row of zeros has a transform of other numbers than zero.
@@ -27,4 +27,4 @@ def _errors_of_pairs(
 
 
 PAIRED = Hypothesis(LABEL, _errors_of_pairs)
-"""The class of transforms that are as accurate as those of two rows."""
+"""The class of transforms whose errors are within the bound for two rows."""

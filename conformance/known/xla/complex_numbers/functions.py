@@ -61,7 +61,7 @@ def _possible_machines(of: ElementType) -> tuple[Machine, ...]:
     """Return the machines by which steps may overflow and underflow.
 
     On the last machine, an underflow has no error: it is decided by operands that have none, such
-    as those of a square.
+    as the operands of a square.
     """
     flushing = Machine(of, tiny=Tiny.ZERO)
     return Machine(of), flushing, replace(flushing, contracted=True), Machine(of, is_exact=True)

@@ -2,8 +2,8 @@
 
 XLA reverses a value of dynamic size as a whole, appends zeros, and slices it dynamically from where
 the elements of that size begin. It then merges this slice with the slice that follows, and adds the
-starts without clamping the second to the dynamic size. A dynamic reshape to sizes within those of
-its operand sets a dynamic size, too.
+starts without clamping the second to the dynamic size. A dynamic reshape to sizes of at most
+its operand's sets a dynamic size, too.
 
 Source: jaxlib 0.10.2 and 0.11.2, pass `algsimp`, measured for CPU, GPU and TPU.
 """

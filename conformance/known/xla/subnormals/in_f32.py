@@ -7,7 +7,7 @@ or as a result. f8E8M0FNU has no zero: the result is NaN there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -45,6 +45,15 @@ def is_narrow(of: ElementType) -> bool:
     if not of.is_float or of.bits >= _F32.bits:
         return False
     return of.float_format.smallest_normal < _F32.float_format.smallest_normal
+
+
+def are_normal(types: Iterable[ElementType]) -> bool:
+    """Return whether all numbers of the float types among these are normal in f32; False if there
+    is no float type.
+    """
+    formats = [of.float_format for of in types if of.is_float or of.is_complex]
+    least = _F32.float_format.smallest_normal
+    return bool(formats) and all(one.smallest >= least for one in formats)
 
 
 def may_flush(operands: Sequence[Any], results: Sequence[Any]) -> bool:

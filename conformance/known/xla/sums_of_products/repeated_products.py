@@ -1,4 +1,4 @@
-"""Products of integers of eight bits on GPUs, each of which is added twice.
+"""Products of integers of eight bits on GPUs that are added twice.
 
 Triton multiplies tiles of a matrix by instructions of a tensor core. The instruction for eight bits
 takes 32 terms. A tile of 16 terms fills it twice, with the same terms, so that the sum is doubled.
