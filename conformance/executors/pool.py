@@ -198,12 +198,15 @@ class Manager(PoolManager):
         self.worker_manager = self.workers = workers
 
     def update_tasks(self) -> None:
-        """End the workers of calls that take too long."""
+        """End the workers of calls that take too long.
+
+        This replaces pebble's loop. If it ran, too, calls whose time is over between the two would
+        fail with pebble's exception. Calls are never cancelled here, which pebble also looks at.
+        """
         for task in self.calls.timeout_tasks():
             error = self.calls.describe_timeout(task)  # before the worker is stopped
             if self.workers.maybe_stop_worker(task.worker_id):
                 self.calls.task_done(task.id, Result(ResultStatus.FAILURE, error))
-        super().update_tasks()
 
     def process_next_message(self, timeout: float) -> None:
         """Process the next message, if there is one within `LOOK_SECONDS`."""

@@ -11,6 +11,10 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+from pebble.pool.base_pool import Task
+
+from conformance.executors.local import Call, LocalExecutor, WorkerTimeout
+from conformance.executors.pool import Calls
 
 STARTING, ENDING = 0.6, 1.2
 """Seconds that the second worker takes to start, and the first one to end."""
@@ -57,3 +61,20 @@ def test_a_worker_that_starts_while_the_pool_stops_finds_its_locks(tmp_path: Pat
         [sys.executable, "-c", _SCRIPT, str(tmp_path)], check=False, capture_output=True, text=True
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_call_that_times_out_while_pool_looks_for_timeouts_is_a_timeout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = 0
+
+    def is_over(task: Task) -> bool:
+        """Return whether the call is asked about for the second time, while it runs."""
+        nonlocal asked
+        asked += task.started
+        return asked > 1
+
+    monkeypatch.setattr(Calls, "timeout", staticmethod(is_over))
+    with LocalExecutor(1) as executor:
+        ended = executor.one(Call("sleeps", time.sleep, (60.0,), 7.0))
+    assert ended == WorkerTimeout(7.0)
