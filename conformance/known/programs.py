@@ -32,7 +32,7 @@ from conformance.known.xla.processes import (
     operands_as_parts,
     process_order,
 )
-from conformance.known.xla.sub_byte import folded_bitcasts, six_bits
+from conformance.known.xla.sub_byte import dynamic_results, folded_bitcasts, six_bits
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -83,6 +83,10 @@ PROGRAMS = (
     Hypothesis(
         folded_bitcasts.SIGN_ABOVE,
         rewrite=folded_bitcasts.extend_sign, concerns=folded_bitcasts.concerns,
+    ),
+    Hypothesis(
+        dynamic_results.LABEL, unsteady=True, rewrite=dynamic_results.rewrite,
+        concerns=dynamic_results.concerns, platform=Hardware.GPU,
     ),
     Hypothesis(
         six_bits.LABEL,

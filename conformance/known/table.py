@@ -154,12 +154,16 @@ OF_TPUS = (
 OF_GPUS = {
     "and": (packed_elements.NOT_WRITTEN,),
     "compare": signed_constants.COMPARISONS,
+    "concatenate": (packed_elements.STORED_PAIRS,),
     "dynamic_update_slice": (whole_offsets.MOVED, byte_copies.COPIED),
-    "fft": (partial_transform.OF_A_PART_IN_PLACE, paired_transforms.PAIRED),
+    "fft": (
+        partial_transform.OF_A_PART_IN_PLACE, partial_transform.BEYOND_THE_OPERAND,
+        paired_transforms.PAIRED,
+    ),
     "or": (packed_elements.NOT_WRITTEN,),
     "scatter": (whole_offsets.WRITTEN_BACK, byte_copies.SCATTERED),
     "set_dimension_size": (packed_elements.OVERWRITTEN,),
-}
+}  # fmt: skip
 """Divergences of the GPU's compiler only, by op, besides convolutions."""
 
 FIRST_ON_GPUS = {"sort": (packed_elements.UNSORTED_ROWS,)}

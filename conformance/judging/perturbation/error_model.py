@@ -25,7 +25,7 @@ from conformance.judging.processes import local_reductions
 from conformance.tolerance.rule import Bound, Rule
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, QuantizedType, TensorType
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics import exactness
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64, ulp_size
@@ -235,12 +235,26 @@ def _shift(result: Array, error: Array, directions: Directions, rule: Rule) -> A
         steps = np.rint(directions(result.shape) * error)
         low, high = float(of.min_integer), float(of.max_integer)
         return np.clip(result.astype(np.float64) + steps, low, high).astype(result.dtype)
-    wide = to_float64(result)
-    there = wide + directions(result.shape) * error
+    wide, ways = to_float64(result), directions(result.shape)
+    there = wide + ways * error
+    if of.float_format.has_nan and not of.float_format.has_infinity and np.isinf(error).any():
+        # infinity would become NaN, so that no number was permitted
+        ends = _ends_of_format(of, ways, directions(result.shape))
+        there = np.where(np.isinf(error), ends, there)
     if rule.range is not None:
         there = np.clip(there, *rule.range)
     kept = (error == 0) | ~np.isfinite(wide) | (wide == 0) & (there == 0)
     return np.where(kept, result, round_to(np.asarray(there, np.float64), of)).astype(result.dtype)
+
+
+def _ends_of_format(of: ElementType, ways: Array, others: Array) -> Array:
+    """Return the largest numbers in the given directions; NaN where the other directions differ.
+
+    Directions that are all equal give numbers only, and random directions give NaN, too.
+    """
+    numbers = of.float_format
+    least = -numbers.max_finite if numbers.signed else numbers.smallest
+    return np.where(ways != others, np.nan, np.where(ways > 0, numbers.max_finite, least))
 
 
 def shift_elements(array: Array, error: Array, directions: Directions) -> Array:

@@ -21,7 +21,7 @@ from itertools import accumulate, islice, permutations
 import numpy as np
 
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
-from conformance.tolerance.bounds.contraction import dimensions_of
+from conformance.tolerance.bounds.contraction import CONTRACTED, dimensions_of
 from conformance.transforms.retype import element_of, retype
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, Program, Value
@@ -49,7 +49,7 @@ def sums_of_selections(
         if _is_truth(shown, operation.operands[masked]):
             found = _sum_of_selected(operation, operands, number)
             if found is not None:
-                yield ValuePrediction(found, np.zeros(found.shape))
+                yield found
 
 
 def _is_truth(shown: ObservedProgram, value: Value) -> bool:
@@ -63,28 +63,39 @@ def _is_truth(shown: ObservedProgram, value: Value) -> bool:
     return of is not None and of.is_boolean
 
 
-def _sum_of_selected(operation: Operation, operands: list[Array], number: int) -> Array | None:
-    """Return the sums, with operand `number` selected by the other; None if it is finite."""
+def _sum_of_selected(
+    operation: Operation, operands: list[Array], number: int
+) -> ValuePrediction | None:
+    """Return the sums, with operand `number` selected by the other; None if it is finite.
+
+    Their error is what the rule of contractions permits for the finite numbers.
+    """
     (result,) = operation.results
     of, to = element_of(operation.operands[number]), element_of(result)
     numbers = to_float64(operands[number]) if of is not None and of.is_float else None
     if of is None or to is None or numbers is None or not to.is_float or np.isfinite(numbers).all():
         return None
 
-    def contract(other: Array) -> Array:
-        with_other = [other if n == number else one for n, one in enumerate(operands)]
-        return to_float64(apply(operation, with_other)[0])
+    def with_other(other: Array) -> tuple[Array, ...]:
+        return tuple(other if n == number else one for n, one in enumerate(operands))
 
+    def contract(other: Array) -> Array:
+        return to_float64(apply(operation, with_other(other))[0])
+
+    finite = round_to(np.where(np.isfinite(numbers), numbers, 0.0), of)
     try:
-        total = contract(round_to(np.where(np.isfinite(numbers), numbers, 0.0), of))
+        total = contract(finite)
         nan, low, high = (
             contract(round_to(mask.astype(np.float64), of)) > 0
             for mask in (np.isnan(numbers), numbers == -np.inf, numbers == np.inf)
         )
     except EvaluationError:
         return None
+    assert CONTRACTED.bound is not None
+    (error,) = CONTRACTED.bound(operation, with_other(finite), (round_to(total, to),))
     total = np.where(low, -np.inf, np.where(high, np.inf, total))
-    return round_to(np.where(nan | (low & high), np.nan, total), to)
+    predicted = round_to(np.where(nan | (low & high), np.nan, total), to)
+    return ValuePrediction(predicted, np.zeros(predicted.shape) if error is None else error)
 
 
 def sums_of_parts(

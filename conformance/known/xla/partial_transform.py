@@ -1,8 +1,11 @@
-"""Fourier transforms of only as many elements as `fft_length` says, in longer dimensions.
+"""Fourier transforms of as many elements as `fft_length` says, in dimensions of another size.
 
 XLA takes the leading elements of each of the last dimensions and transforms them. XLA's CPU writes
 the transforms one after the other at the beginning of the result's memory, cuFFT on a GPU each in
 place of its elements. The rest of the memory keeps its old contents, which vary.
+
+If a dimension is shorter, cuFFT keeps the strides of the operand: it reads the elements that follow
+in memory, those behind the operand too, and writes transforms over each other.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured; jaxlib 0.11.2 on an NVIDIA H200.
 """
@@ -11,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import prod
+from operator import le
 from typing import Any
 
 import numpy as np
@@ -31,6 +36,7 @@ from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.unspecified.table import unspecified_mask
 
 LABEL = "transform of a part"
+BEYOND = "memory behind the operand transformed"
 
 
 FLUSHED = Hypothesis("subnormal intermediate", partial(fft_errors, flushes=True), flushes=True)
@@ -99,11 +105,64 @@ OF_A_PART_IN_PLACE = _hypothesis(_in_place)
 
 def _part(operation: Operation, operand: Array) -> Array | None:
     """Return the transformed elements; None if all are transformed, or if that is ambiguous."""
-    given: dict[str, Any] = dict(operation.attributes)
-    lengths = tuple(given["fft_length"])
-    sizes = operand.shape[operand.ndim - len(lengths) :]
-    if given["fft_type"] not in ("FFT", "IFFT") or sizes == lengths:
+    sizes, lengths = _sizes_and_lengths(operation, operand)
+    if sizes == lengths:
         return None
     if any(length > size for length, size in zip(lengths, sizes, strict=True)):
         return None
     return np.ascontiguousarray(operand[(..., *(slice(length) for length in lengths))])
+
+
+def _sizes_and_lengths(
+    operation: Operation, operand: Array
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the sizes of the transformed dimensions and the lengths of the transform.
+
+    The lengths of transforms of real numbers are the sizes.
+    """
+    given: dict[str, Any] = dict(operation.attributes)
+    lengths: tuple[int, ...] = tuple(given["fft_length"])
+    sizes = operand.shape[operand.ndim - len(lengths) :]
+    return sizes, lengths if given["fft_type"] in ("FFT", "IFFT") else sizes
+
+
+def _predict_longer_transform(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 if elements are as transforms of as many elements in memory make them.
+
+    Where several transforms write, any may be the last. Transforms that read memory behind the
+    operand may write anything.
+    """
+    (operand,), (got,) = operands, actual
+    sizes, lengths = _sizes_and_lengths(operation, operand)
+    if not operand.size or all(map(le, lengths, sizes)):
+        return predict_nothing(expected)
+    places = _places_of_transforms(operand, sizes, lengths)
+    is_inside = (places < operand.size).all(axis=1)
+    written, right = np.zeros((2, operand.size), np.bool_)
+    written[places[places < operand.size]] = True
+    beyond = places[~is_inside]
+    right[beyond[beyond < operand.size]] = True
+    if is_inside.any():
+        inside = places[is_inside]
+        rows, begun = (one.reshape(-1)[inside].reshape(-1, *lengths) for one in (operand, got))
+        other, results, begun = _transform_part(operation, rows, begun)
+        (distances,) = fft_errors(other, (rows,), results, (begun,), flushes=True)
+        right[inside[(distances <= 1).reshape(inside.shape)]] = True
+    return predict_where(np.full(got.shape, (right | ~written).all()))
+
+
+def _places_of_transforms(
+    operand: Array, sizes: tuple[int, ...], lengths: tuple[int, ...]
+) -> Array:
+    """Return the positions in memory, in elements, of each transform as a row."""
+    places = np.arange(0, operand.size, prod(sizes))[:, None]
+    for dimension, length in enumerate(lengths):
+        steps = np.arange(length) * prod(sizes[dimension + 1 :])
+        places = (places[:, :, None] + steps).reshape(len(places), -1)
+    return places
+
+
+BEYOND_THE_OPERAND = Hypothesis(BEYOND, _predict_longer_transform, signs=True, unsteady=True)
+"""The class of transforms of more elements than a dimension has, as cuFFT computes them."""

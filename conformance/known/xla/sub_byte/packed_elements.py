@@ -8,6 +8,9 @@
     - set_dimension_size has a thread for each element. The first element of a byte is stored.
     - A sort has a thread for each part of a row. It sorts in place, so elements of one row in a
       byte shared with another row may stay as the operand has them.
+- A concatenate of two-bit elements may have a thread for each pair of elements. It reads a pair as
+  above, and stores it as a whole byte: the pair is first in the byte, and zeros are second. Two
+  threads store each byte, and one of them is the last.
 - A kernel that copies its operand, with all elements in one vector of a byte or less, has no code,
   and the result is not written: `and` and `or` of a value with itself.
 
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -41,8 +45,11 @@ from reference.numerics.alike import equal_elements
 READ = "first pair of a byte read for the second"
 UNWRITTEN = "elements of a byte not written"
 UNSORTED = "elements of a shared byte not sorted"
+STORED = "pair of elements stored as a byte"
 
 _PAIR = 2
+_VECTOR = 4
+"""Number of elements that a thread copies where sizes permit it."""
 
 
 def read_first_pairs(array: Array, order: tuple[int, ...]) -> Array:
@@ -84,6 +91,45 @@ def _readings(operation: Operation, number: int, operand: Array, first: Array) -
 
 
 PAIRS = any_outcome_hypothesis(READ, _results_of_pairs)
+
+
+def _explain_stored_pairs(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 for the elements of bytes that are a pair of the byte as read, followed by zeros, if
+    all other bytes are right.
+
+    Threads copy pairs if all operands have an even size along the dimension, and some size is no
+    multiple of 4.
+    """
+    (result,), (got,) = expected, actual
+    dimension = operation.attribute("dimension")
+    sizes = [one.shape[dimension] for one in operands]
+    has_pairs = not any(size % _PAIR for size in sizes)
+    if element_type_of(result).bits != _PAIR or not has_pairs or gcd(*sizes) % _VECTOR == 0:
+        return predict_nothing(expected)
+    read = [read_first_pairs(one, tuple(range(one.ndim))) for one in operands]
+    pairs, right, stored = map(_rows_of_bytes, (*apply(operation, read), result, got))
+    zeros = np.zeros_like(pairs[:, :_PAIR])
+    halves = (pairs[:, :_PAIR], pairs[:, _PAIR:])
+    outcomes = [np.concatenate([half, zeros], axis=1) for half in halves]
+    if result.size % _VECTOR:  # one thread stores the last byte
+        outcomes[1][-1] = outcomes[0][-1]
+    is_right, *is_found = ((one == stored).all(axis=1) for one in (right, *outcomes))
+    found = np.logical_or.reduce(is_found)
+    if not (found | is_right).all():
+        return predict_nothing(expected)
+    return predict_where(np.repeat(found, _VECTOR)[: result.size].reshape(result.shape))
+
+
+def _rows_of_bytes(array: Array) -> Array:
+    """Return the two-bit elements of each byte as a row, padded with zeros."""
+    flat = array.reshape(-1)
+    return np.pad(flat, (0, -flat.size % _VECTOR)).reshape(-1, _VECTOR)
+
+
+STORED_PAIRS = Hypothesis(STORED, _explain_stored_pairs, signs=True)
+"""The class of pairs of two-bit elements that are stored as whole bytes."""
 
 
 def _explain_overwritten(

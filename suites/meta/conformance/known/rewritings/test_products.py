@@ -48,6 +48,27 @@ def test_what_is_not_selected_is_no_factor(
     assert (found == SELECTION) == is_explained
 
 
+SELECTED = """
+func.func @main(%p: tensor<2x5xi1>, %x: tensor<5xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.convert %p : (tensor<2x5xi1>) -> tensor<2x5xf32>
+  %1 = stablehlo.dot_general %0, %x, contracting_dims = [1] x [0]
+    : (tensor<2x5xf32>, tensor<5xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("ulps", "is_explained"), [(0, True), (-1, True), (1, True), (8, False), (-8, False)]
+)
+def test_selected_numbers_are_added_in_any_order(ulps: int, is_explained: bool) -> None:
+    """A GPU adds 127.00001 + 1 + 2.084797 in another order than the reference: off by 1 ulp."""
+    mask = np.array([[False] * 5, [True, True, False, True, False]])
+    x = np.array([127.00001, 1.0, np.nan, 2.084797, 0.0], np.float32)
+    total = np.float32(x[[0, 1, 3]].astype(np.float64).sum())
+    got = np.array([0, total + ulps * np.spacing(total)], np.float32)
+    assert (kind_of(SELECTED, [mask, x], got) == SELECTION) == is_explained
+
+
 def test_the_other_operand_may_select() -> None:
     given = [np.array([[False, True], [True, True]]), np.array([np.inf, 1], np.float32)]
     got = np.array([1, np.inf], np.float32)

@@ -1,4 +1,4 @@
-"""Fourier transforms of the leading elements of longer dimensions."""
+"""Fourier transforms of other lengths than the dimensions have."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 from conformance.judging.compare import judge_operation
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.xla.partial_transform import (
+    BEYOND,
+    BEYOND_THE_OPERAND,
     FLUSHED,
     LABEL,
     OF_A_PART,
@@ -77,6 +79,40 @@ def test_on_gpus_transforms_are_in_place_of_their_elements(
     kind: str, length: int, got: list[complex], is_explained: bool
 ) -> None:
     assert explained(kind, length, got, OF_A_PART_IN_PLACE) == [is_explained] * 6
+
+
+@pytest.mark.parametrize(
+    ("kind", "length", "got", "is_explained"),
+    [
+        # the first row and the number behind it: 1, 2, 4, 3
+        ("FFT", 4, [10, -3 + 1j, 0, BEHIND, BEHIND, BEHIND], True),
+        ("IFFT", 4, [2.5, -0.75 - 0.25j, 0, BEHIND, BEHIND, BEHIND], True),
+        ("FFT", 4, [10, -3 + 1j, 0, -3 - 1j, BEHIND, 0], True),
+        ("FFT", 4, [10, -3 + 1j, 1, BEHIND, BEHIND, BEHIND], False),
+        ("FFT", 4, [7, -2.5 + 1.75j, -2.5 - 1.75j, BEHIND, BEHIND, BEHIND], False),  # of 3
+        ("FFT", 7, [BEHIND] * 6, True),
+        ("FFT", 3, [BEHIND] * 6, False),  # the size
+        ("FFT", 2, [BEHIND] * 6, False),
+        ("RFFT", 4, [BEHIND] * 6, False),
+    ],
+)
+def test_longer_transforms_read_behind_the_row(
+    kind: str, length: int, got: list[complex], is_explained: bool
+) -> None:
+    assert explained(kind, length, got, BEYOND_THE_OPERAND) == [is_explained] * 6
+
+
+@pytest.mark.parametrize("got", [6.828427 - 2.8284273j, 4])
+def test_longer_transform_of_one_element_depends_on_memory(got: complex) -> None:
+    """Both were measured, of the same program."""
+    of = tensor_of(1, 1, of="complex<f32>")
+    program = op_program("fft", [of], of, fft_type="FFT", fft_length=(4, 8))
+    x, actual = np.ones((1, 1), np.complex64), np.full((1, 1), got, np.complex64)
+    kinds = [
+        judge_operation(program, (x,), evaluate(program, (x,)), (actual,), platform=on).kind
+        for on in (Hardware.GPU, Hardware.CPU)
+    ]
+    assert [kind == BEYOND for kind in kinds] == [True, False]
 
 
 def test_class_depends_on_hardware() -> None:

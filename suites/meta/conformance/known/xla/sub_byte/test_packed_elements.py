@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.sub_byte.packed_elements import READ, UNSORTED, UNWRITTEN
+from conformance.known.xla.sub_byte.packed_elements import READ, STORED, UNSORTED, UNWRITTEN
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
@@ -68,6 +68,57 @@ def test_the_second_operand_of_a_dot_is_read_by_columns() -> None:
     assert class_of(program, inputs, stored([[1, 1], [1, 1]], "si2")) == READ
     assert class_of(program, inputs, stored([[1, 1], [0, 0]], "si2")) == READ
     assert class_of(program, inputs, stored([[1, 0], [0, 1]], "si2")) != READ
+
+
+def _joined(of: str, *sizes: int) -> Program:
+    (first, second), size = sizes, sum(sizes)
+    return parse_module(f"""
+func.func @main(%x: tensor<{first}x{of}>, %y: tensor<{second}x{of}>) -> tensor<{size}x{of}> {{
+  %0 = stablehlo.concatenate %x, %y, dim = 0
+    : (tensor<{first}x{of}>, tensor<{second}x{of}>) -> tensor<{size}x{of}>
+  return %0 : tensor<{size}x{of}>
+}}""")
+
+
+X, Y = [1, 1, 2, 0, 3, 1], [1, 0, 3, 3, 2, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "of", "got", "is_known"),
+    [
+        # measured
+        ([0, 0, 0, 0, 0, 1], [0] * 8, "si2", [0] * 14, True),
+        # the last or the first of two threads stores the byte
+        (X, Y, "ui2", [1, 1, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0, 2, 1], True),
+        (X, Y, "ui2", [1, 1, 0, 0, 3, 1, 0, 0, 1, 0, 0, 0, 2, 1], True),
+        (X, Y, "ui2", [1, 1, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0, 1, 1], False),
+        (X, Y, "ui2", [1, 1, 1, 1, 1, 0, 0, 0, 2, 1, 0, 0, 2, 1], False),
+        # elements, or whole bytes, are copied in place of pairs
+        (X[:5], Y, "ui2", [1, 1, 0, 0, 3, 0, 0, 0, 3, 3, 0, 0, 0], False),
+        (X[:4], Y, "ui2", [1, 1, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0], False),
+        # a byte has two elements
+        ([1, 0], [0, 0], "ui4", [0, 0, 0, 0], False),
+    ],
+)
+def test_pairs_of_a_concatenate_are_stored_as_bytes(
+    x: list[int], y: list[int], of: str, got: list[int], is_known: bool
+) -> None:
+    program = _joined(of.replace("si", "i"), len(x), len(y))
+    inputs = stored(x, of), stored(y, of)
+    assert (class_of(program, inputs, stored(got, of)) == STORED) == is_known
+    assert class_of(program, inputs, stored(got, of), on=Hardware.CPU) != STORED
+
+
+def test_pairs_of_a_concatenate_of_columns_are_stored_as_bytes() -> None:
+    program = parse_module("""
+    func.func @main(%x: tensor<2x2xui2>, %y: tensor<2x4xui2>) -> tensor<2x6xui2> {
+      %0 = stablehlo.concatenate %x, %y, dim = 1
+        : (tensor<2x2xui2>, tensor<2x4xui2>) -> tensor<2x6xui2>
+      return %0 : tensor<2x6xui2>
+    }""")
+    inputs = stored([[1, 2], [3, 0]], "ui2"), stored([[1, 1, 2, 2], [3, 3, 0, 1]], "ui2")
+    got = stored([[1, 1, 0, 0, 1, 2], [0, 0, 3, 3, 0, 0]], "ui2")
+    assert class_of(program, inputs, got) == STORED
 
 
 def _sized(of: str, size: int) -> Program:

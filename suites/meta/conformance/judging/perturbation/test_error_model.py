@@ -1,0 +1,56 @@
+"""Tolerances of operations within programs."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import judge_program
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+
+GRADIENT = """
+func.func @main(%x: tensor<6x!E>, %s: tensor<2x!E>, %m: tensor<2x!E>, %v: tensor<2x!E>,
+    %g: tensor<3x2x!E>) -> tensor<3x2x!E> {
+  %0 = stablehlo.reshape %x : (tensor<6x!E>) -> tensor<3x2x!E>
+  %1:3 = "stablehlo.batch_norm_grad"(%0, %s, %m, %v, %g)
+    <{epsilon = 0.001 : f32, feature_index = 1 : i64}>
+    : (tensor<3x2x!E>, tensor<2x!E>, tensor<2x!E>, tensor<2x!E>, tensor<3x2x!E>)
+    -> (tensor<3x2x!E>, tensor<2x!E>, tensor<2x!E>)
+  return %1#0 : tensor<3x2x!E>
+}""".replace("!E", "f8E4M3FN")
+
+
+@pytest.mark.parametrize(
+    ("place", "got", "is_permitted"),
+    [
+        # a product of this element's may overflow, which gives NaN in a format without infinities
+        ((0, 0), 288.0, True),
+        ((0, 0), 320.0, True),  # as XLA for GPUs computes it
+        ((0, 0), -448.0, True),
+        ((0, 0), np.nan, True),
+        # the bound of this element is 2.7
+        ((1, 0), -4.5, True),
+        ((1, 0), -16.0, False),
+        ((1, 0), np.nan, False),
+    ],
+)
+def test_elements_that_may_overflow_have_any_value(
+    place: tuple[int, int], got: float, *, is_permitted: bool
+) -> None:
+    of = ml_dtypes.float8_e4m3fn
+    program = parse_module(GRADIENT)
+    inputs = [
+        np.array(one, of)
+        for one in (
+            [128, 0, 0, 0, 0, 0], [-0.5, 0], [1, 0], [3, 0], [[0.5625, -0.125], [0.5, 0], [0, 0]],
+        )
+    ]  # fmt: skip
+    (actual,) = evaluate(program, inputs)
+    actual[place] = got
+    found = judge_program(PermittedResults(program, inputs, Hardware.GPU), (actual,))
+    assert (found.verdict is Verdict.PASS) == is_permitted
