@@ -9,6 +9,7 @@ import numpy as np
 
 from conformance.hlo.building import Building
 from conformance.hlo.literals import dense_of
+from conformance.hlo.padding import stated_shape, whole_tiles
 from conformance.hlo.protos import Shape
 from conformance.hlo.shapes import (
     Tree,
@@ -21,7 +22,7 @@ from conformance.hlo.shapes import (
 from conformance.hlo.site import Handler, Site
 from conformance.hlo.unreadable import Unreadable
 from reference.ir.program import TensorType, Value, tensor_of
-from reference.ir.types import ELEMENT_TYPES, ElementType
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 
 
 def _constant(site: Site) -> Tree:
@@ -162,7 +163,8 @@ def _bitcast_convert(site: Site) -> Tree:
 
 def _bitcast(site: Site) -> Tree:
     """Add an operation that reinterprets memory in another layout or type."""
-    source, target, value = site.shapes[0], site.instruction.shape, site.value(0)
+    value, target = site.value(0), site.instruction.shape
+    source = stated_shape(value, site.shapes[0])
     if any(source.is_dynamic_dimension) or any(target.is_dynamic_dimension):
         if source.dimensions == target.dimensions:
             return value
@@ -337,7 +339,7 @@ def reinterpret_layout(building: Building, value: Value, source: Shape, target: 
         plain = order_of(_remove_tiles(source), _remove_tiles(target))
         if order.size != math.prod(sizes) or not np.array_equal(order, plain):
             if order.size == math.prod(sizes) and (order < 0).any():
-                raise Unreadable("opcode bitcast", "it reads elements from the padding of tiles")
+                wanted, order = _take_padding(source, target)
             flat = building.reshape(value, (math.prod(sizes),))
             return building.take_elements(flat, order.tolist(), wanted)
     held, given = major_to_minor(source), major_to_minor(target)
@@ -345,6 +347,15 @@ def reinterpret_layout(building: Building, value: Value, source: Shape, target: 
         return value
     memory = building.reshape(building.transpose(value, held), tuple(wanted[d] for d in given))
     return building.transpose(memory, tuple(np.argsort(given).tolist()))
+
+
+def _take_padding(source: Shape, target: Shape) -> tuple[tuple[int, ...], Array]:
+    """Return sizes of the target in whole tiles, and for each element there the source's."""
+    wide = whole_tiles(target)
+    order = np.empty(0, np.int64) if wide is None else order_of(source, wide)
+    if wide is None or np.unique(order[order >= 0]).size < math.prod(source.dimensions):
+        raise Unreadable("opcode bitcast", "elements are in padding that no tile has")
+    return tuple(wide.dimensions), order
 
 
 def _remove_tiles(shape: Shape) -> Shape:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from conformance.hlo.building import Building
 from conformance.hlo.opcodes import HANDLERS
+from conformance.hlo.padding import is_padded, with_padding
 from conformance.hlo.protos import Computation, DeviceAssignment, Instruction, Module
 from conformance.hlo.shapes import Tree, leaf_types, leaves, tree_of
 from conformance.hlo.site import Site
@@ -84,6 +85,9 @@ class _Reader:
             tree_of(one.shape, iter(given)) for one, given in zip(parameters, values, strict=True)
         ]
         result = self.inline(number, trees, inner)
+        root = next(one for one in computation.instructions if one.id == computation.root_id)
+        if is_padded(result, root.shape):
+            raise Unreadable("opcode bitcast", "a result has elements in the padding of tiles")
         return inner.region([one for given in values for one in given], list(leaves(result)))
 
     def inline(self, number: int, operands: Sequence[Tree], building: Building) -> Tree:
@@ -120,7 +124,7 @@ class _Reader:
         shapes = tuple(known[number].shape for number in one.operand_ids)
         site = Site(one, taken, shapes, building, self)
         try:
-            return handler(site)
+            return handler(with_padding(site))
         except _MISREAD as error:
             raise site.unreadable(f"it could not be read: {error!r}") from error
 

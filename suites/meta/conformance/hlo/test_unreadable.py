@@ -31,6 +31,8 @@ def _replace_text(name: str, before: bytes, after: bytes) -> bytes:
         ),
         (_replace_text("mulhi", b"mulhi", b"mulho"), "opcode mulho"),
         (_replace_text("cublaslt_bias_relu", b"BIAS_RELU", b"BIAS_LUAU"), "__cublas$lt$matmul"),
+        # what a reversal moves into padding is not known
+        (_replace_text("padding_of_tiles_with_elements", b"compare", b"reverse"), "opcode bitcast"),
         (_replace_text("cublas_gemm", b'{"gemm', b'["gemm'), "__cublas$gemm"),
         (b"no module at all", "module"),
         (_GEMM[:-7], "module"),
