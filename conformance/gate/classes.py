@@ -33,7 +33,7 @@ ANY_BITS = (
 
 UNEXPLAINED = (
     *ANY_BITS, "accuracy", "expectation", "missing result", "no answer", NOT_DETERMINISTIC,
-    "only in batch", "sizes", "wrong shape",
+    "only in batch", "sizes", "wrong element type", "wrong shape",
 )  # fmt: skip
 """Classes that describe how results are wrong but predict nothing."""
 
@@ -49,7 +49,8 @@ CLASSES = (
     # elements, of some ops
     "base for the power", "batch groups added up",
     "batch groups masked by products", "batching dimensions rotated", "bits that are not uniform",
-    "bound that the index type has no room for", "bytes reduced as words",
+    "body in the operands' type", "bound that the index type has no room for",
+    "bytes reduced as words",
     "constant mean multiplied first", "constant operand multiplied first",
     "device_ids of a mesh ignored", "digits cancelled", "dilation left out",
     "dimension counted from the last", "distribution",

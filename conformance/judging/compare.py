@@ -32,12 +32,12 @@ from conformance.judging.messages import elements_message
 from conformance.judging.processes import process_results
 from conformance.judging.questions import ElementClasses, VerdictClass
 from conformance.known.any_op import hypotheses_of_any_op
-from conformance.known.candidates import Candidate, rewritten_by
+from conformance.known.candidates import Candidate
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
 from conformance.known.programs import candidates_for
 from conformance.known.table import known_of
-from conformance.known.xla import other_types
+from conformance.known.xla import narrow_bodies, other_types
 from conformance.known.xla.sub_byte import six_bits
 from conformance.known.xla.subnormals import in_f32
 from conformance.tolerance.result_accuracy import apply_result_accuracy
@@ -60,8 +60,8 @@ MAX_ELEMENTS = 8
 _WRONG = (Verdict.DIVERGENT, Verdict.INACCURATE)
 
 MALFORMED = (
-    "missing result", element_types.LABEL, "wrong element type", "wrong shape", other_types.BYTES,
-    six_bits.LABEL,
+    "missing result", element_types.LABEL, "wrong element type", "wrong shape",
+    narrow_bodies.LABEL, other_types.BYTES, six_bits.LABEL,
 )  # fmt: skip
 """Classes of results whose number, types or shapes are not as stated."""
 
@@ -135,17 +135,10 @@ def judge(
             lambda stated: judge(program, inputs, expected, stated, rule, platform=platform),
         )
     if bad is not None:
-        exact = _exact_candidate(program, inputs, actual, platform)
-        other = next(rewritten_by(other_types.rewrite, program, inputs, actual), None)
-        if other is not None:
-            judged = judge(
-                other.program, inputs, other.expected, other.actual, rule, platform=platform
-            )
-            if exact is None or not judged.verdict.fails:  # memory may be right by chance
-                return _judge_other_types(judged, other, bad)
-        kind, message = bad if exact is None else (exact.label, f"{exact.label}: {bad[1]}")
-        whole = Judgement(Verdict.DIVERGENT, kind, message, total, total)
-        return collapse_failing(whole, 0 if exact is None else exact.near())
+        found = _best_candidate(program, inputs, actual, rule, platform)
+        if found is not None:
+            return _judge_other_types(*found, bad)
+        return collapse_failing(Judgement(Verdict.DIVERGENT, *bad, total, total))
     program = with_plain_bodies(program)
     collective = collective_of(program)
     if program.process_count > 1 or collective is not None:
@@ -180,12 +173,34 @@ def _exact_candidate(
     return next((one for one in found if one.is_exact), None)
 
 
-def _judge_other_types(judged: Judgement, other: Candidate, bad: tuple[str, str]) -> Judgement:
+def _best_candidate(
+    program: Program, inputs: Sequence[Array], actual: Sequence[Array], rule: Rule, platform: str
+) -> tuple[Candidate, Judgement] | None:
+    """Return the candidate program that permits most of these results, and the judgement on them.
+
+    A candidate whose results come from another op is judged bit by bit. None if no candidate has
+    results of these types and sizes.
+    """
+    best: tuple[Candidate, Judgement] | None = None
+    for other in candidates_for(program, inputs, actual, platform):
+        own = rule if other.program.subject.name == program.subject.name else DATA
+        judged = judge(other.program, inputs, other.expected, other.actual, own, platform=platform)
+        if best is None or _count_failing(judged) < _count_failing(best[1]):
+            best = other, judged
+        if not judged.verdict.fails:
+            break
+    return best
+
+
+def _count_failing(judged: Judgement) -> int:
+    return sum(one.wrong for one in judged.failures)
+
+
+def _judge_other_types(other: Candidate, judged: Judgement, bad: tuple[str, str]) -> Judgement:
     """Combine the judgement of results computed in other types with a failure for these types."""
     wrong = sum(got.size for got in other.actual)
-    kind, message = bad
-    kind = other_types.BYTES if kind == "wrong shape" else kind
-    types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0)
+    message = f"{other.label}: {bad[1]}"
+    types = Judgement(Verdict.DIVERGENT, other.label, message, wrong, 0)
     return combine([judged, collapse_failing(types, other.near())])
 
 

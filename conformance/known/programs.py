@@ -12,6 +12,7 @@ from conformance.known.xla import (
     final_counters,
     lost_initial_values,
     missing_zero,
+    narrow_bodies,
     other_types,
     trip_counts,
 )
@@ -71,6 +72,17 @@ PROGRAMS = (
     Hypothesis(
         bounded_windows.LABEL, unsteady=True,
         rewrite=bounded_windows.rewrite, concerns=bounded_windows.concerns,
+    ),
+    *(
+        Hypothesis(
+            narrow_bodies.LABEL, rewrite=narrow_bodies.rewrite, several=several,
+            concerns=narrow_bodies.concerns,
+        )
+        for several in (True, False)
+    ),
+    Hypothesis(
+        narrow_bodies.LABEL, rewrite=narrow_bodies.rewrite_updates,
+        concerns=narrow_bodies.concerns, platform=Hardware.CPU,
     ),
     Hypothesis(
         other_types.BYTES,

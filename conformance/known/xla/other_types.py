@@ -1,25 +1,22 @@
-"""Results of other types or shapes than stated, as computed by XLA's CPU compiler.
+"""Results of other shapes than stated, as computed by XLA's CPU compiler.
 
-- A body of a wider element type than the operands is not translated: the operation has the body in
-  the operands' type, and so are its results.
-- An i1 has a byte. So a bitcast from or to i1 has the shape that 8 bits for each give it, and its
-  results are the operand's bytes as they lie in memory.
+An i1 has a byte. So a bitcast from or to i1 has the shape that 8 bits for each give it, and its
+results are the operand's bytes as they lie in memory.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from conformance.known.xla.memory import constant
-from conformance.transforms.extract import with_body, with_results
 from conformance.transforms.inferred import with_inferred_types
-from conformance.transforms.retype import element_of, retype
-from reference.ir.program import Operation, Program, Region, TensorType, Value, attributes
+from conformance.transforms.retype import element_of
+from reference.ir.program import Operation, Program, TensorType, Value, attributes
 from reference.ir.types import ELEMENT_TYPES, ElementType, bits_dtype, from_bits
 
 BYTES = "one truth value a byte"
@@ -27,18 +24,6 @@ BYTES = "one truth value a byte"
 
 _BYTE, _SIX_BITS = 8, 6
 _MEMORY = ELEMENT_TYPES["ui8"]
-
-
-def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield the programs that explain results of other types."""
-    *before, subject, end = program.main.body.operations
-    if end.operands != subject.results:
-        return
-    narrow = _narrow_body(subject)
-    for others in ([narrow] if narrow else [], [*bitcast_by_bytes(subject)]):
-        if others:
-            whole = with_body(program, (*before, *others, end))
-            yield (with_results(whole, others[-1].results),)
 
 
 def bitcast_all_by_bytes(program: Program) -> Iterator[tuple[Program]]:
@@ -52,39 +37,6 @@ def bitcast_all_by_bytes(program: Program) -> Iterator[tuple[Program]]:
 def concerns(operation: Operation) -> bool:
     """Return whether an operation is a bitcast from or to i1."""
     return any(True for _ in bitcast_by_bytes(operation))
-
-
-def _narrow_body(operation: Operation) -> Operation | None:
-    """Return an operation with its body in the operands' element types; None if its body has them.
-
-    Nothing is known of operations with two bodies, nor of loops over updates of narrow numbers,
-    whose bits the body reads as other numbers.
-    """
-    if len(operation.regions) != 1:
-        return None
-    (region,), count = operation.regions, len(operation.results)
-    folds = len(operation.operands) in (count, 2 * count)
-    changed: dict[ElementType, ElementType] = {}
-    for argument, operand in zip(region.arguments, operation.operands[:count], strict=False):
-        wide, narrow = element_of(argument), element_of(operand)
-        if wide is None or narrow is None or changed.get(wide, narrow) != narrow:
-            return None
-        if not folds and narrow.is_float and narrow.bits <= _BYTE:
-            return None
-        changed[wide] = narrow
-    if all(wide == narrow for wide, narrow in changed.items()):
-        return None
-    if not _is_all_of(region, changed):
-        return None
-    return replace(retype(operation, changed), operands=operation.operands)
-
-
-def _is_all_of(region: Region, changed: Mapping[ElementType, ElementType]) -> bool:
-    """Return whether a region computes only with the keys of `changed` and i1."""
-    made = [*region.arguments, *(value for one in region.operations for value in one.results)]
-    if any(one.regions or not one.operands for one in region.operations):
-        return False
-    return {element_of(value) for value in made} <= {*changed, ELEMENT_TYPES["i1"]}
 
 
 def bitcast_by_bytes(bitcast: Operation) -> Iterator[Operation]:

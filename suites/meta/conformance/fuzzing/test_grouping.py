@@ -175,7 +175,7 @@ def test_misread_values_have_one_key_across_ops() -> None:
         ("operands rounded to the result's type", ("dot_general", "convolution"), ()),
         ("digits cancelled", ("tanh", "power"), ()),
         ("zero left out", ("add", "subtract", "optimization_barrier"), ()),
-        ("wrong element type", ("reduce", "select_and_scatter"), ("scatter",)),
+        ("body in the operands' type", ("reduce", "select_and_scatter"), ("scatter",)),
         ("reciprocal", ("divide",), ("cholesky",)),
         ("unsigned index taken for signed", ("dynamic_slice",), ("gather", "real_dynamic_slice")),
         ("of a subnormal operand", ("atan2",), ("cbrt", "power")),

@@ -7,6 +7,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
+from conformance.known.xla import narrow_bodies
 from conformance.known.xla.processes.bytes_as_words import LABEL
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
@@ -32,9 +33,9 @@ module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 2 : i32} {
     ("actual", "platform", "kinds"),
     [
         ((2, 1), Hardware.TPU, {LABEL}),
-        ((2, 2), Hardware.TPU, {"wrong value", "wrong element type"}),
-        ((1, 1), Hardware.TPU, {"wrong element type"}),
-        ((2, 1), Hardware.CPU, {"wrong value", "wrong element type"}),
+        ((2, 2), Hardware.TPU, {"wrong value", LABEL}),
+        ((1, 1), Hardware.TPU, {narrow_bodies.LABEL}),
+        ((2, 1), Hardware.CPU, {"wrong value", narrow_bodies.LABEL}),
     ],
 )
 def test_rows_of_bytes_as_words_are_of_the_class(

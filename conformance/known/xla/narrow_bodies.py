@@ -1,0 +1,228 @@
+"""Bodies of a wider element type than the operands, which XLA does not translate.
+
+The results have the operands' element type, and the body is computed in one of two ways:
+
+- In the operands' type: each operation of the body takes the type of its operands.
+- XLA's CPU compiler computes the updates of a scatter in f16 or f32 if it has no arithmetic of the
+  operands' type. It rounds the result of an operation in bf16 to bf16, and writes its 16 bits into
+  the memory of an f16 or f32 number. All of an f16 number is replaced, so the bits are read as
+  another number. Of an f32 number the lower half is.
+
+Source: jaxlib 0.10.2 and 0.12.0, measured; the LLVM modules of fusions with a scatter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from conformance.known.xla.memory import constant
+from conformance.known.xla.windows.expanded_selection import Order, as_scatter, orders_of
+from conformance.transforms.inferred import with_inferred_types
+from conformance.transforms.retype import element_of, retype
+from reference.ir.program import Operation, Program, Region, TensorType, Value, attributes
+from reference.ir.types import BOOLEAN, ELEMENT_TYPES, ElementType
+
+LABEL = "body in the operands' type"
+"""The class of results that have the operands' type, where the body has a wider one."""
+
+_F16, _BF16, _F32 = (ELEMENT_TYPES[name] for name in ("f16", "bf16", "f32"))
+_HALF, _WORD = ELEMENT_TYPES["ui16"], ELEMENT_TYPES["ui32"]
+_UPPER_HALF = 0xFFFF0000
+
+
+def concerns(operation: Operation) -> bool:
+    """Return whether an operation has a body of another element type than its operands."""
+    return bool(_replaced_types(operation))
+
+
+def rewrite(program: Program) -> Iterator[tuple[Program]]:
+    """Yield the program with all bodies in the operands' types, and the types that follow."""
+    yield from _with_all(program, _with_narrow_body)
+
+
+def rewrite_updates(program: Program) -> Iterator[tuple[Program]]:
+    """Yield the program whose scatters write results of bf16 into the memory of other numbers.
+
+    Yields one program for each order in which a select_and_scatter may visit a window.
+    """
+    updating = [one for one in program.walk() if _updated_type(one)]
+    selecting = [one for one in updating if one.name == "select_and_scatter"]
+    orders = dict.fromkeys(order for one in selecting for order in orders_of(one))
+    for order in orders or ([] if selecting else [()]):
+        yield from _with_all(program, partial(_with_updates_in_memory, order=order))
+
+
+def _with_all(
+    program: Program, replacement: Callable[[Operation], Sequence[Operation]]
+) -> Iterator[tuple[Program]]:
+    if any(replacement(one) for one in program.walk()):
+        whole = with_inferred_types(program, replacement)
+        if whole is not None:
+            yield (whole,)
+
+
+def _with_narrow_body(operation: Operation) -> Sequence[Operation]:
+    types = _replaced_types(operation)
+    return [replace(retype(operation, types), operands=operation.operands)] if types else []
+
+
+def _replaced_types(operation: Operation) -> Mapping[ElementType, ElementType]:
+    """Return the operands' type for each type of the last region; empty if both are the same, or if
+    the region does not compute in these types alone.
+    """
+    changed: dict[ElementType, ElementType] = {}
+    if not operation.regions:
+        return {}
+    arguments, count = operation.regions[-1].arguments, len(operation.results)
+    for argument, operand in zip(arguments, operation.operands[:count], strict=False):
+        wide, narrow = element_of(argument), element_of(operand)
+        if wide is None or narrow is None or changed.get(wide, narrow) != narrow:
+            return {}
+        changed[wide] = narrow
+    if all(wide == narrow for wide, narrow in changed.items()):
+        return {}
+    if any(one.regions or not one.operands for one in operation.regions[-1].operations):
+        return {}
+    return changed if _made(operation) <= {*changed, *BOOLEAN} else {}
+
+
+def _made(operation: Operation) -> set[ElementType | None]:
+    """Return the element types of all values of the last region."""
+    region = operation.regions[-1]
+    made = [*region.arguments, *(value for one in region.operations for value in one.results)]
+    return {element_of(value) for value in made}
+
+
+# --- Updates in memory ----------------------------------------------------------------------------
+
+
+def _updated_type(operation: Operation) -> ElementType | None:
+    """Return the type of the operands of a scatter with a body in bf16, if the compiler converts
+    them; else None.
+    """
+    count = len(operation.results)
+    types = _replaced_types(operation)
+    if set(types) != {_BF16} or len(operation.operands) in (count, 2 * count):
+        return None
+    narrow = types[_BF16]
+    is_converted = narrow.is_float and narrow.bits < _BF16.bits
+    return narrow if is_converted and _made(operation) == {_BF16} else None
+
+
+def _memory_type(narrow: ElementType) -> ElementType:
+    """Return the type in which the compiler computes in place of a narrow one."""
+    return _F16 if narrow.float_format.smallest >= _F16.float_format.smallest else _F32
+
+
+def _with_updates_in_memory(operation: Operation, order: Order) -> Sequence[Operation]:
+    if _updated_type(operation) is None:
+        return []
+    if operation.name != "select_and_scatter":
+        return [*_updates_in_memory(operation)]
+    orders = [*orders_of(operation)]
+    if not orders:
+        return []
+    *before, scatter, shaped = as_scatter(operation, order if order in orders else orders[0])
+    made = [*_updates_in_memory(scatter)]
+    return [*before, *made, replace(shaped, operands=made[-1].results)]
+
+
+def _updates_in_memory(scatter: Operation) -> Iterator[Operation]:
+    """Yield a scatter on converted operands, which applies window after window, and its converted
+    results.
+    """
+    narrow, count = _updated_type(scatter), len(scatter.results)
+    assert narrow is not None
+    wide, name = _memory_type(narrow), scatter.results[0].name
+    operands: list[Value] = []
+    window_dims = dict(scatter.attributes)["update_window_dims"]
+    assert isinstance(window_dims, tuple)
+    for number, value in enumerate(scatter.operands):
+        if number > count:
+            moved = _windows_last(value, window_dims, f"{name}.moved{number}")
+            yield moved
+            (value,) = moved.results
+        if number != count:
+            made = replace(_of_type(value, wide), name=f"{name}.taken{number}")
+            yield Operation("convert", (value,), (made,))
+            value = made
+        operands.append(value)
+    rank = _rank(operands[-1])
+    last = tuple(range(rank - len(window_dims), rank))
+    results = tuple(_of_type(value, wide, "made") for value in scatter.results)
+    given = dict(scatter.attributes) | {"update_window_dims": last}
+    body = _body_of_bits(scatter.regions[-1], wide)
+    yield Operation("scatter", tuple(operands), results, attributes(**given), (body,))
+    for made, value in zip(results, scatter.results, strict=True):
+        yield Operation("convert", (made,), (_of_type(value, narrow),))
+
+
+def _rank(value: Value) -> int:
+    assert isinstance(value.type, TensorType)
+    return len(value.type.shape)
+
+
+def _windows_last(value: Value, window_dims: tuple[int, ...], name: str) -> Operation:
+    """Return a transposition of updates with the dimensions of windows behind all others."""
+    others = tuple(d for d in range(_rank(value)) if d not in window_dims)
+    order = (*others, *window_dims)
+    assert isinstance(value.type, TensorType)
+    of = replace(value.type, shape=tuple(value.type.shape[d] for d in order))
+    return Operation("transpose", (value,), (Value(name, of),), attributes(permutation=order))
+
+
+def _of_type(value: Value, of: ElementType, suffix: str = "") -> Value:
+    """Return a value of another element type, with a name of its own if there is a suffix."""
+    assert isinstance(value.type, TensorType)
+    name = f"{value.name}.{suffix}" if suffix else value.name
+    return Value(name, replace(value.type, element_type=of))
+
+
+def _body_of_bits(body: Region, memory: ElementType) -> Region:
+    """Return a body in bf16 on values in memory of a wider type, into which it writes bits."""
+    made: list[Operation] = []
+
+    def compute(name: str, operand: Value, to: ElementType, suffix: str) -> Value:
+        result = _of_type(operand, to, suffix)
+        made.append(Operation(name, (operand,), (result,)))
+        return result
+
+    arguments = tuple(_of_type(value, memory) for value in body.arguments)
+    known = {value.name: compute("convert", value, _F32, "wide") for value in arguments}
+    *operations, end = body.operations
+    for one in operations:
+        (result,) = one.results
+        given, exact = tuple(known[v.name] for v in one.operands), _of_type(result, _F32)
+        made.append(replace(one, operands=given, results=(exact,)))
+        rounded = compute("convert", exact, _BF16, "rounded")
+        known[result.name] = compute("convert", rounded, _F32, "wide")
+    written: list[Value] = []
+    for target, value in zip(arguments, end.operands, strict=False):
+        if value.name in {one.name for one in arguments}:  # handed on as it is
+            written.append(_of_type(value, memory))
+            continue
+        rounded = compute("convert", known[value.name], _BF16, "half")
+        bits = compute("bitcast_convert", rounded, _HALF, "bits")
+        if memory.bits > _HALF.bits:
+            bits = _below_upper_half(target, bits, made)
+        written.append(compute("bitcast_convert", bits, memory, "written"))
+    return Region(arguments, (*made, replace(end, operands=tuple(written))))
+
+
+def _below_upper_half(before: Value, bits: Value, made: list[Operation]) -> Value:
+    """Return 16 bits below the upper half of a number of 32 bits; add the operations to `made`."""
+    old, mask, upper, lower, word = (
+        _of_type(bits, _WORD, name) for name in ("old", "mask", "upper", "lower", "word")
+    )
+    made += [
+        Operation("bitcast_convert", (before,), (old,)),
+        constant(mask, np.array(_UPPER_HALF, np.uint32)),
+        Operation("and", (old, mask), (upper,)),
+        Operation("convert", (bits,), (lower,)),
+        Operation("or", (upper, lower), (word,)),
+    ]
+    return word
