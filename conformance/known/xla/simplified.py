@@ -16,7 +16,7 @@ from conformance.known.hypothesis import (
 )
 from conformance.known.rewritings.patterns import Rewriting
 from conformance.known.rewritings.single import pattern_hypothesis
-from conformance.known.xla.sub_byte.two_bits import negative, pack_signed
+from conformance.known.xla.sub_byte.two_bits import negative, packed_before_broadcast
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Kind, element_type_of
@@ -95,14 +95,14 @@ Source: jaxlib 0.10.2, measured.
 def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
     """Yield the base -2 instead of its power, for two-bit integers.
 
-    jaxlib 0.10 packs it with its signs; 0.12 returns it only for nonnegative exponents. Powers of
-    other bases are right.
+    jaxlib 0.10 packs it with its signs, in the shape of the exponent before a broadcast; 0.12
+    returns it only for nonnegative exponents. Powers of other bases are right.
     """
     base, exponent = operands
     if negative(base) != -2:
         return
     yield (base,)
-    yield (pack_signed(base),)
+    yield from ((one,) for one in packed_before_broadcast(base, exponent))
     (power,) = apply(operation, operands)
     yield (np.where(exponent >= 0, base, power).astype(base.dtype),)
 

@@ -2,7 +2,8 @@
 
 LLVM does not truncate such a constant to its two bits. Stored into a byte, its sign overwrites the
 elements after it. Extended with zeros for a comparison, it is not a two-bit number. Shifted to the
-right, it keeps its sign. Results for other constants, or for one element, are right.
+right, it keeps its sign, as does -1 in four bits. Results for other constants, or for one element,
+are right.
 
 Sorts of two-bit elements are also here: each element is read as a byte, so that the sort reads and
 sorts as many bytes as there are elements, by the lowest element of each byte. Most of these bytes
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,20 @@ def negative(array: Array) -> int | None:
         return None
     first = int(array.reshape(-1)[0])
     return first if first < 0 and bool((array.astype(np.int8) == first).all()) else None
+
+
+def packed_before_broadcast(constant: Array, other: Array) -> Iterator[Array]:
+    """Yield a constant packed with its signs in each shape that `other` may be broadcast from.
+
+    XLA moves an elementwise operation before a broadcast, so that a smaller constant is packed.
+    """
+    ranges = (
+        (size, 1) if size > 1 and bool((other == other.take([0], axis)).all()) else (size,)
+        for axis, size in enumerate(other.shape)
+    )
+    for shape in product(*ranges):
+        packed = pack_signed(constant[(..., *(slice(size) for size in shape))])
+        yield np.broadcast_to(packed, constant.shape)
 
 
 def pack_signed(array: Array) -> Array:
@@ -107,11 +123,12 @@ def _comparison(operation: Operation, operands: Operands, *, place: int) -> Iter
 
 
 def _shift(operation: Operation, operands: Operands) -> Iterator[Results]:
-    """Yield the results of a logical shift of -1 to the right with -1 for a shift by 1."""
+    """Yield the results of a logical shift of -1 to the right that keeps the sign."""
     shifted, by = operands
-    if negative(shifted) == -1 and shifted.size > 1:
+    if element_type_of(shifted).name in ("si2", "si4") and shifted.size > 1:
         (right,) = apply(operation, operands)
-        yield (np.where(by.astype(np.int8) == 1, shifted, right),)
+        if (shifted.astype(np.int8) == -1).all():
+            yield (np.where(right.astype(np.int8) != 0, shifted, right),)
 
 
 _ORDERED = (("LT", "LE"), ("GT", "GE"))

@@ -124,6 +124,20 @@ def test_power_returning_its_base_has_the_class(actual: list[int]) -> None:
     assert found.kind == "wrong value"
 
 
+def test_power_returning_its_base_packed_before_a_broadcast_has_the_class() -> None:
+    base, exponent, right, got = (
+        np.broadcast_to(np.array(one, np.int8).astype(ml_dtypes.int2), (3, 5))
+        for one in (-2, [[1], [0], [1]], [[-2], [1], [-2]], [[-2], [-1], [-1]])
+    )
+    found = judge_result("power", "si2", base, exponent, got, constant_lhs=True)
+    assert found.kind == "base for the power"
+    assert found.wrong == (got != right).sum()
+    exponent = exponent.copy()
+    exponent[0, 1] = 0  # no broadcast
+    found = judge_result("power", "si2", base, exponent, got, constant_lhs=True)
+    assert found.kind == "wrong value"
+
+
 @pytest.mark.parametrize(
     ("hypothesis", "op", "of", "operands", "got", "explained"),
     [

@@ -20,13 +20,13 @@ _TWO = ELEMENT_TYPES["si2"].storage
 _T = "tensor<4xi2>"
 
 
-def _elementwise(operation: str, constant: str, result: str = _T) -> Program:
-    types = f"({_T}, {_T}) -> {result}" if result != _T else _T
+def _elementwise(operation: str, constant: str, result: str = "", of: str = _T) -> Program:
+    types = f"({of}, {of}) -> {result}" if result else of
     return parse_module(f"""
-func.func @main(%x: {_T}) -> {result} {{
-  %c = stablehlo.constant dense<{constant}> : {_T}
+func.func @main(%x: {of}) -> {result or of} {{
+  %c = stablehlo.constant dense<{constant}> : {of}
   %0 = stablehlo.{operation} : {types}
-  return %0 : {result}
+  return %0 : {result or of}
 }}""")
 
 
@@ -93,6 +93,18 @@ def test_ones_are_shifted_with_their_sign(
     operation: str, constant: str, expected: set[tuple[int, ...]]
 ) -> None:
     assert _known_results(_elementwise(operation, constant), SHIFTED) == expected
+
+
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [([-1, -1, -1, 0], SHIFTED), ([-1, 7, 3, 0], ""), ([-1, -1, -1, -1], "wrong value")],
+)
+def test_ones_of_four_bits_are_shifted_with_their_sign(got: list[int], expected: str) -> None:
+    program = _elementwise("shift_right_logical %c, %x", "-1", of="tensor<4xi4>")
+    given, actual = (
+        np.array(one).astype(ELEMENT_TYPES["si4"].storage) for one in ([0, 1, 2, 4], got)
+    )
+    assert _kind(program, given, actual) == expected
 
 
 def test_a_remainder_of_a_constant_is_the_constant_packed_with_its_signs() -> None:
