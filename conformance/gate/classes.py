@@ -91,7 +91,7 @@ CLASSES = (
     "two results in one buffer", "two transforms as one",
     "unsigned index taken for signed", "update copied in whole bytes", "upper limit reached",
     "window out of bounds in part",
-    "zero left out", "zeros taken for equal",
+    "zero left out", "zeros taken for equal", "zeros taken for equal in a body",
     # elements, on StableHLO's interpreter
     "bits of another format", "constant over the largest number",
     "direct sum of a transform", "function of the C library",

@@ -10,6 +10,7 @@ from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.known.xla import (
     final_counters,
+    folded_extrema,
     lost_initial_values,
     missing_zero,
     narrow_bodies,
@@ -48,6 +49,9 @@ PROGRAMS = (
     ),
     Hypothesis(
         final_counters.LABEL, rewrite=final_counters.rewrite, concerns=trip_counts.concerns
+    ),
+    Hypothesis(
+        folded_extrema.LABEL, rewrite=folded_extrema.rewrite, concerns=folded_extrema.concerns
     ),
     Hypothesis(
         lost_initial_values.LABEL, platform=Hardware.TPU,

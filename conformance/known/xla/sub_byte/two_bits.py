@@ -124,7 +124,7 @@ def _comparison(operation: Operation, operands: Operands, *, place: int) -> Iter
 
 def _shift(operation: Operation, operands: Operands) -> Iterator[Results]:
     """Yield the results of a logical shift of -1 to the right that keeps the sign."""
-    shifted, by = operands
+    shifted = operands[0]
     if element_type_of(shifted).name in ("si2", "si4") and shifted.size > 1:
         (right,) = apply(operation, operands)
         if (shifted.astype(np.int8) == -1).all():
