@@ -141,22 +141,40 @@ def _maximum(operation: Operation, operands: Operands, *, place: int) -> Iterato
     """
     del operation
     if negative(operands[place]) == -1:
-        yield from _constant_candidates(operands[0])
+        yield from _constant_candidates(operands[1 - place])
 
 
 def _clamp(operation: Operation, operands: Operands, *, place: int) -> Iterator[Results]:
     """Yield the results of a clamp of -1, or with the lower bound -1: the maximum of both is
     computed like a maximum.
     """
-    least, operand, most = operands
+    least, _, most = operands
     if negative(operands[place]) == -1:
-        for (one,) in _constant_candidates(operand):
+        for (one,) in _constant_candidates(operands[1 - place]):
             yield apply(operation, (np.full_like(least, -2), one, most))
 
 
 def _constant_candidates(like: Array) -> Iterator[Results]:
+    """Yield maxima of an operand and -1, which do not depend on the operand.
+
+    Of an operand that is broadcast along the last dimension, vectorised code stores parts of -1.
+    """
     yield (np.full_like(like, -1),)
     yield (np.full_like(like, 0),)
+    if like.ndim and like.shape[-1] > 1 and bool((like == like[..., :1]).all()):
+        for row in _stored_rows(like.shape[-1]):
+            yield (np.broadcast_to(row.astype(like.dtype), like.shape),)
+
+
+def _stored_rows(size: int) -> Iterator[Array]:
+    """Yield rows of parts of -1, as jaxlib 0.10.2 and 0.12 store them."""
+    for period in ([-1, 0, 0, 0], [0, -1, -1, -1], [-1, -1, -2, -1], [-1, -2, -1, -1]):
+        yield np.resize(period, size)
+    places = np.arange(size)
+    yield np.where(places == 0, 0, -1)
+    yield np.where(places == size - 5, -2, -1)
+    if size % 4 == 3:
+        yield np.append(np.resize([0, 0, 0, -1], size - 3), [-1, 0, -1])
 
 
 def _sorted_bytes(

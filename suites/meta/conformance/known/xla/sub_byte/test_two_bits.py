@@ -97,6 +97,23 @@ def test_ones_are_shifted_with_their_sign(
 
 @pytest.mark.parametrize(
     ("got", "expected"),
+    [
+        ([-1, 0, 0, 0, -1, 0, 0], COMPARED), ([-1, -1, -2, -1, -1, -1, -2], COMPARED),
+        ([0, 0, 0, -1, -1, 0, -1], COMPARED), ([0, -1, -1, -1, -1, -1, -1], COMPARED),
+        ([-1, 0, -1, 0, -1, 0, -1], "wrong value"),
+    ],
+)  # fmt: skip
+def test_maxima_of_a_broadcast_and_ones_are_stored_in_parts(got: list[int], expected: str) -> None:
+    program = _elementwise("maximum %x, %c", "-1", of="tensor<2x7xi2>")
+    given, actual = (
+        np.broadcast_to(np.array(one).astype(_TWO), (2, 7)) for one in ([[1], [-2]], got)
+    )
+    assert _kind(program, given, actual) == expected
+    assert _kind(program, np.resize(given[:, 0], (2, 7)), actual) == "wrong value"
+
+
+@pytest.mark.parametrize(
+    ("got", "expected"),
     [([-1, -1, -1, 0], SHIFTED), ([-1, 7, 3, 0], ""), ([-1, -1, -1, -1], "wrong value")],
 )
 def test_ones_of_four_bits_are_shifted_with_their_sign(got: list[int], expected: str) -> None:
