@@ -9,7 +9,6 @@ from conformance.known.xla.complex_numbers import complex_formulas, expanded_for
 from conformance.known.xla.complex_numbers.complex_formulas import Formula
 from conformance.known.xla.complex_numbers.functions import (
     by_reciprocal,
-    of_any_range,
     stepwise_hypotheses,
 )
 
@@ -30,7 +29,10 @@ _FORMULAS: dict[str, tuple[Formula, ...]] = {
     "tanh": (complex_formulas.tanh,),
 }
 
-_POWER_OF_CONSTANT = replace(of_any_range(complex_formulas.power_of_constant), constants=("*",))
+_POWERS_OF_CONSTANTS = tuple(
+    replace(one, constants=("*",))
+    for one in stepwise_hypotheses(complex_formulas.power_of_constant)[:2]
+)
 
 COMPLEX: dict[str, tuple[Hypothesis, ...]] = {
     **{op: stepwise_hypotheses(*formulas) for op, formulas in _FORMULAS.items()},
@@ -38,7 +40,7 @@ COMPLEX: dict[str, tuple[Hypothesis, ...]] = {
         *stepwise_hypotheses(complex_formulas.divide),
         replace(by_reciprocal(complex_formulas.divide_by_reciprocal), constants=("rhs",)),
     ),
-    "power": (*stepwise_hypotheses(complex_formulas.power), _POWER_OF_CONSTANT),
+    "power": (*stepwise_hypotheses(complex_formulas.power), *_POWERS_OF_CONSTANTS),
     "clamp": (orders.BY_REAL_PART,),
     "compare": (orders.BY_REAL_PART,),
     "maximum": (orders.BY_REAL_PART,),
