@@ -19,8 +19,9 @@ from functools import partial
 
 import numpy as np
 
+from conformance.known.xla.indexing.treated_windows import treated_scatters
 from conformance.known.xla.memory import constant
-from conformance.known.xla.windows.expanded_selection import Order, as_scatter, orders_of
+from conformance.known.xla.windows.expanded_selection import as_scatter, orders_of
 from conformance.transforms.inferred import with_inferred_types
 from conformance.transforms.retype import element_of, retype
 from reference.ir.program import Operation, Program, Region, TensorType, Value, attributes
@@ -45,15 +46,14 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 
 def rewrite_updates(program: Program) -> Iterator[tuple[Program]]:
-    """Yield the program whose scatters write results of bf16 into the memory of other numbers.
+    """Yield the programs whose scatters write results of bf16 into the memory of other numbers.
 
-    Yields one program for each order in which a select_and_scatter may visit a window.
+    A select_and_scatter may visit a window in several orders, and a scatter may treat windows out
+    of bounds, and index vectors of no components, as XLA does (`treated_windows.py`).
     """
     updating = [one for one in program.walk() if _updated_type(one)]
-    selecting = [one for one in updating if one.name == "select_and_scatter"]
-    orders = dict.fromkeys(order for one in selecting for order in orders_of(one))
-    for order in orders or ([] if selecting else [()]):
-        yield from _with_all(program, partial(_with_updates_in_memory, order=order))
+    for number in range(max((len(_expansions(one)) for one in updating), default=0)):
+        yield from _with_all(program, partial(_with_updates_in_memory, number=number))
 
 
 def _with_all(
@@ -118,17 +118,26 @@ def _memory_type(narrow: ElementType) -> ElementType:
     return _F16 if narrow.float_format.smallest >= _F16.float_format.smallest else _F32
 
 
-def _with_updates_in_memory(operation: Operation, order: Order) -> Sequence[Operation]:
-    if _updated_type(operation) is None:
+Expansion = Callable[[], list[Operation]]
+"""A function that returns operations in place of an operation, a scatter among them."""
+
+
+def _expansions(operation: Operation) -> list[Expansion]:
+    """Return the forms in which XLA may compute a scatter or a select_and_scatter."""
+    if operation.name == "select_and_scatter":
+        return [partial(as_scatter, operation, order) for order in orders_of(operation)]
+    treated = treated_scatters(operation)
+    return [lambda: [operation], *(partial(list[Operation], one) for one in treated)]
+
+
+def _with_updates_in_memory(operation: Operation, number: int) -> Sequence[Operation]:
+    expansions = _expansions(operation) if _updated_type(operation) else []
+    if not expansions:
         return []
-    if operation.name != "select_and_scatter":
-        return [*_updates_in_memory(operation)]
-    orders = [*orders_of(operation)]
-    if not orders:
-        return []
-    *before, scatter, shaped = as_scatter(operation, order if order in orders else orders[0])
-    made = [*_updates_in_memory(scatter)]
-    return [*before, *made, replace(shaped, operands=made[-1].results)]
+    made: list[Operation] = []
+    for one in expansions[min(number, len(expansions) - 1)]():
+        made += _updates_in_memory(one) if _updated_type(one) else [one]
+    return made
 
 
 def _updates_in_memory(scatter: Operation) -> Iterator[Operation]:

@@ -11,16 +11,16 @@ Source: XLA's select_and_scatter_expander.cc; the optimised modules of jaxlib 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import permutations, product
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from conformance.known.xla.memory import constant
-from reference.ir.program import Operation, Region, TensorType, Value, attributes, tensor_of
-from reference.ir.types import BOOLEAN, ELEMENT_TYPES, ElementType
+from conformance.known.writing import OperationWriter
+from reference.ir.program import Operation, Region, TensorType, Value, tensor_of
+from reference.ir.types import BOOLEAN, ELEMENT_TYPES
 from reference.ops.folds.windows import leaves_of_windows
 
 _INDEX = ELEMENT_TYPES["si64"]
@@ -34,37 +34,6 @@ _MOST_DIMENSIONS = 4
 
 Order = tuple[int, ...]
 """The dimensions of a window from the outermost loop to the innermost."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    """Operations, with values named after a result."""
-
-    result: Value
-    operations: list[Operation] = field(default_factory=list[Operation])
-
-    def add(
-        self, name: str, operands: Sequence[Value], shape: Sequence[int], of: ElementType,
-        **more: Any,
-    ) -> Value:  # fmt: skip
-        """Add an operation, and return its result. `regions` are its regions, `more` has its
-        attributes.
-        """
-        made = self._value(shape, of)
-        regions = more.pop("regions", ())
-        given = attributes(**more)
-        self.operations.append(Operation(name, tuple(operands), (made,), given, regions))
-        return made
-
-    def constant(self, number: int, of: ElementType) -> Value:
-        """Add a scalar constant."""
-        made = self._value((), of)
-        self.operations.append(constant(made, np.array(number).astype(of.storage)))
-        return made
-
-    def _value(self, shape: Sequence[int], of: ElementType) -> Value:
-        name = f"{self.result.name}.{len(self.operations)}"
-        return Value(name, TensorType(tuple(shape), of))
 
 
 def orders_of(operation: Operation) -> Iterator[Order]:
@@ -90,7 +59,7 @@ def as_scatter(operation: Operation, order: Order) -> list[Operation]:
     shape, sizes = tensor_of(operand).static_shape, tensor_of(source).static_shape
     of, count = tensor_of(operand).element, prod(shape)
     (result,) = operation.results
-    writer = _Writer(result)
+    writer = OperationWriter(result)
     targets = _targets(operation, order, writer)
     flat = writer.add("broadcast_in_dim", (init,), (count,), of, broadcast_dimensions=())
     sums = writer.add(
@@ -102,7 +71,7 @@ def as_scatter(operation: Operation, order: Order) -> list[Operation]:
     return [*writer.operations, Operation("reshape", (sums,), (made,))]
 
 
-def _targets(operation: Operation, order: Order, writer: _Writer) -> Value:
+def _targets(operation: Operation, order: Order, writer: OperationWriter) -> Value:
     """Return the flat index of the element that each window selects, `_NOWHERE` for none."""
     operand, source, _ = operation.operands
     shape, of = tensor_of(operand).static_shape, tensor_of(operand).element
@@ -110,7 +79,9 @@ def _targets(operation: Operation, order: Order, writer: _Writer) -> Value:
     windows = leaves_of_windows(shape, **dict[str, Any](operation.attributes))
     numbers = writer.add("iota", (), (prod(shape),), _INDEX, iota_dimension=0)
     index = writer.add("reshape", (numbers,), shape, _INDEX)
-    none, any_number = writer.constant(_NOWHERE, _INDEX), writer.constant(1, of)
+    none, any_number = (
+        writer.constant(np.array(number), to) for number, to in ((_NOWHERE, _INDEX), (1, of))
+    )
     nowhere = writer.add("broadcast_in_dim", (none,), sizes, _INDEX, broadcast_dimensions=())
     padded = [
         _pad(writer, value, beside, windows.padding)
@@ -135,7 +106,7 @@ def _targets(operation: Operation, order: Order, writer: _Writer) -> Value:
 
 
 def _is_kept(
-    writer: _Writer,
+    writer: OperationWriter,
     select: Region,
     chosen: tuple[Value, Value],
     other: tuple[Value, Value],
@@ -159,7 +130,9 @@ def _is_kept(
     return writer.add("or", (both, is_alone), sizes, flag)
 
 
-def _pad(writer: _Writer, value: Value, beside: Value, padding: Sequence[tuple[int, int]]) -> Value:
+def _pad(
+    writer: OperationWriter, value: Value, beside: Value, padding: Sequence[tuple[int, int]]
+) -> Value:
     """Return an array with padding, which may be negative."""
     shape = tensor_of(value).static_shape
     sizes = tuple(n + low + high for n, (low, high) in zip(shape, padding, strict=True))
@@ -172,7 +145,7 @@ def _pad(writer: _Writer, value: Value, beside: Value, padding: Sequence[tuple[i
 
 
 def _slice(
-    writer: _Writer, value: Value, offset: Sequence[int], sizes: Sequence[int],
+    writer: OperationWriter, value: Value, offset: Sequence[int], sizes: Sequence[int],
     strides: Sequence[int],
 ) -> Value:  # fmt: skip
     """Return the elements at an offset within all windows."""
