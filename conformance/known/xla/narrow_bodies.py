@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -148,8 +149,8 @@ def _updates_in_memory(scatter: Operation) -> Iterator[Operation]:
     assert narrow is not None
     wide, name = _memory_type(narrow), scatter.results[0].name
     operands: list[Value] = []
-    window_dims = dict(scatter.attributes)["update_window_dims"]
-    assert isinstance(window_dims, tuple)
+    given: dict[str, Any] = dict(scatter.attributes)
+    window_dims: tuple[int, ...] = given["update_window_dims"]
     for number, value in enumerate(scatter.operands):
         if number > count:
             moved = _windows_last(value, window_dims, f"{name}.moved{number}")
@@ -163,9 +164,9 @@ def _updates_in_memory(scatter: Operation) -> Iterator[Operation]:
     rank = _rank(operands[-1])
     last = tuple(range(rank - len(window_dims), rank))
     results = tuple(_of_type(value, wide, "made") for value in scatter.results)
-    given = dict(scatter.attributes) | {"update_window_dims": last}
     body = _body_of_bits(scatter.regions[-1], wide)
-    yield Operation("scatter", tuple(operands), results, attributes(**given), (body,))
+    ordered = attributes(**given | {"update_window_dims": last})
+    yield Operation("scatter", tuple(operands), results, ordered, (body,))
     for made, value in zip(results, scatter.results, strict=True):
         yield Operation("convert", (made,), (_of_type(value, narrow),))
 
