@@ -109,6 +109,10 @@ def _updated_type(operation: Operation) -> ElementType | None:
     types = _replaced_types(operation)
     if set(types) != {_BF16} or len(operation.operands) in (count, 2 * count):
         return None
+    if not all(
+        isinstance(one.type, TensorType) and one.type.is_static for one in operation.operands
+    ):
+        return None
     narrow = types[_BF16]
     is_converted = narrow.is_float and narrow.bits < _BF16.bits
     return narrow if is_converted and _made(operation) == {_BF16} else None

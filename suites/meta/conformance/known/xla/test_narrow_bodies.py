@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.narrow_bodies import LABEL
+from conformance.known.xla.narrow_bodies import LABEL, rewrite, rewrite_updates
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
@@ -171,3 +171,9 @@ def test_a_body_in_a_branch_is_predicted() -> None:
     assert failing_classes(BRANCH, inputs, sums, sums) == {LABEL: (6, 6)}
     wrong = failing_classes(BRANCH, inputs, sums, np.array([4, 7, -56], np.int8))
     assert wrong == {LABEL: (6, 5), "wrong value": (1, 0)}
+
+
+def test_nothing_is_predicted_for_updates_of_dynamic_sizes() -> None:
+    text = scattered("multiply", "f8E4M3", "bf16").replace("tensor<2x", "tensor<?x")
+    assert not [*rewrite_updates(parse_module(text))]
+    assert len([*rewrite(parse_module(text))]) == 1
