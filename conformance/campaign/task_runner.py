@@ -21,7 +21,13 @@ from conformance.campaign.tasks import (
 )
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
+from conformance.executors.local import (
+    Call,
+    CallEnd,
+    WorkerCrash,
+    WorkerTimeout,
+    is_starved,
+)
 from conformance.executors.lost import crash_verdict, own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.limits import Limits
@@ -176,7 +182,7 @@ class TaskRunner:
                     "in isolation, none of these cases shows it"
                 )
             return
-        if isinstance(value, WorkerTimeout) and value.is_starved:
+        if is_starved(value):
             return
         batch = _lost_batch(tasks, value, split)
         if self.losing is not None:

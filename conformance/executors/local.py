@@ -27,7 +27,7 @@ from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 import psutil
 from pebble import ProcessExpired
@@ -105,10 +105,13 @@ class WorkerTimeout:
     kept: Any = None
     waited: float = field(default=0.0, compare=False)
 
-    @property
-    def is_starved(self) -> bool:
-        """Whether the worker waited for a processor for most of the time."""
-        return self.waited > self.seconds / 2
+
+def is_starved(value: object) -> TypeGuard[WorkerTimeout]:
+    """Return whether the value of a call is a timeout that says nothing about its programs.
+
+    The worker waited for a processor for most of the time.
+    """
+    return isinstance(value, WorkerTimeout) and value.waited > value.seconds / 2
 
 
 @dataclass(frozen=True, slots=True)

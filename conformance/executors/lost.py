@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from conformance.backends.base import DEVICE_ERROR, DEVICE_ERROR_EXIT
-from conformance.executors.local import WorkerCrash, WorkerTimeout
+from conformance.executors.local import WorkerCrash, WorkerTimeout, is_starved
 from conformance.phases import describe_timeout
 from conformance.verdict import Verdict
 
@@ -35,7 +35,7 @@ def own_words(message: str) -> str:
 def crash_verdict(lost: WorkerCrash | WorkerTimeout) -> tuple[Verdict, str, str]:
     """Return verdict, class and message for a worker that crashed or timed out."""
     if isinstance(lost, WorkerTimeout):
-        waited = f" ({lost.waited:.0f} s without a processor)" if lost.is_starved else ""
+        waited = f" ({lost.waited:.0f} s without a processor)" if is_starved(lost) else ""
         parts = (
             f"{_UNANSWERED} {lost.seconds:g} s{waited}",
             describe_timeout(lost.phases, lost.seconds),

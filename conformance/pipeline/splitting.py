@@ -18,7 +18,13 @@ from typing import Any, TypeVar, cast
 
 from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
+from conformance.executors.local import (
+    Call,
+    CallEnd,
+    WorkerCrash,
+    WorkerTimeout,
+    is_starved,
+)
 
 _A = TypeVar("_A")
 
@@ -184,7 +190,7 @@ class _Splitter:
                 self._push(part, partial(self._end_part, outer=split))
             self.notice(split)
             return None
-        if isinstance(value, WorkerTimeout) and value.is_starved and not is_last:
+        if is_starved(value) and not is_last:
             self.waiting.append((call, outer))
             self.postponed(call, value)
             return None
@@ -237,8 +243,8 @@ class _Splitter:
         if split.left:
             return
         self.notice(split)
-        is_starved = isinstance(split.value, WorkerTimeout) and split.value.is_starved
-        if isinstance(split.value, _LOST) and not (split.has_culprit or is_starved):
+        is_telling = isinstance(split.value, _LOST) and not is_starved(split.value)
+        if is_telling and not split.has_culprit:
             for seconds in split.call.repeats:
                 self._push(replace(split.call, timeout=seconds), partial(self._count_run, split))
         if split.outer is not None:

@@ -59,9 +59,9 @@ def _finite_or_zero(x: Array) -> Array:
     return np.where(np.isfinite(x), x, 0)
 
 
-def _growth(leaves: Leaves, u: float) -> Array:
-    """Return the largest factor by which rounding can increase a partial result."""
-    return np.exp((leaves.counts + 1) * np.log1p(u))
+def _growth(steps: Array, u: float) -> Array:
+    """Return the largest factor by which this number of roundings can increase a result."""
+    return np.exp(steps * np.log1p(u))
 
 
 def sum_may_overflow(values: Array, init: Array, leaves: Leaves) -> Array:
@@ -76,7 +76,7 @@ def sum_may_overflow(values: Array, init: Array, leaves: Leaves) -> Array:
     found = _LeafFolds(values, init, leaves)
     up = found.sum(lambda x: np.maximum(_finite_or_zero(x), 0))
     down = found.sum(lambda x: np.maximum(-_finite_or_zero(x), 0))
-    growth, limit = _growth(leaves, unit_roundoff(of)), of.float_format.max_finite
+    growth, limit = _growth(leaves.counts + 1, unit_roundoff(of)), of.float_format.max_finite
     over, under = up * growth > limit, down * growth > limit
     if not of.float_format.has_infinity:
         return (over | under) & ~found.any(np.isnan)
@@ -171,11 +171,13 @@ def product_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -
     """Return the largest distance of a rounded real product from `expected`, in any order: float64.
 
     The bound is |product| ((1 + u)^n - 1): n - 1 roundings of the backend and a rounding of the
-    reference. It is 0 if the type can hold the product of the odd parts of all leaves.
+    reference. n counts the init value unless it is 1, because a product with 1 is exact. The bound
+    is 0 if the type can hold the product of the odd parts of all leaves.
     """
     of = element_type_of(values)
     found = _LeafFolds(values, init, leaves)
-    bound = np.abs(to_float64(expected)) * (_growth(leaves, unit_roundoff(of)) - 1)
+    steps = leaves.counts + (found.init != 1)
+    bound = np.abs(to_float64(expected)) * (_growth(steps, unit_roundoff(of)) - 1)
     odd = found.fold(np.multiply, _odd_part, 1)
     exact = odd <= 2.0**of.float_format.precision
     return np.where(exact & np.isfinite(to_float64(expected)), 0.0, bound).astype(np.float64)
@@ -204,7 +206,7 @@ def is_complex_sum_unspecified(values: Array, init: Array, leaves: Leaves) -> Ar
         found = _LeafFolds(part, start, leaves)
         opposite = found.any(lambda x: x == np.inf) & found.any(lambda x: x == -np.inf)
         up = found.sum(lambda x: np.abs(_finite_or_zero(x))) * _growth(
-            leaves, unit_roundoff(element(part))
+            leaves.counts + 1, unit_roundoff(element(part))
         )
         open_ |= opposite | (up > element(part).float_format.max_finite)
     return open_
@@ -241,8 +243,11 @@ def is_complex_product_unspecified(values: Array, init: Array, leaves: Leaves) -
     return infinite | over | (under & ~zero)
 
 
-def complex_product_bound(values: Array, _: Array, leaves: Leaves, expected: Array) -> Array:
-    """Return |product| ((1 + sqrt(5) u)^n - 1), a bound of the modulus of the error."""
+def complex_product_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Array:
+    """Return |product| ((1 + sqrt(5) u)^n - 1), a bound of the modulus of the error.
+
+    n counts the init value unless it is 1, as in `product_bound`.
+    """
     u = _COMPLEX_PRODUCT * unit_roundoff(element_type_of(values))
     modulus = np.abs(expected.astype(np.complex128))
-    return modulus * (_growth(leaves, u) - 1)
+    return modulus * (_growth(leaves.counts + (init != 1), u) - 1)

@@ -26,6 +26,7 @@ from conformance.known.hypothesis import (
 )
 from conformance.tolerance.bounds.sorting import are_permutations, are_sorted, move_axis_last
 from conformance.tolerance.rule import Measure
+from conformance.transforms.retype import retype
 from conformance.transforms.values import nested_operations
 from reference.interpreter.evaluate import apply, body_of
 from reference.ir.program import Operation
@@ -56,7 +57,7 @@ def rank_by_code(array: Array) -> Array | None:
 
 
 def codes_of_six_bits(array: Array) -> Array | None:
-    """Return the codes of 6-bit numbers, as unsigned integers: no two numbers are equal."""
+    """Return the codes of 6-bit numbers, as unsigned integers of 8 bits: no two are equal."""
     of = element_type_of(array)
     return to_bits(array).astype(np.uint8) if of.is_float and of.bits == 6 else None
 
@@ -118,12 +119,8 @@ def _selects(seen: Seen) -> Measure:
         compared = None if operation.attribute("largest") is None else seen(operands[0])
         if compared is None:
             return predict_nothing(expected)
-        if compared.dtype == np.uint8:
-            k: Any = operation.attribute("k")
-            ranks = ~compared if operation.attribute("largest") else compared
-            indices = np.argsort(ranks, axis=-1, kind="stable")[..., :k].astype(np.int32)
-        else:
-            indices = apply(operation, (compared,))[1]
+        types = {element_type_of(operands[0]): element_type_of(compared)}
+        indices = apply(retype(operation, types), (compared,))[1]
         values = np.take_along_axis(operands[0], np.asarray(indices, np.int64), axis=-1)
         return predict_slices(equal_slices((values, indices), actual), expected)
 

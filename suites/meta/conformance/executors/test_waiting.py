@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from conformance.executors.local import Call, LocalExecutor, WorkerTimeout
+from conformance.executors.local import Call, LocalExecutor, WorkerCrash, WorkerTimeout, is_starved
 from conformance.executors.waiting import longest_wait, waiting_seconds
 
 SPIN = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
@@ -60,10 +60,11 @@ def test_a_timeout_states_how_long_the_worker_waited_for_a_processor() -> None:
         busy = workers.one(Call("busy", compute_on, (core,), 2.0))
     assert isinstance(idle, WorkerTimeout)
     assert isinstance(busy, WorkerTimeout)
-    assert not idle.is_starved
+    assert not is_starved(idle)
     assert busy.waited > idle.waited
-    assert WorkerTimeout(2.0, waited=1.5).is_starved
-    assert not WorkerTimeout(2.0, waited=0.5).is_starved
+    assert is_starved(WorkerTimeout(2.0, waited=1.5))
+    assert not is_starved(WorkerTimeout(2.0, waited=0.5))
+    assert not is_starved(WorkerCrash("SIGKILL"))
 
 
 def test_a_clock_that_is_set_ends_no_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,10 +114,14 @@ def test_the_order_of_a_product_decides_about_its_range(row: list[float], depend
     assert accumulation.product_may_leave_range(*leaves(row, init=1)).tolist() == [depends]
 
 
-def test_a_product_has_the_bound_of_its_roundings() -> None:
-    given = leaves([1.1, 1.3], init=1)
-    (bound,) = accumulation.product_bound(*given, np.array([1.43]))
-    assert bound == pytest.approx(1.43 * 3 * 2.0**-24, rel=1e-6)
+@pytest.mark.parametrize(("init", "roundings"), [(1, 2), (1.5, 3)])
+def test_a_product_has_the_bound_of_its_roundings(init: float, roundings: int) -> None:
+    given = leaves([1.1, 1.3], init=init)
+    (bound,) = accumulation.product_bound(*given, np.array([1.43 * init]))
+    assert bound == pytest.approx(1.43 * init * roundings * 2.0**-24, rel=1e-6)
+
+
+def test_an_exact_product_has_no_error() -> None:
     exact = accumulation.product_bound(*leaves([3, 2.0**-20, 5], init=1), np.array([15 * 2.0**-20]))
     assert exact.tolist() == [0]
     large = accumulation.product_bound(*leaves([2.0**12 + 1] * 2, init=1), np.array([2.0**24]))
@@ -166,7 +170,10 @@ def test_complex_products_that_raise_exceptions_are_open(row: list[complex], dep
     assert accumulation.is_complex_product_unspecified(*given).tolist() == [depends]
 
 
-def test_a_complex_product_has_the_bound_of_its_multiplications() -> None:
-    given = leaves([1 + 1j, 2], "complex<f32>", 1)
+@pytest.mark.parametrize(("init", "roundings"), [(1, 2), (1j, 3)])
+def test_a_complex_product_has_the_bound_of_its_multiplications(
+    init: complex, roundings: int
+) -> None:
+    given = leaves([1 + 1j, 2], "complex<f32>", init)
     (bound,) = accumulation.complex_product_bound(*given, np.array([3 + 4j]))
-    assert bound == pytest.approx(5 * 3 * np.sqrt(5) * 2.0**-24, rel=1e-6)
+    assert bound == pytest.approx(5 * roundings * np.sqrt(5) * 2.0**-24, rel=1e-6)

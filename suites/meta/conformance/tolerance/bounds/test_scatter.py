@@ -41,8 +41,8 @@ def test_two_updates_add_with_two_roundings() -> None:
 
 
 def test_two_updates_multiply_with_a_rounding_for_each_factor() -> None:
-    """((1 + u)^4 - 1) times the product, 0.033: three factors and 1, and u for our result."""
-    assert bound_of("multiply") == [pytest.approx(U * 4 * 0.033, rel=1e-5), 0, 0]
+    """((1 + u)^3 - 1) times the product, 0.033: two products, and u for our result."""
+    assert bound_of("multiply") == [pytest.approx(U * 3 * 0.033, rel=1e-5), 0, 0]
 
 
 def test_an_op_that_is_no_sum_rounds_once_for_each_update() -> None:
