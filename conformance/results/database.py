@@ -14,10 +14,17 @@ import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
+
+import msgspec
 
 from conformance.errors import UsageError
 from conformance.text import one_line
+
+_T = TypeVar("_T")
+
+START_OVER = "move it away, or repeat the command that wrote it with --fresh"
+"""What to do about a file that cannot be read."""
 
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
 
@@ -109,7 +116,8 @@ class Database:
         if version != self.FORMAT:
             raise StoreError(
                 f"{self.path} has format {version}, this hlo-conformance reads {self.FORMAT}: "
-                "start over with --fresh, or read it with the version that wrote it"
+                "read it with the version that wrote it, or repeat the command that wrote it with "
+                "--fresh"
             )
         found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
@@ -165,7 +173,17 @@ class Database:
     def meta(self) -> dict[str, Any]:
         """Return all metadata, by key."""
         rows = self.rows("SELECT key, value FROM meta ORDER BY key")
-        return {key: json.loads(value) for key, value in rows}
+        with explain_errors(self.path):
+            return {key: json.loads(value) for key, value in rows}
+
+    def convert(self, stored: Any, into: type[_T]) -> _T:
+        """Convert a stored JSON value to a type.
+
+        Raises:
+            StoreError: if it has another form; the message says where.
+        """
+        with explain_errors(self.path):
+            return msgspec.convert(stored, into)
 
     def set_meta(self, values: Mapping[str, Any]) -> None:
         """Store metadata (values that JSON can represent), replacing values of the same keys."""
@@ -214,16 +232,19 @@ def _lock_folder(path: Path) -> int:
 
 @contextmanager
 def explain_errors(path: Path) -> Generator[None]:
-    """Turn errors of SQLite and of the operating system in the block into one line with advice."""
+    """Turn errors of SQLite, of the operating system and of stored values in the block into one
+    line with advice.
+    """
     try:
         yield
     except sqlite3.OperationalError as error:
         raise StoreError(_operational(path, str(error))) from error
     except sqlite3.DatabaseError as error:
-        raise StoreError(
-            f"{path} is damaged or not a database ({one_line(error)}): "
-            "move it away, or start over with --fresh"
-        ) from error
+        said = f"{path} is damaged or not a database ({one_line(error)}): {START_OVER}"
+        raise StoreError(said) from error
+    except (msgspec.DecodeError, json.JSONDecodeError) as error:
+        said = f"{path} is damaged (a stored value: {one_line(error)}): {START_OVER}"
+        raise StoreError(said) from error
     except OSError as error:
         reason = error.strerror or one_line(error)
         raise StoreError(f"cannot use {path}: {reason}; choose another folder") from error
@@ -240,4 +261,4 @@ def _operational(path: Path, said: str) -> str:
         return f"cannot write {path} ({said}): choose another folder, or change its permissions"
     if "locked" in said:
         return f"{path} is in use by another process: wait for it, or choose another folder"
-    return f"cannot use {path} ({said}): move it away, or start over with --fresh"
+    return f"cannot use {path} ({said}): {START_OVER}"

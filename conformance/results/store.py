@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from conformance.results.database import Database, StoreError, explain_errors, write_meta
+from conformance.results.database import Database, explain_errors, write_meta
 from conformance.verdict import (
     Detail,
     Element,
@@ -72,18 +72,6 @@ _CELL_STARTS = f"SELECT op, element_type, backend, {_START} FROM {_CELLS}"  # no
 _T = TypeVar("_T")
 
 
-def decode(stored: Any, into: type[_T]) -> _T:
-    """Convert a JSON value to a type.
-
-    Raises:
-        StoreError: if it has another form; the message says where.
-    """
-    try:
-        return msgspec.convert(stored, into)
-    except msgspec.ValidationError as error:
-        raise StoreError(f"damaged: {error}; start over with --fresh") from error
-
-
 class Store(Database):
     """A run's results on disk. Use as a context manager, from one thread."""
 
@@ -134,7 +122,8 @@ class Store(Database):
     def lost_batches(self) -> list[LostBatch]:
         """Return the batches that failed as a whole, in the order of their cases."""
         rows = self.rows("SELECT batch FROM lost_batches")
-        found = [_parse_column(row[0], LostBatch) for row in rows]
+        with explain_errors(self.path):
+            found = [_parse_column(row[0], LostBatch) for row in rows]
         return sorted(found, key=lambda batch: (batch.backend, batch.cases))
 
     def add_store(self, other: Store) -> None:
@@ -165,7 +154,8 @@ class Store(Database):
             if number != id and number.isascii() and number.isdecimal():
                 for row in self.rows(_RECORDS + _OF_KEY, *cell, number):
                     if str(row[3]) == number:
-                        return _read_record(row)
+                        with explain_errors(self.path):
+                            return _read_record(row)
         return None
 
     def count_records(self) -> int:
@@ -196,15 +186,18 @@ class Store(Database):
         query = "SELECT op, element_type, backend, histogram, points FROM errors ORDER BY task"
         parts: dict[CellKey, list[Errors]] = {}
         for op, element_type, backend, histogram, points in self.rows(query):
-            stored = {"histogram": json.loads(histogram), "points": json.loads(points)}
-            parts.setdefault((op, element_type, backend), []).append(decode(stored, Errors))
+            with explain_errors(self.path):
+                stored = {"histogram": json.loads(histogram), "points": json.loads(points)}
+            found = self.convert(stored, Errors)
+            parts.setdefault((op, element_type, backend), []).append(found)
         return {cell: reduce(merge_errors, found) for cell, found in parts.items()}
 
     def totals(self) -> tuple[Timing, int, float]:
         """Return, over all tasks, the seconds by part, the compiled modules, and a worker's peak
         memory in MB."""
         found = self.rows("SELECT timing, modules, peak_rss_mb FROM tasks")
-        parts = zip(*(json.loads(row[0]) for row in found), strict=True)
+        with explain_errors(self.path):
+            parts = zip(*(json.loads(row[0]) for row in found), strict=True)
         timing = Timing(*(math.fsum(seconds) for seconds in parts))
         return timing, sum(row[1] for row in found), max((row[2] for row in found), default=0.0)
 
@@ -273,8 +266,9 @@ def _read_record(row: Sequence[Any]) -> Record:
 
 
 def _parse_column(stored: str, into: type[_T]) -> _T:
-    """Convert the JSON text of a column to a type."""
-    try:
-        return msgspec.json.decode(stored, type=into)
-    except msgspec.DecodeError as error:  # values of another form included
-        raise StoreError(f"damaged: {error}; start over with --fresh") from error
+    """Convert the JSON text of a column to a type.
+
+    Raises:
+        msgspec.DecodeError: if it is no JSON, or has another form.
+    """
+    return msgspec.json.decode(stored, type=into)

@@ -27,7 +27,7 @@ from conformance.results.report import (
     reached_of,
 )
 from conformance.results.shares import shares_of
-from conformance.results.store import FILE_NAME, CellKey, Store, decode
+from conformance.results.store import FILE_NAME, CellKey, Store
 from conformance.verdict import Errors, LostBatch, Record, Timing, Verdict
 from generators.cells.coverage_report import CoverageReport
 from reference.ir.op import Dialect
@@ -185,7 +185,7 @@ def read_store(store: Store) -> RunData:
     timing, modules, worker = store.totals()
     types = get_type_hints(RunData)
     given: dict[str, Any] = {"seed": 0, "profile": "", "versions": {}, "planned": ()}
-    given |= {key: decode(value, types[key]) for key, value in stored.items() if key in types}
+    given |= {key: store.convert(value, types[key]) for key, value in stored.items() if key in types}
     given["peak_rss_mb"] = {"parent": 0.0, **given.get("peak_rss_mb", {}), "worker": worker}
     timing = replace(
         timing,

@@ -155,7 +155,8 @@ def _read(line: bytes, shape: type[Any], path: Path) -> Any:
         return msgspec.json.decode(line, type=shape)
     except msgspec.MsgspecError as error:
         message = (
-            f"{path} was not written by `sweep` of this version: {error}; start over with --fresh"
+            f"{path} was not written by `sweep` of this version: {error}; "
+            "repeat that sweep with --fresh"
         )
         raise UsageError(message) from error
 

@@ -14,7 +14,7 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, is_shipped
 from conformance.gate.reading import entries_of
 from conformance.judging.messages import verdict_text
-from conformance.results.store import FILE_NAME, Store, decode
+from conformance.results.store import FILE_NAME, Store
 from conformance.updating.groups import NewFailure, new_failures
 from conformance.verdict import Record
 
@@ -56,7 +56,7 @@ def explain(id_: str, db: Path, given: Given = None) -> int:
 def _circumstances(db: Path, backend: str) -> Circumstances:
     with Store(db / FILE_NAME if db.is_dir() else db, read_only=True) as store:
         meta = store.meta()
-    described = decode(meta.get("backends", []), tuple[Description, ...])
+        described = store.convert(meta.get("backends", []), tuple[Description, ...])
     jaxlib = meta.get("versions", {}).get("jaxlib", "")
     return Circumstances(jaxlib, next((one for one in described if one.name == backend), None))
 

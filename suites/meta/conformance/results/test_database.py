@@ -71,7 +71,7 @@ def test_a_folder_has_one_writer_and_any_number_of_readers(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (NewerNumbers, "has format 3, this hlo-conformance reads 4: start over with --fresh"),
+        (NewerNumbers, "has format 3, this hlo-conformance reads 4: read it with the version"),
         (OtherNumbers, "is a database, but not one of hlo-conformance"),
     ],
 )

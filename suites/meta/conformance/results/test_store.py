@@ -257,15 +257,33 @@ def test_a_run_reads_in_the_order_that_was_planned(tmp_path: Path) -> None:
     assert summary["peak_rss_mb"] == {"parent": 0.0, "worker": 100.5}
 
 
-@pytest.mark.parametrize("elements", ['[{"index": 3}]', "[3]", '{"result": 0}'])
-def test_stored_values_of_another_form_are_one_clear_line(tmp_path: Path, elements: str) -> None:
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("details SET elements", '[{"index": 3}]'),
+        ("details SET elements", "[3]"),
+        ("details SET elements", '{"result": 0}'),
+        ("details SET elements", "no JSON"),
+        ("records SET failing", "no JSON"),
+        ("tasks SET timing", "no JSON"),
+        ("errors SET points", "no JSON"),
+        ("errors SET histogram", '"text"'),
+        ("meta SET value", "no JSON"),
+        ("meta SET value", '"text"'),
+    ],
+)
+def test_stored_values_of_another_form_are_one_clear_line(
+    tmp_path: Path, column: str, value: str
+) -> None:
     path = tmp_path / FILE_NAME
     with Store(path) as store:
         fill(store, 1, Verdict.DIVERGENT)
+        store.set_meta({"planned": []})
     with closing(sqlite3.connect(path)) as database:
-        assert database.execute("UPDATE details SET elements = ?", (elements,)).rowcount
+        assert database.execute(f"UPDATE {column} = ?", (value,)).rowcount
         database.commit()
-    with Store(path, read_only=True) as store, pytest.raises(StoreError) as caught:
-        store.records()
-    assert "damaged" in str(caught.value)
+    with pytest.raises(StoreError) as caught:
+        load(path)
+    assert f"{path} is damaged" in str(caught.value)
+    assert "repeat the command that wrote it with --fresh" in str(caught.value)
     assert "\n" not in str(caught.value)

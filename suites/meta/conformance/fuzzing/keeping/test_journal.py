@@ -70,7 +70,7 @@ def test_a_journal_of_another_version_is_a_line(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
         file.execute("PRAGMA user_version = 1")
     with pytest.raises(
-        UsageError, match=rf"has format 1, .* reads {Journal.FORMAT}: start over with --fresh"
+        UsageError, match=rf"has format 1, .* reads {Journal.FORMAT}: .* with --fresh"
     ):
         Journal(tmp_path)
     (tmp_path / FILE_NAME).write_text("no database")
