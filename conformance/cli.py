@@ -470,7 +470,8 @@ def _explain(error: Exception) -> tuple[int, str]:
 
     if hasattr(error, "format_message"):  # typer's usage errors; its classes moved between versions
         message: str = getattr(error, "format_message")()  # noqa: B009
-        return getattr(error, "exit_code", USAGE), message
+        message = message.replace(": Value error, ", ": ")  # pydantic's words, by way of typer
+        return getattr(error, "exit_code", USAGE), message or "give one of the commands above"
     if isinstance(error, NotAvailable):
         return NOT_AVAILABLE, str(error)
     if isinstance(error, _NothingTestedError):

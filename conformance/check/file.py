@@ -115,7 +115,7 @@ def _programs_for_inputs(
     left = [(part, why) for part, why in zip(taking, refusals, strict=True) if why]
     for part in parts:
         why = next((why for other, why in left if other is part), None)
-        yield NotChecked(f"@{part.name}: {why}") if why and isinstance(part, Unit) else part
+        yield NotChecked(why) if why and isinstance(part, Unit) else part
 
 
 def _refusal(part: Unit, inputs: Path) -> str | None:
@@ -316,10 +316,7 @@ def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tu
             return draw_inputs(program, settings.seed, evaluate_in_time), ()
         except (InputsError, EvaluationError) as error:
             raise NotJudged(str(error), "no inputs") from None
-    try:
-        found = read_inputs(unit, settings.inputs)
-    except InputsError as error:
-        raise InputsError(f"@{unit.name}: {error}") from None
+    found = read_inputs(unit, settings.inputs)
     ignored = ", ".join(found.ignored)
     notes = (f"arrays of the archive that are not parameters: {ignored}",) if ignored else ()
     return [found.arrays], notes

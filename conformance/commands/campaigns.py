@@ -96,7 +96,12 @@ def fuzz(
 @options.with_limits(LIMITS, "Seconds for one run of the program.")
 def reduce(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A StableHLO module that fails `check`.")
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A StableHLO module that fails `check`, or the folder that `check --save` or "
+            "`fuzz` wrote for it.",
+        ),
     ],
     backend: Backend = "cpu",
     inputs: Annotated[

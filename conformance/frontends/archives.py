@@ -18,13 +18,18 @@ def read_inputs(unit: Unit, path: Path) -> GivenInputs:
     """Read the program's inputs from an archive, for each process in order.
 
     Raises:
-        InputsError: naming the parameter that is missing or not of its type.
+        InputsError: naming the archive, the function, and the parameter that is missing or not of
+            its type.
     """
     program, named = unit.flat.program, parameters(unit)
-    found = [
-        select_inputs(program, one, named)
-        for one in _split_by_process(load(path), program.process_count)
-    ]
+    archive = load(path)
+    try:
+        found = [
+            select_inputs(program, one, named)
+            for one in _split_by_process(archive, program.process_count)
+        ]
+    except InputsError as error:
+        raise InputsError(f"{path}: @{unit.name}: {error}") from None
     return GivenInputs(tuple(array for one in found for array in one.arrays), found[0].ignored)
 
 

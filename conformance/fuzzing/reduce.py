@@ -8,6 +8,7 @@ from pathlib import Path
 
 from conformance.backends.registry import Choice, parse
 from conformance.campaign.budget import seconds_of
+from conformance.check.saving import INPUTS, PROGRAM
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import Executor
@@ -50,7 +51,7 @@ class Options:
 def reduce(options: Options) -> int:
     """Minimise the program of a file, write it with its inputs, and return the exit code.
 
-    1 where it fails, 0 where it does not.
+    1 where it fails, 0 where it does not. The file may be the folder of a saved failure.
 
     Raises:
         UsageError: when the file, the backend or a folder is not usable, or the file holds no
@@ -58,9 +59,9 @@ def reduce(options: Options) -> int:
         InputsError: when the inputs are not what the program takes.
         NotAvailable: when the backend is not available here.
     """
+    options = _with_files_of_folder(options)
     if not options.file.is_file():
-        what = "is a folder" if options.file.is_dir() else "no such file"
-        raise UsageError(f"{options.file}: {what}")
+        raise UsageError(f"{options.file}: no such file")
     backend, seconds = parse(options.backend), seconds_of(options.budget)
     if options.inputs is not None:
         load_inputs(options.inputs)
@@ -90,6 +91,17 @@ def reduce(options: Options) -> int:
     for words in (finding.cause.line, finding.vote.line):
         sys.stdout.write(f"{words}\n" if words else "")
     return 1
+
+
+def _with_files_of_folder(options: Options) -> Options:
+    """Return the options with program and inputs in place of the folder of a saved failure."""
+    folder = options.file
+    if not folder.is_dir():
+        return options
+    if not (folder / PROGRAM).is_file():
+        raise UsageError(f"{folder}: is a folder without a {PROGRAM}")
+    inputs = options.inputs or (folder / INPUTS if (folder / INPUTS).is_file() else None)
+    return replace(options, file=folder / PROGRAM, inputs=inputs)
 
 
 def _explain_finding(

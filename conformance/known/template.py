@@ -40,6 +40,8 @@ _ASSIGNED = re.compile(rf"\s*({_OPERAND})\s*=[^=]")
 _RETURNS = re.compile(r"\s*(?:func\.)?return\b")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _COMMENT = re.compile(r"//.*")
+_OWN_TEXT = re.compile(rf"{_COMMENT.pattern}|{_STRING.pattern}|{_OPERAND}")
+"""Texts in which `$` is no placeholder: comments, strings, names of values."""
 
 
 class TemplateError(ValueError):
@@ -95,6 +97,10 @@ def check_names(text: str, record: Op) -> None:
         TemplateError: if any placeholder means nothing.
     """
     operands = [name.removeprefix("*") for name in record.operands]
+    known = (*_RESULT, _ITSELF, *operands, *record.attributes)
+    left = re.search(r"\$(\w*)", _PLACEHOLDER.sub("", _OWN_TEXT.sub("", text)))
+    if left is not None:
+        raise TemplateError(f"{describe_unknown('placeholder', left[1], known)} (of {record.name})")
     for found in _PLACEHOLDER.finditer(text):
         name = found["name"]
         if name is None:
@@ -106,7 +112,6 @@ def check_names(text: str, record: Op) -> None:
         if found["number"] and not is_numbered and name in operands:
             raise TemplateError(f"{record.name} takes one {name!r}: write ${name}")
         if name not in operands and not is_attribute:
-            known = (*_RESULT, _ITSELF, *operands, *record.attributes)
             raise TemplateError(
                 f"{describe_unknown('placeholder', name, known)} (of {record.name})"
             )

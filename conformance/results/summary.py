@@ -185,7 +185,9 @@ def read_store(store: Store) -> RunData:
     timing, modules, worker = store.totals()
     types = get_type_hints(RunData)
     given: dict[str, Any] = {"seed": 0, "profile": "", "versions": {}, "planned": ()}
-    given |= {key: store.convert(value, types[key]) for key, value in stored.items() if key in types}
+    given |= {
+        key: store.convert(value, types[key]) for key, value in stored.items() if key in types
+    }
     given["peak_rss_mb"] = {"parent": 0.0, **given.get("peak_rss_mb", {}), "worker": worker}
     timing = replace(
         timing,

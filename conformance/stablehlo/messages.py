@@ -41,6 +41,19 @@ def place_of(location: str) -> str:
     return " at ".join(parts)
 
 
+def with_value_name(message: str, text: str, at: tuple[int, int] | None) -> str:
+    """Return the first line of a message; a value that is not defined is named.
+
+    `at` is the position of the message: line and column in bytes, from 1.
+    """
+    first = message.partition("\n")[0]
+    if at is None or not first.startswith("use of undeclared SSA value"):
+        return first
+    after = text.encode().split(b"\n")[at[0] - 1][at[1] - 1 :].decode(errors="replace")
+    name = re.match(r"%[\w.$#-]+", after)
+    return f"{first} {name[0]}" if name else first
+
+
 def foreign_name(message: str, text: str, at: tuple[int, int] | None) -> str:
     """Return the name at a message's position if it belongs to a dialect that jaxlib lacks, else
     "".

@@ -16,7 +16,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from conformance.stablehlo.context import reading_context
 from conformance.stablehlo.custom_calls import from_call
-from conformance.stablehlo.messages import foreign_name, place_of, position
+from conformance.stablehlo.messages import foreign_name, place_of, position, with_value_name
 from conformance.stablehlo.reading.attributes import CONSTANTS, own_attributes
 from conformance.stablehlo.reading.constants import parse_dense
 from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal
@@ -134,7 +134,7 @@ def _read(text: str) -> ir.Module:
         foreign = foreign_name(message, text, at)
         if foreign:
             raise Unreadable(_add_position(at, foreign)) from None
-        raise ParseError(_add_position(at, message.partition("\n")[0])) from None
+        raise ParseError(_add_position(at, with_value_name(message, text, at))) from None
 
 
 def _add_position(at: tuple[int, int] | None, message: str) -> str:

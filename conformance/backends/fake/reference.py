@@ -64,7 +64,7 @@ class ReferenceBackend:
     def configured(self, settings: Settings) -> Backend:
         """Raise Unsupported: the reference has no compiler."""
         del settings
-        raise Unsupported(f"{self.name} has no compiler and takes no compiler options")
+        raise Unsupported(f"the backend {self.name} has no compiler and takes no compiler options")
 
     def refusal(self, program: Program) -> BackendError | None:
         """Return the error of programs that communicate with a host: there is none here."""

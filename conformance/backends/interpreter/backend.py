@@ -74,7 +74,7 @@ class InterpreterBackend:
     def configured(self, settings: Settings) -> Backend:
         """Raise Unsupported: the interpreter has no compiler."""
         del settings
-        raise Unsupported(f"{self.name} has no compiler and takes no compiler options")
+        raise Unsupported(f"the backend {self.name} has no compiler and takes no compiler options")
 
     def refusal(self, program: Program) -> BackendError | None:
         """Return the error for programs that the interpreter does not implement, or that crash

@@ -46,7 +46,7 @@ _HOW_TO_SEE = (
     "bug is there, and with 0 once it is gone."
 )
 
-_GROUP = "## Where it was found\n"
+_GROUP = "## Where it was found"
 """The heading of the part of an issue that is rewritten when more programs lead to the finding."""
 
 _MARK = "# --- what was found ---\n"
@@ -105,9 +105,9 @@ def regroup(
             told |= _current_times(own)
         told |= _programs(culprits, signatures, programs)
         _replace(own / FINDING, json.dumps(told, indent=2) + "\n")
-        text = (own / ISSUE).read_text("utf-8").partition(_GROUP)[0]
+        text = (own / ISSUE).read_text("utf-8").partition(_GROUP)[0].rstrip()
         lines = _group(culprits, signatures, programs)
-        _replace(own / ISSUE, "\n".join((f"{text}{_GROUP}", "", *lines, "")))
+        _replace(own / ISSUE, "\n".join((text, "", _GROUP, "", *lines, "")))
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot write to {own}: {error}") from error
 

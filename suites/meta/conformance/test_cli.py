@@ -125,6 +125,20 @@ def test_the_parent_loads_neither_jax_nor_hypothesis(
     assert done.stdout
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((), "hlo-conformance: give one of the commands above\n"),
+        (("baseline",), "hlo-conformance: give one of the commands above\n"),
+        (("check", "a.mlir", "--format", "pdf"), "'--format': 'pdf' is not one of 'text', 'json'"),
+    ],
+)
+def test_a_command_line_that_is_wrong_is_one_line(call, given: tuple[str, ...], said: str) -> None:
+    code, _, err = call(*given)
+    assert (code, err.count("\n")) == (2, 1)
+    assert said in err
+
+
 def test_replay_names_the_nearest_ids(call, finished: Path) -> None:
     code, _, said = call("replay", "ad-f32-reference-1", "--db", finished)
     assert code == 2

@@ -297,7 +297,7 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
     np.savez(archive, **arrays)
     code, out, err = call("check", program, "--inputs", archive, "--backend", "reference")
     assert (code, out) == (2, "")
-    assert f"@main: {reason}" in err
+    assert f"{archive}: @main: {reason}" in err
 
 
 # --- The command ---------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ def changed(given: Options, **options: object) -> Options:
 
 
 @pytest.mark.parametrize(
-    ("file", "words"), [("nothing.mlir", "no such file"), (".", "is a folder")]
+    ("file", "words"),
+    [("nothing.mlir", "no such file"), ("..", r"a folder without a program.mlir")],
 )
 def test_only_a_file_is_minimised(file: str, words: str, tmp_path: Path, given: Options) -> None:
     with pytest.raises(UsageError, match=rf"{words}$"):
@@ -67,6 +68,8 @@ def test_a_program_that_fails_is_minimised_and_written(
     folder = Path(told.removeprefix("1 operation: "))
     assert folder.parent == given.out or folder == given.out
     assert {"program.mlir", "inputs.npz"} <= {path.name for path in folder.iterdir()}
+    assert reduce(changed(wrong, file=folder, inputs=None, out=tmp_path / "again")) == 1
+    assert f"1 operation: {tmp_path / 'again'}" in capsys.readouterr().out
 
 
 def test_several_programs_are_refused(given: Options) -> None:

@@ -129,9 +129,9 @@ reason = "so it is"
 @pytest.mark.parametrize(
     ("op", "text", "more", "reason"),
     [
-        ("tanh", "%0 = stablehlo.abs %x : $T", "", "for tanh of f32: line 1: use of undeclared"),
+        ("tanh", "%0 = stablehlo.abs %x : $T", "", "line 1: use of undeclared SSA value name %x"),
         ("tanh", "%0 = stablehlo.absolute %operand : $T", "", "custom op 'stablehlo.absolute'"),
-        ("tanh", "%0 = stablehlo.abs %operand : $Q", "", "for tanh of f32: line 1:"),
+        ("tanh", "%0 = stablehlo.abs %operand : $Q", "", "unknown placeholder 'Q'"),
         ("tanh", "%0 = stablehlo.abs %operand : $lhs", "", "unknown placeholder 'lhs'"),
         ("tanh", "%0 = $op", "", "'$op' must be followed by operands"),
         ("tanh", "%0 = stablehlo.constant dense<1.0> : tensor<99xf32>", "", "different type"),

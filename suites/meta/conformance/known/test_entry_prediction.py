@@ -79,7 +79,7 @@ def test_the_op_itself_takes_other_operands_and_keeps_its_attributes() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("%0 = stablehlo.tanh %x : $T", "line 1: use of undeclared SSA value name"),
+        ("%0 = stablehlo.tanh %x : $T", "line 1: use of undeclared SSA value name %x"),
         ("\n%0 = stablehlo.tanhh %operand : $T", "line 2: custom op 'stablehlo.tanhh' is unknown"),
         ("%0 = stablehlo.constant dense<1.0> : tensor<7xf32>", "expects different type"),
         ("// nothing", "no operation computes a value"),

@@ -155,7 +155,7 @@ def test_later_programs_are_added_to_finding_folder(tmp_path: Path) -> None:
     regroup(own, {"add f32": 2, "add bf16": 1}, signatures, 3)
     issue, told = (own / "issue.md").read_text(), json.loads((own / "finding.json").read_text())
     assert first.partition("## Where")[0] == issue.partition("## Where")[0] != ""
-    assert issue.count("## Where it was found") == 1
+    assert issue.count("\n\n## Where it was found\n\n3 programs") == 1
     assert "Element types: bf16, f32." in issue
     assert "- `add bf16,bf16>bf16`" in issue
     assert told["element_types"] == ["bf16", "f32"]
