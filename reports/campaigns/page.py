@@ -174,8 +174,8 @@ def _cause(kept: StoredFinding) -> list[tuple[str, str]]:
         ("Grouped by", kept.cause),
         ("Step of the compiler", str(found.get("culprit", ""))),
         ("Votes", str(told.get("votes", ""))),
-        ("Vanishes", "; ".join(by_answer.get("right", ()))),
-        ("Stays", "; ".join(by_answer.get("wrong", ()))),
+        ("Right", "; ".join(by_answer.get("right", ()))),
+        ("Still wrong", "; ".join(by_answer.get("wrong", ()))),
         ("No answer", "; ".join(by_answer.get("no answer", ()))),
         ("Note", str(found.get("note", ""))),
     ]

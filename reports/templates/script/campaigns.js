@@ -4,7 +4,7 @@
   const findingBody = (one) => make("div", { class: "body" }, make("p", { class: "message" }, one.message),
     facts(["Goes wrong", one.culprit || "not named"], ["Element types", one.types.join(", ") || "not recorded"],
       ["Backend, versions", `${one.backend}; ${one.versions || "not recorded"}`], ["Found", `in ${plural(one.programs, "program")}, ${since(one)}`],
-      one.vanishes.length ? ["Vanishes", one.vanishes.join("; ")] : null, ["Folder", make("code", {}, one.folder)]),
+      one.vanishes.length ? ["Right", one.vanishes.join("; ")] : null, ["Folder", make("code", {}, one.folder)]),
     one.program ? make("div", {}, make("p", { class: "label" }, "Program"), make("pre", { tabindex: "0" }, one.program)) : make("p", { class: "hint" }, "There was no room for the program: it is in the folder."),
     foldedText("reproduce.py, which needs jax and numpy alone", one.script), make("p", { class: "label" }, "Replay"), command(one.replay));
   const findingItem = (one) => folded({ class: "finding" }, make("summary", {}, make("code", {}, one.name), make("span", {}, one.message)), () => findingBody(one));

@@ -1,4 +1,4 @@
-"""Docstrings and reasons of expectations use the field's terms: no phrases of our own.
+"""Docstrings, pages and reasons of expectations use the field's terms: no phrases of our own.
 
 A docstring begins with a verb in the imperative or a noun phrase. Ruff checks the mood (D401); this
 test checks the first word, and phrases that have a term of the field.
@@ -135,6 +135,23 @@ def test_reasons_use_the_fields_terms(file: Path) -> None:
     assert entries or content["include"]
     found = [f"{e['id']}: {w}: {e['reason']}" for e in entries if (w := faults_of(e["reason"]))]
     assert not found, "\n".join(["reasons with phrases of our own:", *found])
+
+
+PAGES = [
+    path
+    for path in (*(ROOT / "docs").glob("*.md"), *(ROOT / "reports/templates").rglob("*"))
+    if path.suffix in {".html", ".js", ".md", ".txt"} and path.name not in {
+        "classes.md",  # these two have names of classes, which stay
+        "interpreter.md",
+    }
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_use_the_fields_terms(page: Path) -> None:
+    lines = page.read_text("utf-8").splitlines()
+    found = {f"{n}: {m[0]}" for n, line in enumerate(lines, 1) for m in _PHRASES.finditer(line)}
+    assert not found, f"{page.relative_to(ROOT)} has phrases of our own: {sorted(found)}"
 
 
 def faults_of(reason: str) -> list[str]:

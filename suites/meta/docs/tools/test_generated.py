@@ -7,6 +7,9 @@ import re
 import pytest
 
 from conformance.gate.classes import CLASSES
+from conformance.known.table import EVERY, known_of
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from docs.tools import classes
 from docs.tools.generated import PAGES_BY_NAME
@@ -47,6 +50,23 @@ def test_every_class_has_a_section() -> None:
 @pytest.mark.parametrize("name", [n for n, e in classes.own_examples().items() if "program" in e])
 def test_an_example_shows_its_class(name: str) -> None:
     assert classes.outcome_of(classes.own_examples()[name])[0] == name
+
+
+BY_OPERATION = sorted({one.label for one in EVERY} & {*CLASSES})
+
+
+@pytest.mark.parametrize("name", BY_OPERATION)
+def test_an_example_has_an_operation_with_such_results(name: str) -> None:
+    example = classes.example_of(name)
+    if example.words:
+        return
+    found = {
+        hypothesis.label
+        for operation in parse_module(example.program).walk()
+        for platform in Hardware
+        for hypothesis in known_of(operation, platform)
+    }
+    assert name in found, example.program
 
 
 def test_examples_in_words_are_of_classes_that_exist() -> None:

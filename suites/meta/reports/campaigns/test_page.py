@@ -65,8 +65,9 @@ def test_finding_is_shown_with_all_details() -> None:
     page = html(DATA)
     for part in (
         "1 finding on cpu", "118", "multiply (line 3)", "f32[2]: 1.0, nan", "0x40E00000",
-        "reference and interpreter against the backend", "7 programs came to it",
-        "<dt>Vanishes</dt><dd>without pass algsimp</dd>", "<dt>Stays</dt><dd>without pass fusion",
+        "reference and interpreter against the backend", "7 programs led to it",
+        "<dt>Right</dt><dd>without pass algsimp</dd>",
+        "<dt>Still wrong</dt><dd>without pass fusion",
         "<dt>No answer</dt><dd>without pass layout", "<dt>Note</dt><dd>nothing else was asked",
         "&#39;/some where/findings/multiply-1234&#39; --backend cpu", "divergent (NaN): multiply<",
         "jaxlib 0.12.0", "fold", "<dt>Element types</dt><dd>bf16, f32</dd>",
