@@ -9,13 +9,11 @@ from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.known.xla import (
-    final_counters,
     folded_extrema,
     lost_initial_values,
     missing_zero,
     narrow_bodies,
     other_types,
-    trip_counts,
 )
 from conformance.known.xla.indexing import (
     bounded_starts,
@@ -24,6 +22,7 @@ from conformance.known.xla.indexing import (
     reshaped_padding,
     reversed_bounds,
 )
+from conformance.known.xla.loops import final_counters, trip_counts
 from conformance.known.xla.pairs import bits_of_pairs, float_pairs, returned_pairs
 from conformance.known.xla.processes import (
     bytes_as_words,

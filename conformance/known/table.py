@@ -20,7 +20,6 @@ from conformance.known.xla import (
     paired_transforms,
     partial_transform,
     simplified,
-    small_loops,
 )
 from conformance.known.xla.complex_numbers.table import COMPLEX
 from conformance.known.xla.decompositions import linear_algebra
@@ -34,6 +33,7 @@ from conformance.known.xla.indexing import (
 )
 from conformance.known.xla.indexing.shared_buffers import SHARED
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
+from conformance.known.xla.loops import small_loops
 from conformance.known.xla.normalization import NORMALIZED_BY_XLA
 from conformance.known.xla.pairs import float_pairs, zeros_of_products
 from conformance.known.xla.quantized import of_quantized

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.trip_counts import LABEL, rewrite
+from conformance.known.xla.loops.trip_counts import LABEL, rewrite
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.final_counters import LABEL, rewrite
+from conformance.known.xla.loops.final_counters import LABEL, rewrite
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.table import RULES
 from reference.interpreter.evaluate import evaluate

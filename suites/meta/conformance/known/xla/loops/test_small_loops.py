@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.small_loops import LABEL
+from conformance.known.xla.loops.small_loops import LABEL
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.audit import audit
 from conformance.verdict import Verdict

@@ -1,0 +1,1 @@
+"""Loops: trip counts, final counters, and code for small loops."""
