@@ -65,16 +65,10 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
     chosen = parse_all(options.backends)
     found, names = versions(), [choice.name for choice in chosen]
     given = given_versions(options.backend_versions, names)
-    expectations = load(options.expectations, names, found)
     watcher = watcher or Watcher()
     if options.baseline is not None:  # before hours of work that nothing could be compared with
         with_backend_names(options.baseline, names, [cell.key for cell in planned.cells])
-    if options.strict:
-        check_finished(expectations, paths_of(options.expectations, names))
-    if hinted := overlap_line(overlaps_between_files(options.expectations, names, expectations)):
-        watcher.say(hinted)
-    for line in files_about_others(options.expectations, names):
-        watcher.say(line)
+    expectations = _load_expectations(options, names, found, watcher)
     path = options.out / FILE_NAME
     if options.fresh:
         discard(path)
@@ -115,13 +109,31 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         )
         _assign(store, expectations)
         if unfinished:
-            store.set_meta({"coverage": {}})  # of what is tried now: worked out at the end
+            store.set_meta({"coverage": {}})  # of fewer cases than now: computed at the end
             session = RunSession(
                 SessionSetting(options, tasks, expectations, store, watcher, digests, begun)
             )
             session.work(opened, finished)
             store.set_meta({"left_out": [asdict(one) for one in session.left_out()]})
         return _close(store, options, expectations, opened, watcher, digests)
+
+
+def _load_expectations(
+    options: Options, names: Sequence[str], found: Mapping[str, str], watcher: Watcher
+) -> tuple[Expectation, ...]:
+    """Return the entries of the given files. Say which overlap, or are about other backends.
+
+    Raises:
+        ExpectationError: when a file is invalid, or `strict` refuses an entry.
+    """
+    expectations = load(options.expectations, names, found)
+    if options.strict:
+        check_finished(expectations, paths_of(options.expectations, names))
+    if hinted := overlap_line(overlaps_between_files(options.expectations, names, expectations)):
+        watcher.say(hinted)
+    for line in files_about_others(options.expectations, names):
+        watcher.say(line)
+    return expectations
 
 
 def _absolute_paths(given: Given) -> list[str] | None:

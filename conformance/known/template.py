@@ -4,13 +4,16 @@ It is written over the operands of an op by the specification's names: `%lhs`, `
 operand that may occur any number of times is `%inputs` if there is exactly one, else `%inputs.0`,
 `%inputs.1` and so on. Before MLIR reads the body, these are replaced:
 
-$lhs the type of that operand $lhs.E, $lhs.S its element type, its sizes: `tensor<$lhs.Sxf32>` is of
-its shape $inputs.0, $inputs.1.E the same of one operand of several $T, $E, $S the same of the
-(first) result $dimension the value of that attribute of the operation $op(%a, %b) the operation
-itself, attributes and regions included, on other operands $op(...) the operation as it is
+- `$lhs`: the type of that operand;
+- `$lhs.E`, `$lhs.S`: its element type and its sizes: `tensor<$lhs.Sxf32>` has its shape;
+- `$inputs.0`, `$inputs.1.E`: the same for one operand of several;
+- `$T`, `$E`, `$S`: the same for the (first) result;
+- `$dimension`: the value of that attribute of the operation;
+- `$op(%a, %b)`: the operation itself, with its attributes and regions, on other operands;
+- `$op(...)`: the operation as it is.
 
-If the text returns one value more than the op, `return %y, %mask : $T, tensor<$Sxi1>`, nothing is
-predicted of elements for which that is false.
+If the text returns one value more than the op, as in `return %y, %mask : $T, tensor<$Sxi1>`, that
+value is a mask: nothing is predicted for elements for which it is false.
 """
 
 from __future__ import annotations

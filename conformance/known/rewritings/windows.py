@@ -1,8 +1,8 @@
 """Windows over a padded value: compilers add the value's padding to the windows'.
 
-Where the padding is negative, the windows' padding exposes the cropped elements in place of
-padding (https://github.com/openxla/xla/issues/48715). Where the value has one element, every window
-is taken to contain it.
+Where the value's padding is negative, windows see the cropped elements where they should see their
+own padding (https://github.com/openxla/xla/issues/48715). Where the value has one element,
+compilers assume that every window contains it.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured.
 """

@@ -5,8 +5,8 @@ The results have the operands' element type, and the body is computed in one of 
 - In the operands' type: each operation of the body takes the type of its operands.
 - XLA's CPU compiler computes the updates of a scatter in f16 or f32 if it has no arithmetic of the
   operands' type. It rounds the result of an operation in bf16 to bf16, and writes its 16 bits into
-  the memory of an f16 or f32 number. All of an f16 number is replaced, so the bits are read as
-  another number. Of an f32 number the lower half is.
+  the memory of an f16 or f32 number. They replace a whole f16 number, whose bits are then read as
+  another number, and the lower half of an f32 number.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured; the LLVM modules of fusions with a scatter.
 """

@@ -6,8 +6,8 @@ type and back (xla_allow_excess_precision, on by default). So an operation uses 
 before it computed, not the rounded number that is its result: an overflow in f8 may go away, a
 product that rounds to zero may be a number, and a stated conversion may not round.
 
-Here an operation is evaluated in the wider type, on operands that are made so, too, of the values
-that the backend has before them.
+Here an operation is evaluated in the wider type. So are the operations that define its operands,
+from the backend's values.
 
 Source: jaxlib 0.12.0.1, measured for an A100.
 """

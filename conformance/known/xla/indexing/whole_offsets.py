@@ -1,9 +1,9 @@
 """In-place updates at an offset that is clamped as a whole, not by dimension.
 
 XLA's GPU compiler makes one copy of an update that is contiguous in the operand, at an offset in
-bytes: the sum of the start indices, each by its stride, modulo 2^64. The sum is clamped to what the
-operand has room for. So an index out of bounds moves the update along other dimensions, and one
-whose product overflows moves it to the beginning.
+bytes: the sum of the start indices, each times its stride, modulo 2^64. The sum is clamped so that
+the update fits into the operand. So an index out of bounds moves the update along other dimensions,
+and an index whose product overflows moves it to the beginning.
 
 A scatter with a single window out of bounds writes back the elements at the clamped position of the
 window (see out_of_bounds.py), as such an update.

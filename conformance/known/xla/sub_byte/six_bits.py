@@ -1,8 +1,8 @@
 """Bitcasts of numbers of six bits, which have a byte each on GPUs.
 
 XLA computes the shape of the result from the eight bits of that byte: four integers of two bits in
-place of three, one truth value in place of six. The result has the bits of the byte, whose upper
-two bits are zeros. A truth value is true if any bit is set.
+place of three, one i1 value in place of six. The result has the bits of the byte, whose upper
+two bits are zeros. An i1 value is true if any bit is set.
 
 Source: jaxlib 0.11.2 on an NVIDIA H200, and the optimised modules: a bitcast and a copy.
 """

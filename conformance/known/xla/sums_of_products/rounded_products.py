@@ -3,8 +3,8 @@
 The compilers for GPU and TPU write a product with a vector, and an outer product, as elementwise
 products: in the operands' or the result's type, whichever has more range (see product_types.py).
 They are added in f32, or in the same type. An algorithm that rounds operands to a narrow type has
-products in that type. Scaled operands are rounded to such a type, too. They
-compute a convolution with a single window position in the same way (see unreversed.py).
+products in that type. Scaled operands are rounded to such a type, too. A convolution with a single
+window position is computed in the same way (see unreversed.py).
 
 Source: xla/service/algebraic_simplifier.cc (dot strength reduction), read; libtpu 0.0.50 and jaxlib
 0.12 for GPUs, measured.

@@ -1,7 +1,7 @@
 """Convolutions whose dilated kernels have zeros in their holes.
 
-The specification uses nothing of the image that lies in a hole. A product with zero is NaN where
-the image is infinite or NaN.
+The specification does not multiply the elements of the image that lie in a hole. A product with
+zero is NaN where the image is infinite or NaN.
 
 Source: jaxlib 0.12.0 for GPUs, measured.
 """

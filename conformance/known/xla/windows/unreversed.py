@@ -1,10 +1,10 @@
-"""Windows as large as the image whose reversal is ignored.
+"""Windows that are as large as the image, and whose reversal is ignored.
 
 A convolution with a single window position, whose groups have one feature each, is a sum of
 products of image and window. XLA's algebraic simplifier computes this sum, with the window
 unreversed.
 
-Source: jaxlib 0.10.2 and 0.12.0, measured; found by `hlo-conformance fuzz --seed 7708`.
+Source: jaxlib 0.10.2 and 0.12.0, measured.
 """
 
 from __future__ import annotations
