@@ -37,7 +37,7 @@ from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
 from conformance.known.programs import candidates_for
 from conformance.known.table import known_of
-from conformance.known.xla import narrow_bodies, other_types
+from conformance.known.xla.result_types import narrow_bodies, other_types
 from conformance.known.xla.sub_byte import six_bits
 from conformance.known.xla.subnormals import in_f32
 from conformance.tolerance.result_accuracy import apply_result_accuracy

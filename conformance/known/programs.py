@@ -12,8 +12,6 @@ from conformance.known.xla import (
     folded_extrema,
     lost_initial_values,
     missing_zero,
-    narrow_bodies,
-    other_types,
 )
 from conformance.known.xla.indexing import (
     bounded_starts,
@@ -33,6 +31,7 @@ from conformance.known.xla.processes import (
     operands_as_parts,
     process_order,
 )
+from conformance.known.xla.result_types import narrow_bodies, other_types
 from conformance.known.xla.sub_byte import dynamic_results, folded_bitcasts, six_bits
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Operation, Program

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
-from conformance.known.xla.other_types import bitcast_by_bytes
 from conformance.known.xla.pairs.written_pairs import PairWriter
+from conformance.known.xla.result_types.other_types import bitcast_by_bytes
 from conformance.transforms.extract import with_body, with_results
 from conformance.transforms.replacing import replace_operations
 from conformance.transforms.retype import element_of

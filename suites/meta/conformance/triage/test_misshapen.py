@@ -16,7 +16,7 @@ from conformance.fuzzing.grouping import key_of
 from conformance.fuzzing.minimisation import minimise_failure
 from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.reading import load
-from conformance.known.xla.other_types import BYTES
+from conformance.known.xla.result_types.other_types import BYTES
 from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module

@@ -7,8 +7,8 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.known.xla import narrow_bodies
 from conformance.known.xla.processes.bytes_as_words import LABEL
+from conformance.known.xla.result_types import narrow_bodies
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conformance.known.programs import candidates_for
-from conformance.known.xla.other_types import BYTES
+from conformance.known.xla.result_types.other_types import BYTES
 from conformance.known.xla.sub_byte.folded_bitcasts import BY_BYTES, SIGN_ABOVE
 from conformance.stablehlo.parse import parse_module
 from reference.ir.program import Program

@@ -1,0 +1,1 @@
+"""Results of other element types or shapes than a program states."""

@@ -1,0 +1,1 @@
+"""Tests of hypotheses about results of other element types or shapes."""
