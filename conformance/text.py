@@ -12,6 +12,11 @@ def one_line(text: object) -> str:
     return " ".join(str(text).split())
 
 
+def plural(number: int, noun: str, many: str = "") -> str:
+    """Return a number with its noun: 1 case, 2 cases, 0 cases."""
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
 def matches_any(name: str, patterns: Iterable[str]) -> bool:
     """Return whether a name is one of some names, or matches any glob among them."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)

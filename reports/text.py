@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 from conformance.gate.baselines.comparison import Kind
 from conformance.text import one_line
+from conformance.text import plural as plural  # for pages, with the others
 
 MINUS = "−"
 
@@ -68,11 +69,6 @@ def changes(counts: Mapping[Kind, int], kinds: Iterable[Kind]) -> str:
 def sentence(line: str) -> str:
     """Return a line as a sentence, with its capital and full stop."""
     return f"{line[:1].upper()}{line[1:]}."
-
-
-def plural(number: int, noun: str, many: str = "") -> str:
-    """Return a number with its noun: 1 case, 2 cases, 0 cases."""
-    return f"{count(number)} {noun if number == 1 else many or noun + 's'}"
 
 
 _KEPT = frozenset("\n\t")

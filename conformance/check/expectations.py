@@ -33,7 +33,7 @@ from conformance.gate.versions import (
 )
 from conformance.gate.versions import as_text as in_words
 from conformance.results.versions import versions
-from conformance.text import one_line
+from conformance.text import one_line, plural
 
 
 def select_expectations(
@@ -181,8 +181,9 @@ def check(
     flaky = {one.id for one in expectations if one.flaky}
     stale = any(not one.reproduces and one.id not in flaky for one in seen.values())
     sys.stderr.write(
-        f"{len(expectations)} expectations of {backend.name}: {states[kinds.SHOWN]} reproduce, "
-        f"{states[kinds.FIXED]} fixed, {states[kinds.OTHERWISE]} do not reproduce, "
+        f"{plural(len(expectations), 'expectation')} of {backend.name}: "
+        f"{states[kinds.SHOWN]} reproduce, {states[kinds.FIXED]} fixed, "
+        f"{states[kinds.OTHERWISE]} do not reproduce, "
         f"{len(expectations) - len(seen)} have no counterexample\n"
     )
     return 1 if stale else 0 if seen else NOTHING_TESTED

@@ -19,6 +19,7 @@ from conformance import options
 from conformance.commands.sweep_reports import report_sweeps
 from conformance.errors import UsageError
 from conformance.options import CI, STRICT_HELP, AtLeast, Baseline, CIOption, LinesFormat
+from conformance.text import plural
 
 if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
     from conformance.gate.baselines.comparison import Comparison
@@ -63,7 +64,7 @@ def write_baseline(
     made = baseline_of(data)
     write(made, out)
     cases = sum(map(len, made.cells.values()))
-    lines = [f"baseline: {out}: {len(made.cells)} cells, {cases} cases"]
+    lines = [f"baseline: {out}: {plural(len(made.cells), 'cell')}, {plural(cases, 'case')}"]
     untested = sum(cell.state == UNTESTED for cell in data.cells.values())
     if untested:
         lines.append(f"note: {untested} planned cells were not run and are not in the baseline")
@@ -287,7 +288,6 @@ def _lines(
 def _swept_line(sweeps: tuple[Sweep, ...]) -> str:
     """Return a line with the number of functions and values of the sweeps that accompany a run."""
     from reports.sweeps.tables import tables_of
-    from reports.text import plural
 
     groups = tables_of(sweeps)
     functions = plural(sum(one.functions for one in groups), "function")

@@ -77,4 +77,4 @@ def places(out: Path) -> list[str]:
     from conformance.sweep import saving
     from reports.sweeps import page
 
-    return [f"results: {out / saving.SUMMARY}", f"report: {out / page.PAGE}"]
+    return [f"results: {out / saving.SUMMARY}", f"report: {page.page_of(out)}"]

@@ -18,6 +18,7 @@ from conformance.sweep.arguments import Domain
 from conformance.sweep.outcome import ClassCount, SweepOutcome
 from conformance.sweep.properties import properties_of
 from conformance.sweep.runner import SweepResult
+from conformance.text import plural
 from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
 
 WHOLE = "1/1"
@@ -139,8 +140,8 @@ def lines_of(sweep: Sweep) -> Iterator[str]:
     new = sum(is_new(found) for one in sweep.functions for found in one.classes)
     known = sum(bool(found.known) for one in sweep.functions for found in one.classes)
     yield (
-        f"{len(sweep.functions)} functions, {values:,} values: {new} new and {known} known classes "
-        "of failures"
+        f"{plural(len(sweep.functions), 'function')}, {plural(values, 'value')}: "
+        f"{new} new and {known} known classes of failures"
     )
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from conformance.errors import UsageError
 from conformance.outputs.sweep import Sweep, SweptFunction
+from conformance.results.store import FILE_NAME as RESULTS
 from conformance.sweep.saving import AXIS, SUMMARY
 from conformance.sweep.summary import WHOLE
 from conformance.text import join_versions
@@ -25,7 +26,8 @@ from reports.html import template
 from reports.sweeps.curves import IN_A_PAGE, Curve, errors_by_exponent, exponents_of, picture
 from reports.sweeps.tables import error_matrix, failures_of, numbers_of, tried_of
 
-PAGE = "index.html"
+PAGE, BESIDE_A_RUN = "index.html", "sweep.html"
+"""Names of the page, and of the page in a folder that holds a run, whose report is index.html."""
 
 Axes = Mapping[str, Sequence[tuple[float, float]]]
 """Pairs of argument and error, for each function."""
@@ -37,7 +39,7 @@ def write(result: Sweep, folder: Path, out: Path) -> Path:
     Raises:
         UsageError: when a folder cannot be read or written.
     """
-    path = out / PAGE
+    path = page_of(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
         axes: Axes = json.loads((folder / AXIS).read_text("utf-8"))
@@ -45,6 +47,11 @@ def write(result: Sweep, folder: Path, out: Path) -> Path:
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
     return path
+
+
+def page_of(folder: Path) -> Path:
+    """Return the path of a sweep's page in a folder."""
+    return folder / (BESIDE_A_RUN if (folder / RESULTS).is_file() else PAGE)
 
 
 def html(result: Sweep, axes: Axes) -> str:

@@ -31,7 +31,7 @@ DIGEST_DIGITS = 4
 FORMAT = 1
 _TITLE = "# hlo-conformance baseline, format "
 _ABOUT = "# written by `hlo-conformance baseline write`: write it again rather than edit it"
-_AGAIN = "write it again with `hlo-conformance baseline write RUN --out {}`"
+_COMMAND = "`hlo-conformance baseline write RUN --out {}`"
 _STRING = r'("(?:[^"\\]|\\.)*")'
 
 
@@ -149,7 +149,7 @@ def read(path: Path) -> Baseline:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         said = f"there is no baseline {path}"
-        raise BaselineError(f"{said}: {_AGAIN.format(path)}") from None
+        raise BaselineError(f"{said}: write one with {_COMMAND.format(path)}") from None
     except OSError as error:
         raise BaselineError(f"cannot read the baseline {path}: {error.strerror}") from error
     except UnicodeDecodeError:
@@ -168,7 +168,7 @@ def read(path: Path) -> Baseline:
 
 
 def _rewrite_hint(path: Path) -> str:
-    return _AGAIN.format(path)
+    return f"write it again with {_COMMAND.format(path)}"
 
 
 class _Reader:

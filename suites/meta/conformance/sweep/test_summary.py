@@ -57,7 +57,7 @@ def test_function_has_the_share_that_is_correctly_rounded() -> None:
     passed = result_class(Verdict.PASS, 1000)
     first, last = lines(passed)
     assert first == "tanh f32: all 1,000 values, 99.9000% correctly rounded"
-    assert last == "1 functions, 1,000 values: 0 new and 0 known classes of failures"
+    assert last == "1 function, 1,000 values: 0 new and 0 known classes of failures"
     assert "100% correctly" in lines(passed, correctly_rounded=1000)[0]
     nearly = lines(passed, values=10**8, planned=10**8, correctly_rounded=10**8 - 1)[0]
     assert "<100% correctly" in nearly

@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from conformance.errors import UsageError
+from conformance.results.store import FILE_NAME as RESULTS
 from conformance.sweep.saving import AXIS, SUMMARY
 from conformance.verdict import Verdict
-from reports.sweeps.page import PAGE, html, read, write
+from reports.sweeps.page import BESIDE_A_RUN, PAGE, html, read, write
 from suites.meta.reports.sweeps.made_up import function, result_class, sweep
 
 GOOD = function()
@@ -68,6 +69,8 @@ def test_a_sweep_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read(tmp_path) == sweep(GOOD)
     assert write(read(tmp_path), tmp_path, tmp_path / "new") == tmp_path / "new" / PAGE
     assert "<polyline" in (tmp_path / "new" / PAGE).read_text("utf-8")
+    (tmp_path / "new" / RESULTS).touch()
+    assert write(read(tmp_path), tmp_path, tmp_path / "new") == tmp_path / "new" / BESIDE_A_RUN
 
 
 def test_folders_that_hold_no_sweep(tmp_path: Path) -> None:
