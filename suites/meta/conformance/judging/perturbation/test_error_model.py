@@ -6,12 +6,16 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from conformance.judging.lapack.backward_error import Directions
+from conformance.judging.perturbation.error_model import shift_elements
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
+from reference.ir.types import ELEMENT_TYPES, Array
+from reference.numerics.rounding import to_float64
 
 GRADIENT = """
 func.func @main(%x: tensor<6x!E>, %s: tensor<2x!E>, %m: tensor<2x!E>, %v: tensor<2x!E>,
@@ -54,3 +58,28 @@ def test_elements_that_may_overflow_have_any_value(
     actual[place] = got
     found = judge_program(PermittedResults(program, inputs, Hardware.GPU), (actual,))
     assert (found.verdict is Verdict.PASS) == is_permitted
+
+
+@pytest.mark.parametrize(
+    ("of", "least", "most"),
+    [
+        ("f8E4M3FN", -448.0, 448.0), ("f8E4M3FNUZ", -240.0, 240.0),
+        ("f8E8M0FNU", 2.0**-127, 2.0**127),  # no negative numbers
+        ("f8E5M2", -np.inf, np.inf), ("f4E2M1FN", -6.0, 6.0),
+    ],
+)  # fmt: skip
+def test_infinite_tolerances_reach_the_ends_of_a_format(of: str, least: float, most: float) -> None:
+    numbers = np.ones(64).astype(ELEMENT_TYPES[of].storage)
+    error = np.where(np.arange(64) < 32, np.inf, 0.0)
+    random = np.random.default_rng(1)
+
+    def moved(directions: Directions) -> Array:
+        return to_float64(shift_elements(numbers, error, directions))
+
+    for way, end in ((1.0, most), (-1.0, least)):
+        found = moved(lambda shape, way=way: np.full(shape, way))
+        assert (found == np.where(error == 0, 1.0, end)).all()
+    found = moved(lambda shape: random.integers(0, 2, shape) * 2.0 - 1.0)[:32]
+    has_nan = ELEMENT_TYPES[of].float_format.has_nan and np.isfinite(most)
+    assert set(found[np.isfinite(found) | np.isinf(found)]) == {least, most}
+    assert np.isnan(found).any() == has_nan
