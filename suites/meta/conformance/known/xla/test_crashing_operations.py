@@ -11,7 +11,7 @@ from conformance.stablehlo.emit import spell_operation
 from conformance.stablehlo.parse import parse_module
 
 LEADING, SINGLE = "gather of leading dimension", "gather of single elements"
-SHRUNK = "shrunk reversed window"
+SHRUNK = "shrunk window"
 
 
 def tensor(*sizes: int) -> str:
@@ -121,6 +121,7 @@ def convolution(
 @pytest.mark.parametrize(
     ("given", "window", "found"),
     [
+        # jaxlib 0.10.2 compiled each of these, and crashed where True
         (([1], [3], [1], [[1, 1]], [True]), {}, True),
         (([1], [3], [1], [[1, 1]], [False]), {}, False),
         (([2], [3], [2], [[1, 1]], [True]), {}, False),  # both elements of the image are met
@@ -128,11 +129,23 @@ def convolution(
         (([3], [2], [2], [[0, -1]], [True]), {"stride": [2], "lhs_dilate": [2]}, True),
         (([3], [2], [4], [[0, 0]], [True]), {"lhs_dilate": [2]}, False),
         (([1], [2], [1], [[0, 2]], [True]), {"rhs_dilate": [2]}, True),
+        # holes of the image leave a single position, but XLA keeps four
+        (([3], [4], [1], [[-1, -2]], [True]), {"stride": [2], "lhs_dilate": [3]}, False),
+        # a place that holes leave fixes the position
+        (([2], [2], [2], [[2, -1]], [True]), {"lhs_dilate": [2], "rhs_dilate": [2]}, True),
         (([1, 3], [1, 2], [2, 2], [[-1, 2], [0, 0]], [False, True]), {}, True),
         (([1, 3], [3, 1], [1, 3], [[1, 1], [0, 0]], [True, True]), {}, False),
         (([1, 3], [3, 1], [1, 3], [[1, 1], [0, 0]], [False, True]), {}, True),
+        (([3, 1], [3, 1], [7, 1], [[3, 3], [2, -1]], [True, False]), {"stride": [1, 2]}, True),
+        (([1, 3], [3, 3], [1, 3], [[1, 1], [1, 1]], [False, True]), {}, False),  # exchanged
         (([5, 5], [2, 3], [4, 3], [[0, 0], [0, 0]], [False, True]), {}, False),
         (([1, 2, 2], [3, 1, 1], [1, 2, 2], [[1, 1], [0, 0], [0, 0]], [True] * 3), {}, True),
+        (([1, 2, 2], [3, 1, 1], [1, 2, 2], [[1, 1], [0, 0], [0, 0]], [False] * 3), {}, False),
+        (
+            ([1, 2, 2, 2], [3, 1, 1, 1], [1, 2, 2, 2], [[1, 1]] + 3 * [[0, 0]], [False] * 4),
+            {},
+            True,
+        ),
     ],
 )
 def test_windows_that_meet_an_image_with_one_element(
