@@ -26,6 +26,7 @@ from conformance.commands.campaigns import fuzz, reduce
 from conformance.commands.reporting import (
     DEFAULT_OUT,
     baseline_app,
+    check_folder_of_run,
     print_lines,
     report,
     write_reports,
@@ -223,6 +224,7 @@ def _run(ci: CI, options: Options) -> int:
                 "tested; merge the others without it"
             )
         raise _NothingTestedError("no op has a cell of that element type: nothing was tested")
+    check_folder_of_run(options.out)
     data = runner.run(options, watcher(Console(stderr=True)))
     where = "" if options.out == DEFAULT_OUT else f" --db {shlex.quote(str(options.out))}"
     replaying = f"{NAME} replay {{}}{where}"

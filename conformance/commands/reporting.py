@@ -180,6 +180,26 @@ def report(
     return code
 
 
+def check_folder_of_run(out: Path) -> None:
+    """Check that the report of a new run in a folder would not replace another page.
+
+    Raises:
+        UsageError: if the folder holds a campaign or a sweep, and no run.
+    """
+    from conformance.results.store import FILE_NAME
+
+    if not out.is_dir() or (out / FILE_NAME).is_file():
+        return
+    from conformance.fuzzing.keeping.summary import is_campaign
+    from conformance.sweep.merging import is_sweep
+
+    found = "a campaign" if is_campaign(out) else "a sweep" if is_sweep(out) else ""
+    if found:
+        raise UsageError(
+            f"{out} holds {found}, whose index.html the report would replace: choose another --out"
+        )
+
+
 def _read_sweeps(paths: list[Path]) -> tuple[Sweep, ...] | None:
     """Read the results of sweeps; None for no sweeps."""
     if not paths:

@@ -139,6 +139,19 @@ def test_a_command_line_that_is_wrong_is_one_line(call, given: tuple[str, ...], 
     assert said in err
 
 
+@pytest.mark.parametrize(
+    ("name", "what"), [("campaign.sqlite", "a campaign"), ("sweep.json", "a sweep")]
+)
+def test_a_run_replaces_no_page_of_a_campaign_or_sweep(
+    call, tmp_path: Path, name: str, what: str
+) -> None:
+    (tmp_path / name).touch()
+    code, _, err = call("run", "--backend", "reference", *SMOKE, "--out", tmp_path)
+    assert (code, err.count("\n")) == (2, 1)
+    assert f"{tmp_path} holds {what}" in err
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 def test_replay_names_the_nearest_ids(call, finished: Path) -> None:
     code, _, said = call("replay", "ad-f32-reference-1", "--db", finished)
     assert code == 2
