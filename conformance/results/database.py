@@ -138,10 +138,20 @@ class Database:
         try:
             if self._lock is not None:
                 with explain_errors(self.path):
-                    # a plain journal lets the file be read from a folder that cannot be written
-                    self._connection.execute("PRAGMA journal_mode = DELETE")
+                    self._fold_log()
         finally:
             self._release()
+
+    def _fold_log(self) -> None:
+        """Fold the log into the file, unless another process is reading it: then the log stays.
+
+        Without a log, the file can be read from a folder that cannot be written.
+        """
+        try:
+            self._connection.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise
 
     def _release(self) -> None:
         self._connection.close()

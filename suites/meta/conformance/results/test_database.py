@@ -55,6 +55,21 @@ def test_metadata_is_replaced_by_key(tmp_path: Path) -> None:
         assert database.meta() == {"ops": ["add"], "seed": 2}
 
 
+def test_a_writer_ends_as_usual_while_another_process_reads(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    with Numbers(path) as database:
+        database.set_meta({"seed": 1})
+        reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM meta").fetchone() == (1,)
+        database.set_meta({"seed": 2})
+    with closing(reader), Numbers(path, read_only=True) as database:
+        assert database.meta() == {"seed": 2}
+    with Numbers(path) as database:
+        assert database.meta() == {"seed": 2}
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
 def test_a_folder_has_one_writer_and_any_number_of_readers(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     with Numbers(path):
