@@ -103,7 +103,7 @@ def _explain_stored_pairs(
     multiple of 4.
     """
     (result,), (got,) = expected, actual
-    dimension = operation.attribute("dimension")
+    dimension: Any = operation.attribute("dimension")
     sizes = [one.shape[dimension] for one in operands]
     has_pairs = not any(size % _PAIR for size in sizes)
     if element_type_of(result).bits != _PAIR or not has_pairs or gcd(*sizes) % _VECTOR == 0:
