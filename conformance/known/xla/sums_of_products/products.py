@@ -200,9 +200,9 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     In addition to the classes of sums of products, these are: exact data that a transform
     (Winograd's) turns into inexact sums, where the specification defines each result as a
     `dot_general`; memory behind the image that is read as padding; products with zero that are
-    omitted or added; integers summed in float64; and windows whose reversal is ignored. On GPUs
-    also batch groups that are summed, kernels whose holes are zeros, and sums in f16; on GPUs and
-    TPUs rounded products, and images exchanged with kernels.
+    omitted or added; integers summed in float64, on CPUs if they are constants; and windows whose
+    reversal is ignored. On GPUs also batch groups that are summed, kernels whose holes are zeros,
+    and sums in f16; on GPUs and TPUs rounded products, and images exchanged with kernels.
     """
     default = default_precision(platform)
     of = convolution.convolution_sums, convolution.depth_of, default
@@ -222,6 +222,6 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
             for one in ((added_groups, dilated_kernels) if is_gpu else ())
         ),
         *products_with_zero(default, platform),
-        ADDED_UP,
+        replace(ADDED_UP, constants=("*",)) if platform == Hardware.CPU else ADDED_UP,
         rewriting_hypothesis(unreversed.LABEL, unreversed.rewrite, bound),
     )

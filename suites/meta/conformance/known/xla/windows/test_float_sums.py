@@ -13,13 +13,23 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.types import element_type
 
 
-def kind_of(of: str, x: list[int], kernel: list[int], got: int, to: str = "") -> str:
+def constant_of(name: str, rows: list[list[int]], of: str) -> str:
+    """Return the operation that defines a constant."""
+    return f"%{name} = stablehlo.constant dense<{rows}> : tensor<{of}>"
+
+
+def kind_of(
+    of: str, x: list[int], kernel: list[int], got: int, to: str = "", *, is_constant: bool = True
+) -> str:
     """Return the class of that number for the sum of the products, "" where it is right; `to` is
     the type of the result, if it differs.
     """
     to = to or of
+    image, weights = f"%x: tensor<1x2x{of}>", f"%k: tensor<2x1x{of}>"
     program = parse_module(f"""
-func.func @main(%x: tensor<1x2x{of}>, %k: tensor<2x1x{of}>) -> tensor<1x1x{to}> {{
+func.func @main({"" if is_constant else f"{image}, {weights}"}) -> tensor<1x1x{to}> {{
+  {constant_of("x", [x], f"1x2x{of}") if is_constant else ""}
+  {constant_of("k", [[n] for n in kernel], f"2x1x{of}") if is_constant else ""}
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f]x[i, o]->[b, f], window = {{}}
     {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
     : (tensor<1x2x{of}>, tensor<2x1x{of}>) -> tensor<1x1x{to}>
@@ -29,7 +39,8 @@ func.func @main(%x: tensor<1x2x{of}>, %k: tensor<2x1x{of}>) -> tensor<1x1x{to}> 
         element_type(one.replace("i", "si") if one.startswith("i") else one).storage
         for one in (of, to)
     )
-    inputs = (np.array([x], dtype), np.array(kernel, dtype).reshape(2, 1))
+    given = (np.array([x], dtype), np.array(kernel, dtype).reshape(2, 1))
+    inputs = () if is_constant else given
     expected, actual = evaluate(program, inputs), (np.array([[got]], made),)
     judged = judge_operation(program, inputs, expected, actual)
     return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
@@ -50,6 +61,12 @@ def test_sums_without_room_stay_at_the_limit(
     assert kind_of(of, x, kernel, right) == ""
     assert kind_of(of, x, kernel, cut) == LABEL
     assert kind_of(of, x, kernel, cut - 1 if cut > 0 else cut + 1) not in ("", LABEL)
+
+
+def test_only_constants_are_added_up_in_float64() -> None:
+    x, kernel = [2**60 + 1, 1], [1, 1]
+    assert kind_of("i64", x, kernel, 2**60, is_constant=False) == "wrong value"
+    assert kind_of("i32", [2**31 - 1, 1], [1, 2], 2**31 - 1, is_constant=False) == "wrong value"
 
 
 def test_integers_of_64_bits_are_rounded_in_float64() -> None:
