@@ -75,11 +75,11 @@ def _limits(x: Complex, y: Complex) -> Iterator[tuple[Array, Complex]]:
     """Yield masks of elements whose quotient is a limit, and the limit: an operand is infinite, or
     the divisor zero. Later masks take precedence.
     """
-    sides_x, sides_y = _infinity_indicator(x), _infinity_indicator(y)
+    sides_x, sides_y = infinity_indicator(x), infinity_indicator(y)
     dot, cross = _multiply_by_conjugate(x, sides_y)
-    yield _is_finite(x) & _is_infinite(y), Complex(dot * 0.0, cross * 0.0)
+    yield _is_finite(x) & is_infinite(y), Complex(dot * 0.0, cross * 0.0)
     dot, cross = _multiply_by_conjugate(sides_x, y)
-    yield _is_infinite(x) & _is_finite(y), Complex(dot * np.inf, cross * np.inf)
+    yield is_infinite(x) & _is_finite(y), Complex(dot * np.inf, cross * np.inf)
     endless = _constant(np.inf, y.real)
     endless = select(np.signbit(y.real.value), -endless, endless)
     nothing = (y.real.value == 0) & (y.imag.value == 0)
@@ -92,7 +92,7 @@ def _multiply_by_conjugate(x: Complex, y: Complex) -> Complex:
     return Complex(x.real * y.real + x.imag * y.imag, x.imag * y.real - x.real * y.imag)
 
 
-def _infinity_indicator(z: Complex) -> Complex:
+def infinity_indicator(z: Complex) -> Complex:
     """Return signed 1 for infinite parts, and signed 0 for others."""
     parts = (np.copysign(np.where(np.isinf(p.value), 1.0, 0.0), p.value) for p in z)
     return Complex(*(z.real.arithmetic.exactly(part) for part in parts))
@@ -102,7 +102,8 @@ def _is_finite(z: Complex) -> Array:
     return np.isfinite(z.real.value) & np.isfinite(z.imag.value)
 
 
-def _is_infinite(z: Complex) -> Array:
+def is_infinite(z: Complex) -> Array:
+    """Return a mask of the numbers with an infinite part."""
     return np.isinf(z.real.value) | np.isinf(z.imag.value)
 
 
@@ -272,28 +273,34 @@ _SIDES: tuple[_Sides, ...] = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)
 """Sides of the branch cuts of a square root and a logarithm; rounding decides between them."""
 
 
-def _atan2(y: Complex, x: Complex, *, call: Call, log: Logarithm, sides: _Sides) -> Complex:
+def _atan2(
+    y: Complex, x: Complex, *, call: Call, log: Logarithm, product: Formula, sides: _Sides
+) -> Complex:
     """Return -i log((x + i y) / sqrt(x^2 + y^2)), on some side of the branch cuts of both
     functions.
     """
-    squares = _sum(multiply(x, x), multiply(y, y))
+    squares = _sum(product(x, x), product(y, y))
     one, zero = _constant(1.0, x.real), _constant(0.0, x.real)
-    turned = _sum(x, multiply(Complex(zero, one), y))
+    turned = _sum(x, product(Complex(zero, one), y))
     root = call(lambda z: sqrt(z, sides[0]), squares)
     result = call(lambda z: log(z, sides[1]), call(divide, turned, root))
-    return multiply(Complex(zero, -one), result)
+    return product(Complex(zero, -one), result)
 
 
 def _apply(function: Formula, *operands: Complex) -> Complex:
     return function(*operands)
 
 
-def angles(log: Logarithm = log, call: Call = _apply) -> tuple[Formula, ...]:
+def angles(
+    log: Logarithm = log, call: Call = _apply, product: Formula = multiply
+) -> tuple[Formula, ...]:
     """Return the formulas of `atan2`, on each side of the branch cuts.
 
     `call` computes a function that is no sum or product.
     """
-    return tuple(partial(_atan2, call=call, log=log, sides=sides) for sides in _SIDES)
+    return tuple(
+        partial(_atan2, call=call, log=log, product=product, sides=sides) for sides in _SIDES
+    )
 
 
 def _sum(x: Complex, y: Complex) -> Complex:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conformance.known.hypothesis import Hypothesis
-from conformance.known.xla.complex_numbers import complex_formulas, expanded_formulas, orders
+from conformance.known.xla.complex_numbers import (
+    complex_formulas,
+    expanded_formulas,
+    folded_formulas,
+    orders,
+)
 from conformance.known.xla.complex_numbers.complex_formulas import Formula
 from conformance.known.xla.complex_numbers.functions import (
     by_reciprocal,
@@ -29,18 +34,26 @@ _FORMULAS: dict[str, tuple[Formula, ...]] = {
     "tanh": (complex_formulas.tanh,),
 }
 
-_POWERS_OF_CONSTANTS = tuple(
-    replace(one, constants=("*",))
-    for one in stepwise_hypotheses(complex_formulas.power_of_constant)[:2]
-)
+
+def _of_constants(*formulas: Formula) -> tuple[Hypothesis, ...]:
+    """Return the classes of formulas by which constant folding computes an op."""
+    return tuple(replace(one, constants=("*",)) for one in stepwise_hypotheses(*formulas)[:2])
+
 
 COMPLEX: dict[str, tuple[Hypothesis, ...]] = {
     **{op: stepwise_hypotheses(*formulas) for op, formulas in _FORMULAS.items()},
+    "atan2": (
+        *stepwise_hypotheses(*_FORMULAS["atan2"]),
+        *_of_constants(*folded_formulas.ANGLES),
+    ),
     "divide": (
         *stepwise_hypotheses(complex_formulas.divide),
         replace(by_reciprocal(complex_formulas.divide_by_reciprocal), constants=("rhs",)),
     ),
-    "power": (*stepwise_hypotheses(complex_formulas.power), *_POWERS_OF_CONSTANTS),
+    "power": (
+        *stepwise_hypotheses(complex_formulas.power),
+        *_of_constants(complex_formulas.power_of_constant),
+    ),
     "clamp": (orders.BY_REAL_PART,),
     "compare": (orders.BY_REAL_PART,),
     "maximum": (orders.BY_REAL_PART,),
