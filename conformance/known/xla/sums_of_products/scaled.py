@@ -8,6 +8,7 @@ import operator
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results
+from conformance.known.xla.sums_of_products import regrouped_scales
 from conformance.known.xla.sums_of_products.products import FLUSHED, IN_BF16, kept_in_bf16
 from conformance.known.xla.sums_of_products.rounded_products import OF_SCALED_OPERANDS
 from conformance.tolerance.bounds.contraction import contraction_sums, depth_of
@@ -79,4 +80,5 @@ SCALED = (
     Hypothesis(FLUSHED, _flushed_errors, flushes=True, signs=True),
     Hypothesis(IN_BF16, scale_operands(kept_in_bf16)),
     OF_SCALED_OPERANDS,
+    *regrouped_scales.CLASSES,
 )
