@@ -1,4 +1,4 @@
-"""Extrema of constants in loops and maps, with zeros of both signs taken for equal.
+"""Extrema of constants in loops and maps, with zeros of both signs treated as equal.
 
 XLA replaces a loop of one iteration, and a map, by its body. Then it folds the extrema of constants
 in that body. Folding returns one operand where two numbers are equal, whatever their signs.

@@ -79,6 +79,6 @@ def _other_zeros(expected: Results, actual: Results) -> Array:
 SCALED = (
     Hypothesis(FLUSHED, _flushed_errors, flushes=True, signs=True),
     Hypothesis(IN_BF16, scale_operands(kept_in_bf16)),
-    OF_SCALED_OPERANDS,
     *regrouped_scales.CLASSES,
+    OF_SCALED_OPERANDS,
 )

@@ -1,4 +1,4 @@
-"""Extrema of constants in bodies that are folded, with zeros of both signs taken for equal."""
+"""Extrema of constants in bodies that are folded, with zeros of both signs treated as equal."""
 
 from __future__ import annotations
 
