@@ -8,11 +8,7 @@ from conformance.known.candidates import Candidate, candidate_programs, deadlock
 from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
-from conformance.known.xla import (
-    folded_extrema,
-    lost_initial_values,
-    missing_zero,
-)
+from conformance.known.xla import missing_zero
 from conformance.known.xla.indexing import (
     bounded_starts,
     bounded_windows,
@@ -20,7 +16,12 @@ from conformance.known.xla.indexing import (
     reshaped_padding,
     reversed_bounds,
 )
-from conformance.known.xla.loops import final_counters, trip_counts
+from conformance.known.xla.loops import (
+    final_counters,
+    folded_extrema,
+    lost_initial_values,
+    trip_counts,
+)
 from conformance.known.xla.pairs import bits_of_pairs, float_pairs, returned_pairs
 from conformance.known.xla.processes import (
     bytes_as_words,

@@ -7,8 +7,12 @@ import pytest
 
 from conformance.judging.compare import judge_operation
 from conformance.known.xla.complex_numbers import functions
+from conformance.known.xla.complex_numbers.complex_formulas import Complex
+from conformance.known.xla.complex_numbers.folded_formulas import ANGLES, log
+from conformance.known.xla.complex_numbers.machines import Machine
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
+from reference.ir.types import ELEMENT_TYPES
 
 NAN, INF = float("nan"), float("inf")
 TINY = np.array(3.1681493062954914e-297 - 0j)
@@ -23,6 +27,18 @@ CONSTANTS = """
   %y = stablehlo.constant dense<(3.1681493062954914e-297, -0.0)> : tensor<complex<f64>>
   %x = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f64>>"""
 PARAMETERS = "%y: tensor<complex<f64>>, %x: tensor<complex<f64>>"
+
+
+def test_there_is_a_formula_for_each_side_of_the_branch_cuts() -> None:
+    assert len(ANGLES) == 4
+
+
+def test_an_infinite_number_has_an_infinite_logarithm() -> None:
+    machine = Machine(ELEMENT_TYPES["f64"])
+    parts = (machine.exactly(np.array([one])) for one in (NAN, INF))
+    size, angle = log(Complex(*parts))
+    assert np.isposinf(size.value)
+    assert np.isnan(angle.value)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.lost_initial_values import LABEL, concerns, rewrite
+from conformance.known.xla.loops.lost_initial_values import LABEL, concerns, rewrite
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.table import RULES

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.folded_extrema import LABEL, concerns, rewrite
+from conformance.known.xla.loops.folded_extrema import LABEL, concerns, rewrite
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
