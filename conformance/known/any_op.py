@@ -51,7 +51,8 @@ def hypotheses_of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...
 def _iota_hypothesis(folded: tuple[bool, ...]) -> Hypothesis:
     """Return the class of constants -0, 1, 2, ... that are misread as an iota from +0.
 
-    The misread constants are operands, or the result if all operands are constants.
+    The misread constants are operands, or the result if all operands are constants. Constants of an
+    operation with regions may be reshaped: a loop of one iteration has a single slice.
     """
 
     def errors(
@@ -61,11 +62,12 @@ def _iota_hypothesis(folded: tuple[bool, ...]) -> Hypothesis:
         if all(folded):
             firsts = (_is_first(want) & is_iota(want) for want in expected)
             found = predict_where(*(a & (b == 0) for a, b in zip(firsts, actual, strict=True)))
-        others = as_iotas(operands, folded)
-        if len(expected) > 1 or others is None:
+        others = as_iotas(operands, folded, reshaped=bool(operation.regions))
+        if others is None:
             return found
-        (other,) = apply(operation, others)
-        return (np.minimum(found[0], ulps_from_prediction(other, actual[0]) / NEAR),)
+        pairs = zip(apply(operation, others), actual, strict=True)
+        distances = (ulps_from_prediction(other, got) / NEAR for other, got in pairs)
+        return tuple(map(np.minimum, found, distances))
 
     def ulps(
         operation: Operation, operands: Operands, expected: Results, actual: Results

@@ -15,14 +15,19 @@ LEAST = 2
 """Minimum number of elements of an iota."""
 
 
-def as_iotas(arrays: Sequence[Any], folded: Sequence[bool]) -> tuple[Any, ...] | None:
+def as_iotas(
+    arrays: Sequence[Any], folded: Sequence[bool], *, reshaped: bool = False
+) -> tuple[Any, ...] | None:
     """Return arrays with +0 for all zeros of arrays that are misread as an iota; None if there is
     none.
 
-    `folded` tells which arrays are constants to a compiler.
+    `folded` tells which arrays are constants to a compiler. If they are `reshaped`, dimensions of
+    size 1 are ignored.
     """
     taken = [
-        is_constant and isinstance(array, np.ndarray) and is_iota(array)
+        is_constant
+        and isinstance(array, np.ndarray)
+        and is_iota(array.squeeze() if reshaped else array)
         for array, is_constant in zip(arrays, folded, strict=True)
     ]
     if not any(taken):

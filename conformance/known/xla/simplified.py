@@ -63,6 +63,21 @@ ZERO_LEFT_OUT = pattern_hypothesis(
 """
 
 
+def _leave_zero_out_of_difference(
+    _: Operation, operands: Operands, results: Results
+) -> Results | None:
+    """Return the differences of real numbers, and -0 for those of equal zeros.
+
+    This is x for x - 0 if x is -0, and -y for 0 - y if y is +0.
+    """
+    (x, y), (right,) = operands, results
+    if not element_type_of(x).is_float:
+        return None
+    x, y = np.broadcast_arrays(x, y)
+    is_changed = (x == 0) & (y == 0) & (np.signbit(x) == np.signbit(y))
+    return (np.where(is_changed, -np.abs(x), right).astype(right.dtype),)
+
+
 def _leave_zero_out(_: Operation, operands: Operands, results: Results) -> Results | None:
     """Return the sums of real numbers, and -0 for the sum of -0 and 0."""
     (x, y), (right,) = operands, results
@@ -74,9 +89,14 @@ def _leave_zero_out(_: Operation, operands: Operands, results: Results) -> Resul
 
 
 ZERO_LEFT_OUT_OF_BODY = hypothesis_in_regions(
-    _ZERO, {"add": (Hypothesis(_ZERO, otherwise=_leave_zero_out),)}
+    _ZERO,
+    {
+        "add": (Hypothesis(_ZERO, otherwise=_leave_zero_out),),
+        "subtract": (Hypothesis(_ZERO, otherwise=_leave_zero_out_of_difference),),
+    },
 )
-"""The class of sums x + 0 that a body computes as x. The zero is a constant of the body."""
+"""The class of sums x + 0 and differences x - 0 that a body computes as x, and of 0 - x as -x. The
+zero is a constant of the body."""
 
 ROUNDED_PRODUCT = Hypothesis("rounded product", _rounded_product, constants=("lhs",))
 """The class of results exp(x log(c)) for powers c^x of a constant."""

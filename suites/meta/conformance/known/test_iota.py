@@ -36,3 +36,11 @@ def test_zeros_of_misread_constants_are_positive() -> None:
 
 def test_only_constants_are_misread() -> None:
     assert as_iotas((array([-0.0, 1.0]),), (False,)) is None
+
+
+@pytest.mark.parametrize(("reshaped", "sign"), [(True, False), (False, True)])
+def test_reshaped_constants_are_misread(reshaped: bool, sign: bool) -> None:
+    given = array([[-0.0, 1.0]])
+    (found,) = as_iotas((given,), (True,), reshaped=reshaped) or (given,)
+    assert found.shape == (1, 2)
+    assert np.signbit(found[0, 0]) == sign

@@ -39,6 +39,7 @@ PREDICTED: dict[str, set[str]] = {
     "atan2-of-narrow-types-folds-late": {"NaN"},
     "atan2-of-what-folds-late": {"NaN"},
     "complex-difference-undone": {"zero"},
+    "constant-scales-multiplied-first": {"NaN"},
     "product-of-exponentials": {"one"},
     "quotient-of-integers-by-a-power": {"zero"},
     "slice-of-a-slice": {"neighbouring number"},

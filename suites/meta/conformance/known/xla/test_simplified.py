@@ -100,6 +100,29 @@ def test_zero_left_out_of_the_body_of_a_scan_has_the_class(got: list[float], kno
     assert ({one.kind for one in found.failures} == {"zero left out"}) == known
 
 
+@pytest.mark.parametrize(
+    ("start", "element", "got", "label"),
+    [
+        (-0.0, -0.0, -0.0, "zero left out"),
+        (0.0, 0.0, -0.0, "zero left out"),
+        (0.0, -0.0, -0.0, "signed zero"),
+        (2.0, 2.0, -0.0, "signed zero"),
+    ],
+)
+def test_zero_left_out_of_a_difference_in_the_body_of_a_scan(
+    start: float, element: float, got: float, label: str
+) -> None:
+    program = parse_module(
+        SCAN.replace("2x1", "1x1").replace("stablehlo.add", "stablehlo.subtract")
+    )
+    inputs = np.full((1, 1), element, np.float32), np.full(1, start, np.float32)
+    actual = np.full((1, 1), got, np.float32), np.full(1, got, np.float32)
+    rule = rule_of(program.subject)
+    assert rule is not None
+    found = judge(program, inputs, evaluate(program, inputs), actual, rule)
+    assert {one.kind for one in found.failures} == {label}
+
+
 def test_rounded_product_does_not_apply_without_mantissa() -> None:
     of = ELEMENT_TYPES["f8E8M0FNU"]
     base, exponent, actual = (from_bits(np.array([c], np.uint8), of) for c in (0x02, 0x7E, 0x34))
