@@ -15,6 +15,7 @@ Source: jaxlib 0.10.2 and 0.12, measured on all numbers of two bits.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -96,10 +97,54 @@ def _predict_constant_update(
     others = list(operands)
     others[update] = np.invert(constant.astype(np.int8)).astype(constant.dtype)
     (other,) = apply(operation, others)
-    rows, written = _bytes(result), _bytes(result) != _bytes(other)
-    follows = np.cumsum(written & (rows < 0), axis=1) > 0
-    read = np.where(follows & ~written, -1, rows).reshape(-1)[: result.size]
-    yield (read.reshape(result.shape).astype(result.dtype),)
+    yield (_sign_following(result, result.astype(np.int8) != other.astype(np.int8)),)
+
+
+def _predict_constant_results(operation: Operation, operands: Operands) -> Iterator[Results]:
+    """Yield the results of a scatter that writes negative numbers, whatever its updates are.
+
+    Such a number, as the minimum of the constant -2 and any number, is a constant itself.
+    """
+    count = len(operation.results)
+    inputs, indices, updates = operands[:count], operands[count], operands[count + 1 :]
+    if not any(element_type_of(one).name == "si2" for one in inputs):
+        return
+    results = apply(operation, operands)
+    others = [
+        apply(operation, (*inputs, indices, *(_fill_pairs(one, number) for one in updates)))
+        for number in range(-2, 2)
+    ]
+    written = _written_elements(operation, inputs, indices, updates)
+    yield tuple(
+        _sign_following(one, mask & np.logical_and.reduce([one == other for other in same]))
+        if element_type_of(one).name == "si2"
+        else one
+        for one, mask, *same in zip(results, written, *others, strict=True)
+    )
+
+
+def _fill_pairs(array: Array, number: int) -> Array:
+    """Return an array of one number of two bits; arrays of other types are returned as they are."""
+    return np.full_like(array, number) if element_type_of(array).name == "si2" else array
+
+
+def _written_elements(
+    operation: Operation, inputs: Operands, indices: Array, updates: Operands
+) -> Results:
+    """Return a mask of the elements that a scatter writes, for each result."""
+    (body,) = operation.regions
+    returned = Operation("return", body.arguments[len(inputs) :])
+    assigning = replace(operation, regions=(replace(body, operations=(returned,)),))
+    zeros, ones = map(np.zeros_like, inputs), map(np.ones_like, updates)
+    return tuple(one != 0 for one in apply(assigning, (*zeros, indices, *ones)))
+
+
+def _sign_following(result: Array, written: Array) -> Array:
+    """Return an array with -1 after the negative elements that were written to the same byte."""
+    rows, masks = _bytes(result), _bytes(written.astype(np.int8)) != 0
+    follows = np.cumsum(masks & (rows < 0), axis=1) > 0
+    read = np.where(follows & ~masks, -1, rows).reshape(-1)[: result.size]
+    return read.reshape(result.shape).astype(result.dtype)
 
 
 def _dividend(operation: Operation, operands: Operands) -> Iterator[Results]:
@@ -204,6 +249,7 @@ SORTED = Hypothesis(BYTES, _sorted_bytes, signs=True, unsteady=True, refutes=Tru
 _MODELS: tuple[tuple[str, str, Others, str], ...] = (
     ("dynamic_update_slice", STORED, partial(_predict_constant_update, update=1), "update"),
     ("scatter", STORED, partial(_predict_constant_update, update=-1), "updates"),
+    ("scatter", STORED, _predict_constant_results, "scatter_indices"),
     ("select_and_scatter", STORED, partial(_predict_constant_update, update=1), "source"),
     ("remainder", STORED, _dividend, "lhs"),
     ("compare", COMPARED, partial(_comparison, place=0), "lhs"),

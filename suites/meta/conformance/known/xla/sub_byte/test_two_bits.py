@@ -160,6 +160,38 @@ func.func @main(%x: tensor<8xi2>) -> tensor<8xi2> {{
         assert _kind(program, given, other) != STORED
 
 
+@pytest.mark.parametrize(
+    ("body", "indices", "got", "label"),
+    [
+        ("minimum", "%c", [-2, -1, -1, -1, 1, 0, 1, -1], STORED),
+        ("minimum", "%c", [-2, -1, -2, -1, 1, 0, 1, -1], "wrong value"),
+        ("minimum", "%i", [-2, -1, -1, -1, 1, 0, 1, -1], "wrong value"),
+        ("add", "%c", [-2, -1, -1, -1, 1, 0, 1, -1], "wrong value"),
+    ],
+)
+def test_minima_of_a_constant_overwrite_following_elements(
+    body: str, indices: str, got: list[int], label: str
+) -> None:
+    program = parse_module(f"""
+func.func @main(%u: tensor<1xi2>, %i: tensor<2xi64>) -> tensor<2x4xi2> {{
+  %x = stablehlo.constant dense<[[-2, 1, -2, -1], [1, 0, 1, -1]]> : tensor<2x4xi2>
+  %c = stablehlo.constant dense<0> : tensor<2xi64>
+  %0 = "stablehlo.scatter"(%x, {indices}, %u) ({{
+  ^bb0(%p: tensor<i2>, %q: tensor<i2>):
+    %1 = stablehlo.{body} %p, %q : tensor<i2>
+    stablehlo.return %1 : tensor<i2>
+  }}) {{
+    scatter_dimension_numbers = #stablehlo.scatter<
+      update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [0, 1]>
+  }} : (tensor<2x4xi2>, tensor<2xi64>, tensor<1xi2>) -> tensor<2x4xi2>
+  return %0 : tensor<2x4xi2>
+}}""")
+    inputs = np.zeros(1).astype(_TWO), np.zeros(2, np.int64)
+    actual = np.array(got).astype(_TWO).reshape(2, 4)
+    found = judge_operation(program, inputs, evaluate(program, inputs), (actual,))
+    assert found.kind == label
+
+
 def _sort_program(of: str, size: str) -> Program:
     return parse_module(f"""
 func.func @main(%x: tensor<{size}x{of}>) -> tensor<{size}x{of}> {{
