@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_where
@@ -35,13 +38,31 @@ def _scatter_hypothesis(label: str) -> Hypothesis:
     ) -> Results:
         body = body_of(operation.regions[0])
         found = [np.zeros(one.shape, np.bool_) for one in expected]
-        for places in TREATMENTS[label](operation, operands):
-            parts = decompose_scatter(operation, operands, body, places)
+        for given, places in _in_any_order(label, operation, operands):
+            parts = decompose_scatter(operation, given, body, places)
             masks = _explained_masks(label, parts, operation, operands, expected, actual)
             found = [before | mask for before, mask in zip(found, masks, strict=True)]
         return predict_where(*found)
 
     return Hypothesis(label, errors, signs=True, refutes=True)
+
+
+def _in_any_order(
+    label: str, operation: Operation, operands: Operands
+) -> Iterator[tuple[Operands, Array]]:
+    """Yield the operands and the positions that the updates write, for each treatment.
+
+    The updates are in the reference's order, then window by window, as XLA applies them.
+    """
+    count = len(operands) // 2
+    shape = operands[-1].shape
+    within: tuple[int, ...] = dict[str, Any](operation.attributes).get("update_window_dims", ())
+    axes = (*(axis for axis in range(len(shape)) if axis not in within), *within)
+    for places in TREATMENTS[label](operation, operands):
+        yield operands, places
+        if axes != tuple(range(len(shape))) and places.size == operands[-1].size:
+            updates = (one.transpose(axes) for one in operands[count + 1 :])
+            yield (*operands[: count + 1], *updates), places.reshape(shape).transpose(axes)
 
 
 def _explained_masks(

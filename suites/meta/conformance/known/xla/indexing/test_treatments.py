@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.judging.compare import judge_operation
 from conformance.known.xla.indexing.out_of_bounds import BOUND, NO_INDICES, SIGNED, WINDOW
 from conformance.known.xla.indexing.treatments import OF_XLA, SCATTERED
+from conformance.stablehlo.parse import parse_module
 from generators.regions.bodies import fold_of
-from reference.interpreter.evaluate import apply
+from reference.interpreter.evaluate import apply, evaluate
 from reference.ir.program import Operation, Region, TensorType, Value, single_op
 from reference.ir.types import Array, element_type, element_type_of
 
@@ -153,3 +155,31 @@ def test_a_result_that_is_flushed_leaves_the_other_to_its_class(
     with np.errstate(all="ignore"):
         errors = hypothesis.errors(operation, operands, apply(operation, operands), tuple(actual))
     assert tuple(np.flatnonzero(one == 0).tolist() for one in errors) == found
+
+
+@pytest.mark.parametrize(
+    ("third", "kind"),
+    [(2 * 64 + 16, WINDOW), (2 * 16 + 64, WINDOW), (64 + 16, "no order of the updates")],
+)
+def test_updates_are_applied_window_by_window(third: int, kind: str) -> None:
+    """The third window is out of bounds in part. The third element is doubled, then an update is
+    added.
+    """
+    program = parse_module("""
+func.func @main(%x: tensor<4xi32>, %u: tensor<3x3xi32>) -> tensor<4xi32> {
+  %i = stablehlo.constant dense<[[0], [1], [2]]> : tensor<3x1xi32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) ({
+  ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+    %1 = stablehlo.add %p, %p : tensor<i32>
+    %2 = stablehlo.add %1, %q : tensor<i32>
+    stablehlo.return %2 : tensor<i32>
+  }) {
+    scatter_dimension_numbers = #stablehlo.scatter<
+      update_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
+  } : (tensor<4xi32>, tensor<3x1xi32>, tensor<3x3xi32>) -> tensor<4xi32>
+  return %0 : tensor<4xi32>
+}""")
+    inputs = np.zeros(4, np.int32), (2 ** np.arange(9, dtype=np.int32)).reshape(3, 3)
+    got = np.array([1, 2 * 8 + 2, third, 128], np.int32)
+    found = judge_operation(program, inputs, evaluate(program, inputs), (got,))
+    assert {one.kind for one in found.failures} == {kind, WINDOW}
