@@ -32,6 +32,7 @@ from reference.ir.types import Array
 from reference.numerics import monoids
 from reference.ops.folds import folding
 from reference.ops.folds.folding import Lanes, Rows, Schedule
+from reference.ops.folds.windows import Tree
 from reference.unspecified.reduction import (
     Reduction,
     decompose_reduction,
@@ -262,18 +263,26 @@ def _predict_rearranged_window(
 ) -> Iterator[tuple[Array, ...]]:
     """Yield the results if position n of every window is position `order[n]`."""
 
-    def selection(lanes: Callable[..., Any], rows: Rows) -> Rows:
-        return folding.tree(lanes, tuple(x[order] for x in rows))
-
-    parts = decompose_reduction(operation, operands, selection)
     if operation.name == "select_and_scatter":
-        yield folding.fold_by_schedule(
-            parts.body.lanes, parts.values, parts.inits, parts.leaves, folding.init_then_tree
-        )
+        for select in (folding.tree, sequential_selection):
+            parts = decompose_reduction(operation, operands, _rearranged(select, order))
+            yield folding.fold_by_schedule(
+                parts.body.lanes, parts.values, parts.inits, parts.leaves, folding.init_then_tree
+            )
         return
+    parts = decompose_reduction(operation, operands)
     at = np.broadcast_to(order[:, None], (len(order), int(np.prod(parts.leaves.shape))))
     for schedule in (folding.init_then_tree, sequential_fold):
         yield _permute_leaves(parts, at, schedule)
+
+
+def _rearranged(select: Tree, order: Array) -> Tree:
+    """Return a selection from the elements in another order."""
+
+    def selection(lanes: Lanes, rows: Rows) -> Rows:
+        return select(lanes, tuple(x[order] for x in rows))
+
+    return selection
 
 
 def _permute_leaves(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, ...]:

@@ -23,6 +23,7 @@ from reference.ir.types import Array, element_type
 from reference.unspecified.reduction import decompose_reduction
 
 UI4, UI8, UI32 = element_type("ui4"), element_type("ui8"), element_type("ui32")
+F32 = element_type("f32")
 AFFINE = next(body for body in several(UI8) if body.name == "affine maps")
 """x -> a x + b, one map after the other: associative, not commutative."""
 
@@ -98,6 +99,25 @@ def test_a_selection_between_equals_in_such_an_order_is_named() -> None:
         kinds = {kind for _, kind in found.findings}
         assert found.verdict is Verdict.DIVERGENT
         assert ("wrong value" not in kinds) is named
+
+
+@pytest.mark.parametrize(("place", "kind"), [((0, 2), LABEL), ((0, 0), "wrong value")])
+def test_a_selection_by_a_loop_in_such_an_order_is_named(place: tuple[int, int], kind: str) -> None:
+    """The comparison with NaN is false, so that the order of comparisons decides."""
+    types = {"x": tensor(F32, 2, 3), "source": tensor(F32, 1, 1), "init": tensor(F32)}
+    given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
+    regions = (selector(F32, "GT"), fold_of("add", F32).region)
+    made = program("select_and_scatter", types, (types["x"],), regions, **given)
+    inputs = (
+        np.array([[0.25, 1.0, 0.6875], [np.nan, -np.inf, -2.5]], np.float32),
+        np.array([[7]], np.float32),
+        np.array(0, np.float32),
+    )
+    expected, actual = evaluate(made, inputs), np.zeros((2, 3), np.float32)
+    assert expected[0].tolist() == [[0, 0, 0], [0, 0, 7]]
+    actual[place] = 7
+    found = judge(made, inputs, expected, [actual], RULES["scatter"])
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
 def test_tiles_of_tiles_are_in_that_order_too() -> None:
