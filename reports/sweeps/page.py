@@ -152,4 +152,5 @@ def read(folder: Path) -> Sweep:
             f"cannot read {path}: {error.strerror or error}; finish the sweep by its command"
         ) from error
     except msgspec.MsgspecError as error:
-        raise UsageError(f"{path} was not written by `sweep` of this version: {error}") from error
+        said = f"{path} was not written by `sweep` of this version: {error}"
+        raise UsageError(f"{said}; repeat that sweep with --fresh") from error

@@ -41,9 +41,9 @@ def _zero_by_truth_values(evaluator: Evaluator, node: Node) -> bool:
     value = evaluator.value(node)
     if value is None or value.any() or evaluator.is_constant(node):
         return False
-    term = evaluator.made(node) if isinstance(node, Value) else None
+    term = evaluator.term_of(node) if isinstance(node, Value) else None
     while term is not None and term.moves and isinstance(term.operands[0], Value):
-        term = evaluator.made(term.operands[0])
+        term = evaluator.term_of(term.operands[0])
     if term is None or len(term.operands) != 1:
         return False
     truth = evaluator.value(term.operands[0])
@@ -86,7 +86,7 @@ def _operands_of_update(
     """Return the array, the update and the start index for each dimension; None if the value is no
     update of a slice.
     """
-    term = evaluator.made(node) if isinstance(node, Value) else None
+    term = evaluator.term_of(node) if isinstance(node, Value) else None
     if term is None or term.op != "dynamic_update_slice":
         return None
     array, update = (evaluator.value(one) for one in term.operands[:2])

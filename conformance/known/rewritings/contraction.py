@@ -69,7 +69,7 @@ def contracted_sums(
     for flushes in (False, True):
         model = UnroundedTerms(program, values, flushes, label)
         yield from _predict_two_terms(model, as_term(operation))
-        for other in model.replaced(operation, is_sum_of_two):
+        for other in model.rewritten_terms(operation, is_sum_of_two):
             # the sum is of the class already, and its products may be the program's
             contracting = replace(model, label=CONTRACTED)
             yield from _predict_two_terms(contracting, other)
@@ -77,12 +77,12 @@ def contracted_sums(
 
 def _predict_two_terms(model: UnroundedTerms, term: Term) -> Iterator[ValuePrediction]:
     terms = term.operands
-    given = [model.given(one) for one in terms]
+    given = [model.number_of(one) for one in terms]
     if given[0] is None or given[1] is None:
         return
     of = element_type_of(given[0][0])
     exact = [UnroundedTerm(unrounded_number(array), error) for array, error in filter(None, given)]
-    for number, wide in model.taken(*terms):
+    for number, wide in model.unrounded_operands(*terms):
         one, other = (wide, exact[1]) if number == 0 else (exact[0], wide)
         if SIGNS[term.op] < 0:
             other = replace(other, value=-other.value)
@@ -102,7 +102,7 @@ def sums_of_many(
         return
     for flushes in (False, True):
         model = UnroundedTerms(program, values, flushes, label)
-        for _, wide in model.taken(operation.operands[0]):
+        for _, wide in model.unrounded_operands(operation.operands[0]):
             yield from _one_by_one(model, parts, wide.value)
             if wide.label != CONTRACTED:
                 yield _sum_in_any_order(parts, parts.inits[0], (wide.value,), wide.error)

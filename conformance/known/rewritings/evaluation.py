@@ -35,7 +35,7 @@ class Evaluator:
 
     shown: ObservedProgram
 
-    def made(self, value: Value) -> Term | None:
+    def term_of(self, value: Value) -> Term | None:
         """Return the operation that defines a value, as a term; None for a parameter."""
         maker = self.shown.maker(value)
         if maker is None or len(maker.results) != 1:
@@ -63,11 +63,11 @@ class Evaluator:
     def value(self, node: Node) -> Array | None:
         """Return the value of a node; None if not available."""
         try:
-            return self.evaluated(node, flushes=False)[0]
+            return self.evaluate(node, flushes=False)[0]
         except LookupError:
             return None
 
-    def evaluated(self, node: Node, *, flushes: bool) -> Evaluated:
+    def evaluate(self, node: Node, *, flushes: bool) -> Evaluated:
         """Return the value of a node, and its possible error.
 
         Constants are folded, and not flushed before they are used.
@@ -94,7 +94,7 @@ class Evaluator:
         is a value.
         """
         found = {
-            number: self.evaluated(one, flushes=flushes)
+            number: self.evaluate(one, flushes=flushes)
             for number, one in enumerate(node.operands)
             if not isinstance(one, float)
         }

@@ -39,7 +39,7 @@ def results_of_constant_nan(
     shown = ObservedProgram(program, values)
     is_nan = _constant_nans(shown, operation.operands[-1])
     if operation.name == "power":
-        seen = Matcher(shown, FORMS).seen(operation.operands[0], "exponential")
+        seen = Matcher(shown, FORMS).operations_named(operation.operands[0], "exponential")
         if next(seen, None) is None:
             return
     operands = given_to(operation, values)

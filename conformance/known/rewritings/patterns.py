@@ -109,7 +109,7 @@ class Matcher:
             if self._may_be(pattern, node, bound):
                 yield {pattern.name: node, **bound}
         elif isinstance(pattern, Term) and self._meets(pattern.condition, node):
-            for term in self.seen(node, pattern.op, depth):
+            for term in self.operations_named(node, pattern.op, depth):
                 for operands in operand_orders(term, pattern):
                     yield from self._all_bound(pattern, operands, _with_term(bound, term), depth)
 
@@ -145,15 +145,15 @@ class Matcher:
             return False
         return bool(equal_elements(value, second).all())
 
-    def seen(self, node: Node, op: str, depth: int = DEPTH) -> Iterator[Term]:
+    def operations_named(self, node: Node, op: str, depth: int = DEPTH) -> Iterator[Term]:
         """Yield a node as operations of one name: its defining operation, and its other forms."""
-        term = self.evaluator.made(node) if isinstance(node, Value) else node
+        term = self.evaluator.term_of(node) if isinstance(node, Value) else node
         if not isinstance(term, Term):
             return
         if term.op == op:
             yield term
         if op in FUNCTIONS and term.moves:
-            for inner in self.seen(term.operands[0], op, depth):
+            for inner in self.operations_named(term.operands[0], op, depth):
                 yield Term(op, tuple(replace(term, operands=(one,)) for one in inner.operands))
         if not depth:
             return
@@ -169,7 +169,7 @@ class Matcher:
                     assert isinstance(built, Term)
                     yield built
                 else:
-                    yield from self.seen(built, op, depth - 1)
+                    yield from self.operations_named(built, op, depth - 1)
 
 
 def _with_term(bound: Bindings, term: Term) -> Bindings:
@@ -213,7 +213,7 @@ def _predict_rewriting(
                 result = np.full(made.type.static_shape, node).astype(made.type.storage)
                 error = np.zeros(result.shape)
             else:
-                result, error = evaluator.evaluated(node, flushes=flushes)
+                result, error = evaluator.evaluate(node, flushes=flushes)
         except LookupError:
             return
         result = evaluator.shown.as_result(result, made)

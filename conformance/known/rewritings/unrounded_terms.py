@@ -71,7 +71,7 @@ class UnroundedTerms(ObservedProgram):
         """Evaluator of terms over the values of the program."""
         return self._matcher.evaluator
 
-    def given(self, node: Node) -> Evaluated | None:
+    def number_of(self, node: Node) -> Evaluated | None:
         """Return floating-point numbers and their possible error; None if not available.
 
         Values are the backend's.
@@ -79,7 +79,7 @@ class UnroundedTerms(ObservedProgram):
         if isinstance(node, float):
             return np.array(node), np.zeros(())
         try:
-            array, error = self.evaluator.evaluated(node, flushes=self.flushes)
+            array, error = self.evaluator.evaluate(node, flushes=self.flushes)
         except LookupError:
             return None
         return (array, error) if element_type_of(array).is_float else None
@@ -90,10 +90,10 @@ class UnroundedTerms(ObservedProgram):
 
     def has_all(self, node: Node, number: float) -> bool:
         """Return whether all elements of a node's value equal a number."""
-        found = self.given(node)
+        found = self.number_of(node)
         return found is not None and bool((to_float64(found[0]) == number).all())
 
-    def unrounded(self, node: Node) -> Iterator[UnroundedTerm]:
+    def unrounded_values(self, node: Node) -> Iterator[UnroundedTerm]:
         """Yield the values of an operation whose result is not rounded."""
         if isinstance(node, Term):
             if node.op in _UNROUNDED:
@@ -103,16 +103,18 @@ class UnroundedTerms(ObservedProgram):
         if maker is None or len(maker.results) != 1:
             return
         if maker.name == "convert" and _widens(maker):  # back to where it was computed
-            yield from self.unrounded(maker.operands[0])
+            yield from self.unrounded_values(maker.operands[0])
         elif OPS[maker.name].rearranges and (places := _places(maker)) is not None:
-            for wide in self.unrounded(maker.operands[0]):
+            for wide in self.unrounded_values(maker.operands[0]):
                 yield wide.take(places)
-        yield from self.unrounded(as_term(maker))
-        for other in self.replaced(maker, lambda one: not is_sum_of_two(one)):
-            for wide in self.unrounded(other):
+        yield from self.unrounded_values(as_term(maker))
+        for other in self.rewritten_terms(maker, lambda one: not is_sum_of_two(one)):
+            for wide in self.unrounded_values(other):
                 yield replace(wide, label=self.label)
 
-    def replaced(self, operation: Operation, selected: Callable[[Term], bool]) -> Iterator[Term]:
+    def rewritten_terms(
+        self, operation: Operation, selected: Callable[[Term], bool]
+    ) -> Iterator[Term]:
         """Yield what the model's rewriting computes instead of an operation, if selected."""
         for one in _of_class(self.label):
             if one.acts_on(operation):
@@ -120,7 +122,7 @@ class UnroundedTerms(ObservedProgram):
                     if isinstance(node, Term) and selected(node):
                         yield node
 
-    def taken(self, *values: Node) -> Iterator[tuple[int, UnroundedTerm]]:
+    def unrounded_operands(self, *values: Node) -> Iterator[tuple[int, UnroundedTerm]]:
         """Yield each unrounded form of the given values, with the index of the value.
 
         They are of the model's class, or contracted products. Nothing is yielded if none is of the
@@ -129,7 +131,7 @@ class UnroundedTerms(ObservedProgram):
         found = [
             (number, wide)
             for number, value in enumerate(values)
-            for wide in self.unrounded(value)
+            for wide in self.unrounded_values(value)
             if wide.label in (CONTRACTED, self.label)
         ]
         if any(wide.label == self.label for _, wide in found):
@@ -141,7 +143,7 @@ class UnroundedTerms(ObservedProgram):
         if maker is None:
             return
         if OPS[maker.name] is OPS["add"]:
-            lhs, rhs = (list(self.unrounded(one)) for one in maker.operands)
+            lhs, rhs = (list(self.unrounded_values(one)) for one in maker.operands)
             yield from ((one.value, other.value) for one in lhs for other in rhs)
         elif OPS[maker.name].rearranges and (places := _places(maker)) is not None:
             for one, other in self.products(maker.operands[0]):
@@ -180,8 +182,8 @@ class UnroundedTerms(ObservedProgram):
 def _product(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm]:
     for one, other in ((x, y), (y, x)):
         if model.is_equal(other, 1):
-            yield from model.unrounded(one)
-    lhs, rhs = model.given(x), model.given(y)
+            yield from model.unrounded_values(one)
+    lhs, rhs = model.number_of(x), model.number_of(y)
     if lhs is not None and rhs is not None:
         yield _exact_product(lhs, rhs)
 
@@ -202,8 +204,8 @@ def _square(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm]:
 
 def _quotient(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm]:
     if model.is_equal(y, 1):
-        yield from model.unrounded(x)
-    dividend, divisor = model.given(x), model.given(y)
+        yield from model.unrounded_values(x)
+    dividend, divisor = model.number_of(x), model.number_of(y)
     if dividend is None or divisor is None:
         return
     maker = model.maker(y) if isinstance(y, Value) else None
@@ -213,7 +215,7 @@ def _quotient(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm
             yield _exact_product(dividend, (kept, np.zeros(kept.shape)), QUOTIENT)
     if maker is not None and OPS[maker.name] is OPS["divide"]:
         one, other = maker.operands
-        factor = model.given(other)
+        factor = model.number_of(other)
         if factor is not None and model.has_all(one, 1):
             yield _exact_product(dividend, factor, QUOTIENT)
 
@@ -244,7 +246,7 @@ def _is_repeated(maker: Operation) -> bool:
 
 
 def _negate_unrounded(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
-    for wide in model.unrounded(x):
+    for wide in model.unrounded_values(x):
         yield replace(wide, value=-wide.value)
 
 
@@ -253,7 +255,7 @@ def _magnitude(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
     nonnegative.
     """
     if isinstance(x, Value) and is_not_negative(model, x):
-        yield from model.unrounded(x)
+        yield from model.unrounded_values(x)
 
 
 _UNROUNDED: dict[str, Callable[..., Iterator[UnroundedTerm]]] = {
@@ -262,7 +264,7 @@ _UNROUNDED: dict[str, Callable[..., Iterator[UnroundedTerm]]] = {
     "divide": _quotient,
     "negate": _negate_unrounded,
     "abs": _magnitude,
-    "real": UnroundedTerms.unrounded,  # of real numbers: others are given as no array
+    "real": UnroundedTerms.unrounded_values,  # of real numbers: others are given as no array
 }
 """Functions that yield the unrounded values of an operation, by its name."""
 

@@ -98,8 +98,8 @@ def _given_on(machine: Machine, operation: Operation, operands: Operands) -> Nor
         one if name in FULL_SIZE_OPERANDS else ops.shape_per_feature(one, first, index)
         for name, one in zip(OPS[operation.name].operands, operands, strict=True)
     )
-    taken = [machine.taken(one) for one in shaped]
-    constants = machine.taken(epsilon), machine.taken(count)
+    taken = [machine.widen(one) for one in shaped]
+    constants = machine.widen(epsilon), machine.widen(count)
     return NormalizationOperands(machine, taken, *constants, ops.reduced_axes(first, index))
 
 
@@ -112,7 +112,7 @@ def _fold(given: NormalizationOperands) -> Iterator[Results]:
     """
     machine, (x, scale, _, mean, variance) = given.machine, given.operands
     for root in given.roots(variance):
-        factor = machine.stored("factor", machine.round_step(scale * root))
+        factor = machine.store_step("factor", machine.round_step(scale * root))
         yield from _add_folded(given, (x, factor), (mean, factor))
 
 
@@ -145,12 +145,15 @@ def _add_folded(
     machine, offset = given.machine, given.operands[2]
     (x, factor), (left, right) = factors, shifts
     if "shift" in machine.rounded:
-        shift = machine.stored("shift", machine.round_step(left * right))
+        shift = machine.store_step("shift", machine.round_step(left * right))
         rests = iter((machine.round_step(offset - shift),))
     else:
         rests = machine.multiply_add(-left, right, offset)
     for rest in rests:
-        terms = (factor, rest), (machine.narrowed(factor), machine.narrowed(rest))
+        terms = (
+            (factor, rest),
+            (machine.round_to_narrow(factor), machine.round_to_narrow(rest)),
+        )
         for s, difference in terms:
             for result in machine.multiply_add(x, s, difference):
                 yield (result,)
@@ -171,7 +174,7 @@ def _normalize_in_one_pass(
     for centered, mean, variances in moments:
         clamped = (np.maximum(one, 0) for one in variances)
         for unrounded in distinct_arrays(*variances, *clamped):
-            variance = machine.stored("variance", unrounded)
+            variance = machine.store_step("variance", unrounded)
             for difference, root in product(centered, given.roots(variance)):
                 normalized = machine.round_step(difference * root)
                 if not adds_offset:
@@ -196,10 +199,10 @@ def _moments(given: NormalizationOperands) -> Iterator[tuple[list[Array], Array,
             for x_, y_ in factors
             for one in (
                 *machine.multiply_add(-x_, y_, given.means(squares)),
-                machine.fused(squares, inverse, -machine.round_step(x_ * y_)),
+                machine.fuse(squares, inverse, -machine.round_step(x_ * y_)),
             )
         ]
-        yield machine.centered(x, total, inverse, mean), mean, variances
+        yield machine.center(x, total, inverse, mean), mean, variances
 
 
 def _moments_of_equal_numbers(
@@ -220,7 +223,7 @@ def _moments_of_equal_numbers(
     mean = machine.round_step(number * one)
     variances = [
         *machine.multiply_add(-square, of_squares, machine.round_step(square * one)),
-        machine.fused(square, one, -machine.round_step(square * of_squares)),
+        machine.fuse(square, one, -machine.round_step(square * of_squares)),
     ]
     yield [machine.round_step(given.operands[0] - mean)], mean, variances
 
@@ -237,7 +240,7 @@ def _reorder(given: NormalizationOperands) -> Iterator[Results]:
     is_folded = machine.of == machine.narrow or "constants" in machine.rounded
 
     def folded(numbers: Array) -> Array:
-        return machine.stored("constants", machine.round_step(numbers))
+        return machine.store_step("constants", machine.round_step(numbers))
 
     sums = zip(
         machine.sums(grad_output, axes=given.axes),
@@ -245,12 +248,12 @@ def _reorder(given: NormalizationOperands) -> Iterator[Results]:
         strict=True,
     )
     for offset, unrounded in sums:
-        covariance = machine.stored("covariance", unrounded)
+        covariance = machine.store_step("covariance", unrounded)
         along = machine.round_step(-covariance * centered)
         wholes = machine.multiply_add(grad_output, given.count, -offset)
         inner = [
             result
-            for whole in (machine.stored("whole", one) for one in wholes)
+            for whole in (machine.store_step("whole", one) for one in wholes)
             for spread in given.spreads(variance)
             for result in (
                 *machine.multiply_add(

@@ -31,41 +31,41 @@ class Machine:
     rounded: tuple[str, ...] = ()
     divides: bool = False
 
-    def stored(self, step: str, numbers: Array) -> Array:
+    def store_step(self, step: str, numbers: Array) -> Array:
         """Return the result of a step, in the operands' type if that step is rounded."""
-        return self.narrowed(numbers) if step in self.rounded else numbers
+        return self.round_to_narrow(numbers) if step in self.rounded else numbers
 
-    def narrowed(self, numbers: Array) -> Array:
+    def round_to_narrow(self, numbers: Array) -> Array:
         """Return numbers rounded to the operands' type."""
-        return self.taken(round_to(to_float64(numbers), self.narrow))
+        return self.widen(round_to(to_float64(numbers), self.narrow))
 
     def round_step(self, numbers: Array) -> Array:
         """Return results of a step, rounded to the stored type."""
         numbers = np.asarray(numbers)
         return flush_subnormals(numbers) if self.flushes else numbers
 
-    def taken(self, numbers: Array) -> Array:
+    def widen(self, numbers: Array) -> Array:
         """Return numbers of any type in the machine's type."""
         if element_type_of(numbers) == self.of:
             return self.round_step(numbers)
         return self.round_step(round_to(to_float64(numbers), self.of))
 
-    def fused(self, x: Array, y: Array, addend: Array) -> Array:
+    def fuse(self, x: Array, y: Array, addend: Array) -> Array:
         """Return x * y + addend, rounded once."""
         return self.round_step(fused_multiply_add(x, y, addend, self.of))
 
     def multiply_add(self, x: Array, y: Array, addend: Array) -> Iterator[Array]:
         """Yield x * y + addend with the product first unrounded, then rounded."""
         yield from distinct_arrays(
-            self.fused(x, y, addend), self.round_step(self.round_step(x * y) + addend)
+            self.fuse(x, y, addend), self.round_step(self.round_step(x * y) + addend)
         )
 
-    def centered(self, x: Array, total: Array, inverse: Array, mean: Array) -> list[Array]:
+    def center(self, x: Array, total: Array, inverse: Array, mean: Array) -> list[Array]:
         """Return x - mean, then x - total / count rounded once if the mean is not rounded."""
-        center = self.round_step(x - self.stored("mean", mean))
+        center = self.round_step(x - self.store_step("mean", mean))
         if self.divides or "mean" in self.rounded:
             return [center]
-        return [*distinct_arrays(center, self.fused(-total, inverse, x))]
+        return [*distinct_arrays(center, self.fuse(-total, inverse, x))]
 
     def reciprocal_roots(self, numbers: Array) -> Iterator[Array]:
         """Yield 1 / sqrt(x), correctly rounded, then its neighbours."""
@@ -90,13 +90,13 @@ class Machine:
         products = (
             rows[0]
             if len(rows) == 1
-            else self.stored("products", self.round_step(rows[0] * rows[1]))
+            else self.store_step("products", self.round_step(rows[0] * rows[1]))
         )
         total = ordered = self._add_in_order(products)
         if len(rows) > 1 and "products" not in self.rounded:
             total = np.zeros_like(ordered)
             for left, right in zip(*rows, strict=True):
-                total = self.fused(left, right, total)
+                total = self.fuse(left, right, total)
         by_signs = self._add_in_order(np.maximum(products, 0)) + self._add_in_order(
             np.minimum(products, 0)
         )
@@ -104,7 +104,7 @@ class Machine:
         vectors = np.where(np.isfinite(by_signs), ordered, by_signs)
         element = [products[0]] if len(products) == 1 else []
         for one in (total, ordered, self.round_step(round_to(wide, self.of)), vectors, *element):
-            yield np.expand_dims(self.stored("sums", one), axes)
+            yield np.expand_dims(self.store_step("sums", one), axes)
 
     def _add_in_order(self, rows: Array) -> Array:
         """Return the sum of rows, rounded after each."""
@@ -138,19 +138,19 @@ class NormalizationOperands:
 
     def spreads(self, variance: Array) -> Iterator[Array]:
         """Yield variance + epsilon, and also variance if epsilon is 0, because -0 + 0 is +0."""
-        spread = self.machine.stored("spread", self.machine.round_step(variance + self.epsilon))
+        spread = self.machine.store_step("spread", self.machine.round_step(variance + self.epsilon))
         yield from distinct_arrays(spread, variance if self.epsilon == 0 else spread)
 
     def roots(self, variance: Array) -> Iterator[Array]:
         """Yield 1 / sqrt(variance + epsilon)."""
         for spread in self.spreads(variance):
             for root in self.machine.reciprocal_roots(spread):
-                yield self.machine.stored("root", root)
+                yield self.machine.store_step("root", root)
 
     @property
     def inverse(self) -> Array:
         """1 / count."""
-        return self.machine.stored(
+        return self.machine.store_step(
             "inverse", self.machine.round_step(np.ones_like(self.count) / self.count)
         )
 

@@ -93,7 +93,7 @@ def _choices(shown: ObservedProgram, value: Value, wide: ElementType) -> list[Ar
     found = [convert_to(given, wide)]
     for depth, moves, reciprocals in product((_ALL, 1), (True, False), (False, True)):
         of = shown.program, shown.values, wide, moves, reciprocals, depth
-        other = _Widening(*of).unrounded(value)
+        other = _Widening(*of).wide_value(value)
         if other is not None and not any(equal_elements(one, other).all() for one in found):
             found.append(other)
     return found
@@ -148,7 +148,7 @@ class _Widening(ObservedProgram):
     depth: int
     _found: dict[str, Array | None] = field(default_factory=dict[str, Array | None])
 
-    def unrounded(self, value: Value) -> Array | None:
+    def wide_value(self, value: Value) -> Array | None:
         """Return a narrow value in the wider type, unrounded if it is computed so.
 
         None if it is unknown.
@@ -168,7 +168,7 @@ class _Widening(ObservedProgram):
         if maker is None or is_constant(maker) or not self.depth:
             return None
         if (source := self._before_bits(maker)) is not None:
-            return self.unrounded(source)
+            return self.wide_value(source)
         if len(maker.results) != 1 or not _can_widen(maker):
             return None
         is_move = OPS[maker.name].moves_elements
@@ -178,7 +178,7 @@ class _Widening(ObservedProgram):
         inner = self if is_same else replace(self, depth=self.depth - 1, _found={})
         types = _WIDER[self.wide]
         operands = [
-            inner.unrounded(one) if element_of(one) in types else self.known_value(one)
+            inner.wide_value(one) if element_of(one) in types else self.known_value(one)
             for one in maker.operands
         ]
         known = [one for one in operands if one is not None]

@@ -48,13 +48,13 @@ def in_eight_bits(
     model = _Model(program, values)
     yield from _predict_sum_of_products(model, operation)
     if operation.name == "popcnt" and model.maker(operation.operands[0]) is not None:
-        all_bits = model.evaluated(operation, [False])  # of a number whose sign is extended
+        all_bits = model.evaluate(operation, [False])  # of a number whose sign is extended
         if all_bits is not None:
             yield ValuePrediction(_truncate(all_bits, result))
     ways = [[True, False] if model.has_excess_bits(one) else [False] for one in operation.operands]
     for way in product(*ways):
         is_other = any(way) or _is_map(operation)  # what is computed in a region is not cut, either
-        if is_other and (found := model.evaluated(operation, way)) is not None:
+        if is_other and (found := model.evaluate(operation, way)) is not None:
             yield ValuePrediction(_truncate(found, result))
 
 
@@ -72,7 +72,7 @@ def _predict_sum_of_products(model: _Model, operation: Operation) -> Iterator[Va
         return
     of, to = _element(value), _element(result)
     if of is not None and _WIDER.get(of) == to:
-        found = model.evaluated(maker, [False] * len(maker.operands))
+        found = model.evaluate(maker, [False] * len(maker.operands))
         if found is not None:
             yield ValuePrediction(found)
 
@@ -149,7 +149,7 @@ def _predict_compare(model: _Model, operation: Operation) -> Iterator[Array]:
     negatives = [one for one in operation.operands if _is_negative(model, one)]
     extended = {one.name: _sign_extended_constant(model, one) for one in negatives}
     other = replace(model, values={**model.values, **extended})
-    wide = other.evaluated(operation, [False] * len(operation.operands))
+    wide = other.evaluate(operation, [False] * len(operation.operands))
     (result,) = operation.results
     if wide is not None:
         yield _truncate(wide, result)
@@ -212,7 +212,7 @@ def _is_negative(shown: ObservedProgram, value: Value) -> bool:
 class _Model(ObservedProgram):
     """The values of a program, with narrow integers in eight bits."""
 
-    def evaluated(self, operation: Operation, wide: Sequence[bool]) -> Array | None:
+    def evaluate(self, operation: Operation, wide: Sequence[bool]) -> Array | None:
         """Return the result in eight bits; `wide` selects the operands not truncated."""
         pairs = zip(operation.operands, wide, strict=True)
         operands = [self._wide(one) if way else self._observed_array(one) for one, way in pairs]
@@ -242,7 +242,7 @@ class _Model(ObservedProgram):
         maker = self.maker(value)
         if maker is None or is_constant(maker) or not _acts_on_each(maker):
             return self._observed_array(value)
-        found = self.evaluated(maker, [is_narrow(one) for one in maker.operands])
+        found = self.evaluate(maker, [is_narrow(one) for one in maker.operands])
         return self._observed_array(value) if found is None else found
 
 

@@ -77,7 +77,9 @@ def test_folders_that_hold_no_sweep(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="finish the sweep by its command"):
         read(tmp_path)
     (tmp_path / SUMMARY).write_text("{}")
-    with pytest.raises(UsageError, match="was not written by `sweep` of this version"):
+    with pytest.raises(
+        UsageError, match=r"not written by `sweep` of this version: .* with --fresh"
+    ):
         read(tmp_path)
     with pytest.raises(UsageError, match="cannot write"):
         write(sweep(GOOD), tmp_path, tmp_path)

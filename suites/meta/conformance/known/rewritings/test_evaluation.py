@@ -29,10 +29,10 @@ def evaluator(x: list[float]) -> Evaluator:
 
 
 def test_operation_is_a_term_over_its_operands() -> None:
-    found = evaluator([1.0, 3.0]).made(PRODUCT)
+    found = evaluator([1.0, 3.0]).term_of(PRODUCT)
     assert found is not None
     assert (found.op, found.operands) == ("multiply", (X, C))
-    assert evaluator([1.0, 3.0]).made(X) is None
+    assert evaluator([1.0, 3.0]).term_of(X) is None
 
 
 def test_term_is_evaluated_with_numbers_in_the_shape_of_its_values() -> None:
@@ -43,14 +43,14 @@ def test_term_is_evaluated_with_numbers_in_the_shape_of_its_values() -> None:
 
 def test_exact_results_have_no_error_and_rounded_functions_some() -> None:
     of = evaluator([1.0, 3.0])
-    assert not of.evaluated(Term("negate", (X,)), flushes=False)[1].any()
-    assert (of.evaluated(Term("exponential", (X,)), flushes=False)[1] > 0).all()
+    assert not of.evaluate(Term("negate", (X,)), flushes=False)[1].any()
+    assert (of.evaluate(Term("exponential", (X,)), flushes=False)[1] > 0).all()
 
 
 def test_subnormal_values_are_flushed_where_asked() -> None:
     of = evaluator([1e-40, 1.0])
-    assert of.evaluated(X, flushes=True)[0].tolist() == [0.0, 1.0]
-    assert of.evaluated(X, flushes=False)[0][0] == np.float32(1e-40)
+    assert of.evaluate(X, flushes=True)[0].tolist() == [0.0, 1.0]
+    assert of.evaluate(X, flushes=False)[0][0] == np.float32(1e-40)
 
 
 def test_constants_are_values_of_constants_only() -> None:
@@ -64,12 +64,12 @@ def test_numbers_alone_have_no_shape() -> None:
     of = evaluator([1.0, 1.0])
     assert of.value(Term("add", (1.0, 2.0))) is None
     with pytest.raises(LookupError):
-        of.evaluated(Term("add", (1.0, 2.0)), flushes=False)
+        of.evaluate(Term("add", (1.0, 2.0)), flushes=False)
 
 
 def test_error_of_a_correctly_rounded_result_is_a_roundoff_of_it() -> None:
     of = evaluator([1.0, 4.0])
-    _, error = of.evaluated(Term("multiply", (X, 3.0)), flushes=False)
+    _, error = of.evaluate(Term("multiply", (X, 3.0)), flushes=False)
     assert (error > 0).all()
     assert (error <= 2.0**-23 * np.array([3.0, 12.0])).all()
 
@@ -86,7 +86,7 @@ func.func @main(%x: tensor<2x1xf32>, %y: tensor<1x2xf32>) -> (tensor<2xf32>, ten
 }""")
     inputs = (array([[1.0], [2.0]]), array([[1.0, 2.0]]))
     of = Evaluator(ObservedProgram(program, values_of(program, inputs)))
-    single, several = (of.made(one) for one in program.main.body.operations[-1].operands)
+    single, several = (of.term_of(one) for one in program.main.body.operations[-1].operands)
     assert single is not None
     assert several is not None
     assert (single.op, several.op) == ("reshape", "reduce")

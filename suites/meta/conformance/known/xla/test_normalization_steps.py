@@ -33,17 +33,17 @@ def test_repeated_arrays_are_omitted_by_their_bits() -> None:
 def test_results_of_chosen_steps_are_stored_in_the_narrow_type() -> None:
     """f16 has 11 bits of precision: it rounds 1 + 2^-11 to 1."""
     x, machine = numbers(1 + 2.0**-11), Machine(F32, False, F16, rounded=("mean",))
-    assert machine.stored("mean", x) == 1
-    assert machine.stored("root", x) == x
-    assert machine.stored("mean", x).dtype == np.float32
+    assert machine.store_step("mean", x) == 1
+    assert machine.store_step("root", x) == x
+    assert machine.store_step("mean", x).dtype == np.float32
 
 
 @pytest.mark.parametrize(("flushes", "found"), [(True, 0), (False, 2.0**-130)])
 def test_subnormal_results_may_be_flushed(flushes: bool, found: float) -> None:
     machine = Machine(F32, flushes, F16)
     assert machine.round_step(numbers(2.0**-130)) == found
-    assert machine.taken(np.array([2.0**-130])) == found
-    assert machine.fused(numbers(2.0**-65), numbers(2.0**-65), numbers(0)) == found
+    assert machine.widen(np.array([2.0**-130])) == found
+    assert machine.fuse(numbers(2.0**-65), numbers(2.0**-65), numbers(0)) == found
 
 
 def test_product_is_added_unrounded_then_rounded() -> None:
@@ -63,7 +63,7 @@ def test_product_is_added_unrounded_then_rounded() -> None:
 )
 def test_mean_may_be_a_product_that_is_not_rounded(options: dict, found: list[list[float]]) -> None:
     machine = Machine(F32, False, F16, **options)
-    centered = machine.centered(numbers(1), numbers(3), numbers(float(THIRD)), numbers(1))
+    centered = machine.center(numbers(1), numbers(3), numbers(float(THIRD)), numbers(1))
     assert lists(centered) == found
 
 
