@@ -3,7 +3,7 @@
 An entry of an expectation file names such a condition in `where`. It reads attributes and sizes of
 an operation in MLIR's generic form, as the parent process loads no parser.
 
-Source: libtpu 0.0.50 (gathers, 561 random ones) and jaxlib 0.10.2 for GPUs (convolutions, 550
+Source: libtpu 0.0.50 (gathers, 561 random ones) and jaxlib 0.10.2 for GPUs (convolutions, 1,507
 random ones: those that satisfy the condition crash, and no others), measured.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from conformance.known.xla.windows.shrunk_ranges import WindowDimension, are_shrunk
+from conformance.known.xla.windows.shrunk_ranges import WindowDimension, are_exchanged, are_shrunk
 
 PREFIX = "condition: "
 """Text that begins the name of a condition in `where`."""
@@ -132,7 +132,7 @@ def is_shrunk_window(operation: OperationText) -> bool:
     """Return whether XLA's own loop computes a convolution with a shrunk window.
 
     cuDNN computes windows of up to three dimensions that are not reversed, and of two that are both
-    reversed. Both are if the window has more elements than the image: then XLA exchanges them.
+    reversed, also after XLA has exchanged image and window.
     """
     if operation.name != "stablehlo.convolution":
         return False
@@ -143,10 +143,7 @@ def is_shrunk_window(operation: OperationText) -> bool:
     )
     count = len(taps)
     reversed_ = operation.numbers("window_reversal")
-    is_exchanged = prod(taps) > prod(places)
-    if count == 2 and (all(reversed_) or is_exchanged):
-        return False
-    if count < 4 and not any(reversed_):
+    if (count == 2 and all(reversed_)) or (count < 4 and not any(reversed_)):
         return False
     ones = [1] * count
     strides, holes, steps = (
@@ -155,7 +152,8 @@ def is_shrunk_window(operation: OperationText) -> bool:
     )
     padding = zip(*operation.pairs("padding", count), strict=True)
     terms = (places, taps, made, strides, *padding, holes, steps)
-    return are_shrunk([WindowDimension(*one) for one in zip(*terms, strict=True)])
+    window = [WindowDimension(*one) for one in zip(*terms, strict=True)]
+    return are_shrunk(window) and not are_exchanged(window, reversed_)
 
 
 CONDITIONS: dict[str, Callable[[OperationText], bool]] = {

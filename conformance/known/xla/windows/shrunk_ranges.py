@@ -5,14 +5,15 @@ limits both to those that meet the image. A range of one number becomes a consta
 over it is left out of the image's indices, but not of the kernel's. If that happens to positions of
 a window of several, generated code reads an index that is not there, and the compiler crashes.
 
-Source: `ComputeOutputToInputConvolutionOpIndexing` and the simplification of indexing maps in
-XLA; jaxlib 0.10.2, measured.
+Source: `ComputeOutputToInputConvolutionOpIndexing`, the simplification of indexing maps, and
+`ConvOperandSwapper` in XLA; jaxlib 0.10.2, measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import gcd, prod
 
 _PLACE, _POSITION = "place", "position"
 
@@ -34,6 +35,21 @@ class WindowDimension:
     steps: int
 
     @property
+    def is_group_or_contraction(self) -> bool:
+        """Whether a dimension that is not reversed is a group, or is contracted as a whole."""
+        if self.low or self.high or self.steps != 1:
+            return False
+        is_group = self.holes == self.window and self.stride == self.window - 1
+        return is_group or (self.window == self.image and self.holes == self.stride == 1)
+
+    @property
+    def exchanged_size(self) -> int:
+        """The number of products of each element if the image is moved over the window."""
+        is_full = self.low == self.high == self.window - 1
+        is_one = self.image == self.stride == self.steps == 1
+        return self.window if is_one and is_full else self.image
+
+    @property
     def positions(self) -> range:
         """The positions that are left."""
         return _Ranges(self).simplified()
@@ -49,6 +65,16 @@ def are_shrunk(window: Sequence[WindowDimension]) -> bool:
     if not all(left):
         return any(several)
     return any(count < 2 for count, of_several in zip(left, several, strict=True) if of_several)
+
+
+def are_exchanged(window: Sequence[WindowDimension], is_reversed: Sequence[int]) -> bool:
+    """Return whether XLA exchanges image and window, as it makes fewer products, and both of two
+    dimensions are reversed then. cuDNN takes such a window, and XLA exchanges no others.
+    """
+    pairs = zip(window, is_reversed, strict=True)
+    if len(window) != 2 or any(o.is_group_or_contraction and not back for o, back in pairs):
+        return False
+    return prod(one.window for one in window) > prod(one.exchanged_size for one in window)
 
 
 class _Ranges:
@@ -84,22 +110,41 @@ class _Ranges:
             self.ranges[_POSITION] = range(0)
         elif len(free) == 1:
             self._limit(free[0], first - known, last - known)
+        elif free and first == known:
+            self._limit_multiple(last - known)
+
+    def _limit_multiple(self, most: int) -> None:
+        """Limit the term with the larger factor, if the other term is too small to matter.
+
+        The sum of both is at least 0 and at most `most`.
+        """
+        common = gcd(*self.factors.values())
+        factors = {name: factor // common for name, factor in self.factors.items()}
+        small, large = sorted(factors, key=lambda name: factors[name])
+        if factors[small] != 1 or factors[large] == 1:
+            return
+        numbers = self.ranges[small]
+        limits = {(most // common - n) // factors[large] for n in (numbers[0], numbers[-1])}
+        if len(limits) == 1:
+            self._limit(large, 0, limits.pop() * self.factors[large])
 
     def _limit_to_elements(self) -> None:
-        """Limit the sum to multiples of the holes, if a single term is below them.
+        """Limit the sum to a multiple of the holes, if all sums lie between two of them.
 
         Terms that are multiples of the holes are left out.
         """
         holes = self.of.holes
         free, known = self._terms()
-        free = [name for name in free if self.factors[name] % holes]
         known -= self.of.low
-        known = 0 if known % holes == 0 else known
+        free = [name for name in free if self.factors[name] % holes]
         least, most = self._sums(free, known)
-        if not free and known:
+        multiple = least // holes * holes
+        if most >= multiple + holes:
+            return
+        if least > multiple:
             self.ranges[_POSITION] = range(0)
-        elif len(free) == 1 and least >= 0 and most < holes:
-            self._limit(free[0], -known, -known)
+        elif len(free) == 1:
+            self._limit(free[0], multiple - known, multiple - known)
 
     def _terms(self) -> tuple[list[str], int]:
         """Return the names of the ranges of several numbers, and the sum of the other terms."""
