@@ -3,7 +3,7 @@
 An entry of an expectation file names such a condition in `where`. It reads attributes and sizes of
 an operation in MLIR's generic form, as the parent process loads no parser.
 
-Source: libtpu 0.0.50 (gathers, 561 random ones) and jaxlib 0.10.2 for GPUs (convolutions, 1,507
+Source: libtpu 0.0.50 (gathers, 561 random ones) and jaxlib 0.10.2 for GPUs (convolutions, 1,527
 random ones: those that satisfy the condition crash, and no others), measured.
 """
 
