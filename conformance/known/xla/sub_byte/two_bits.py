@@ -107,7 +107,10 @@ def _predict_constant_results(operation: Operation, operands: Operands) -> Itera
     """
     count = len(operation.results)
     inputs, indices, updates = operands[:count], operands[count], operands[count + 1 :]
-    if not any(element_type_of(one).name == "si2" for one in inputs):
+    (body,) = operation.regions
+    returned, taken = body.operations[-1].operands, body.arguments
+    types, given = ([value.type for value in some] for some in (returned, taken))
+    if types * 2 != given or not any(element_type_of(one).name == "si2" for one in inputs):
         return
     results = apply(operation, operands)
     others = [
@@ -193,9 +196,10 @@ def _clamp(operation: Operation, operands: Operands, *, place: int) -> Iterator[
     """Yield the results of a clamp of -1, or with the lower bound -1: the maximum of both is
     computed like a maximum.
     """
-    least, _, most = operands
+    least, operand, most = operands
     if negative(operands[place]) == -1:
-        for (one,) in _constant_candidates(operands[1 - place]):
+        other = np.broadcast_to(operands[1 - place], operand.shape)
+        for (one,) in _constant_candidates(other):
             yield apply(operation, (np.full_like(least, -2), one, most))
 
 

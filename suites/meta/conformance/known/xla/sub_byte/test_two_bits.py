@@ -124,6 +124,21 @@ def test_ones_of_four_bits_are_shifted_with_their_sign(got: list[int], expected:
     assert _kind(program, given, actual) == expected
 
 
+def test_clamps_of_a_constant_by_scalars() -> None:
+    """The maximum of -1 and a scalar bound is -1, or a part of it, whatever the bound is."""
+    program = parse_module("""
+func.func @main(%l: tensor<i2>, %h: tensor<i2>) -> tensor<4xi2> {
+  %c = stablehlo.constant dense<-1> : tensor<4xi2>
+  %0 = stablehlo.clamp %l, %c, %h : (tensor<i2>, tensor<4xi2>, tensor<i2>) -> tensor<4xi2>
+  return %0 : tensor<4xi2>
+}""")
+    inputs = tuple(np.array(one).astype(_TWO) for one in (0, 1))
+    expected = evaluate(program, inputs)
+    for got, kind in (([-1] * 4, COMPARED), ([1, -1, 1, -1], "wrong value")):
+        found = judge_operation(program, inputs, expected, (np.array(got).astype(_TWO),))
+        assert found.kind == kind
+
+
 def test_a_remainder_of_a_constant_is_the_constant_packed_with_its_signs() -> None:
     program = _elementwise("remainder %c, %x", "-2")
     given = np.array([-2, -1, 1, -2]).astype(_TWO)
