@@ -70,7 +70,8 @@ def select_by_id(
     found = {one.id: one for one in entries}
     for id_ in ids:
         if id_ not in found:
-            raise UsageError(f"{describe_unknown('expectation', id_, found)} (of {backend} here)")
+            unknown = describe_unknown("expectation", id_, found)
+            raise UsageError(f"{unknown} (among the entries that apply to {backend} here)")
     return tuple(found[id_] for id_ in ids) if ids else tuple(found.values())
 
 

@@ -45,7 +45,7 @@ def test_entries_are_selected_by_id_in_the_order_of_the_ids() -> None:
 
 
 def test_unknown_id_is_an_error_with_a_suggestion() -> None:
-    with pytest.raises(UsageError, match=r"'onne'.*one.*\(of cpu here\)"):
+    with pytest.raises(UsageError, match=r"'onne'.*one.*that apply to cpu here"):
         command.select_by_id((ONE, TWO), "cpu", ["onne"])
 
 

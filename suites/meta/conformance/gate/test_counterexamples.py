@@ -185,7 +185,9 @@ def test_the_command_says_which_reproduce(file: Path, capfd: pytest.CaptureFixtu
     assert run_command("check", "swapped", "--strict")[0] == 0
     code, _, err = run_command("check", "swaped")
     assert code == 2
-    assert "unknown expectation 'swaped'; did you mean swapped?" in err
+    assert (
+        "unknown expectation 'swaped'; did you mean swapped? (among the entries that apply" in err
+    )
     code, out, _ = run_command("list")
     assert code == 0
     assert [line.partition(":")[0] for line in out.splitlines()] == ["swapped", "mended", "bare"]
