@@ -43,7 +43,7 @@ SEARCHING = 50.0
 
 
 class Agreement(Enum):
-    """How the answers of the two ways compare."""
+    """Result of comparing the answers of two ways."""
 
     SAME_PASS = "both name the pass"
     NO_PASS = "both say that no pass is at fault"
@@ -68,7 +68,7 @@ class Comparison:
 
     @property
     def agreement(self) -> Agreement:
-        """How the answers compare."""
+        """The result of comparing the answers."""
         if not self.by_stages:
             return Agreement.NO_STAGES
         if self.by_search is None:

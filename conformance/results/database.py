@@ -24,7 +24,7 @@ from conformance.text import one_line
 _T = TypeVar("_T")
 
 START_OVER = "move it away, or repeat the command that wrote it with --fresh"
-"""What to do about a file that cannot be read."""
+"""Advice about a file that cannot be read."""
 
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
 
