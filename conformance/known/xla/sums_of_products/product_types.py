@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.hypothesis import Operands, Results, exact_hypothesis
+from conformance.known.hypothesis import Operands, Results, Rewrite, exact_hypothesis
 from conformance.tolerance.rule import Bound
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, TensorType, Value
@@ -73,6 +73,24 @@ def _saturate(operation: Operation, operands: Operands, expected: Results) -> Re
     largest = to.float_format.max_finite
     limit = np.copysign(largest, wide).astype(to.storage)
     return (np.where(np.abs(wide) > largest, limit, expected[0]),)
+
+
+def where_operands_have_more_range(rewrite: Rewrite) -> Rewrite:
+    """Return the rewriting for operands with more range than the result, and no others.
+
+    XLA's CPU compiler computes in the operands' type only there.
+    """
+
+    def rewritten(
+        operation: Operation, operands: Operands, expected: Results
+    ) -> tuple[Operation, Operands] | None:
+        found = rewrite(operation, operands, expected)
+        if found is None:
+            return None
+        of, to = (element_type_of(one).float_format for one in (operands[0], expected[0]))
+        return found if of.max_exponent > to.max_exponent else None
+
+    return rewritten
 
 
 OVERFLOWED = exact_hypothesis(SATURATED, _saturate)

@@ -155,15 +155,14 @@ def _ignore_algorithm(operation: Operation) -> tuple[Operation, Operation]:
     )
 
 
-def _of_other_types(bound: Bound) -> tuple[Hypothesis, ...]:
+def _of_other_types(bound: Bound, platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of products in other types, given their largest permitted errors."""
+    round_result, own = product_types.round_result, product_types.bound_in_operands_type(bound)
+    if platform not in _PRECISE_BY_CHOICE:
+        round_result = product_types.where_operands_have_more_range(round_result)
     return (
         rewriting_hypothesis(product_types.OPERANDS, product_types.round_operands, bound),
-        rewriting_hypothesis(
-            product_types.RESULT,
-            product_types.round_result,
-            product_types.bound_in_operands_type(bound),
-        ),
+        rewriting_hypothesis(product_types.RESULT, round_result, own),
     )
 
 
@@ -182,7 +181,7 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
         *(() if is_cpu else (OF_OPERANDS,)),  # first: it predicts most exactly
         flushed_products_class(*of),
         _without_algorithm(default),
-        *_of_other_types(bound),
+        *_of_other_types(bound, platform),
         *((Hypothesis(IN_BF16, _predict_bf16_sums),) if is_cpu else ()),
         *((THREE_PRODUCTS,) if platform == Hardware.TPU else ()),
         *((*of_groups, product_types.OVERFLOWED, OF_LOOPS, TWICE, of_nans) if is_gpu else ()),
@@ -214,7 +213,7 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
         *((OF_SINGLE_PLACES,) if platform in _PRECISE_BY_CHOICE else ()),
         *((OF_CONVOLUTION_LOOPS,) if is_gpu else ()),
         flushed_products_class(*of),
-        *_of_other_types(bound),
+        *_of_other_types(bound, platform),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),
         IMAGE_OVERRUN,
         *(

@@ -97,6 +97,19 @@ def test_a_result_rounded_to_a_less_precise_type_first_has_a_class(op: str) -> N
 
 
 @pytest.mark.parametrize("op", ["dot", "convolution"])
+def test_cpu_rounds_no_result_to_operands_of_less_range(op: str) -> None:
+    """65536 would be NaN in f8E5M2FNUZ, and infinity in f8E5M2."""
+    large = [256.0] * 2 + [0.0] * 2
+    for of, to, wrong in (("f8E5M2FNUZ", "f32", np.nan), ("f8E5M2", "f32", np.inf)):
+        verdict, kind = judge_result(op, of, to, large, [128.0] * 4, wrong)
+        assert verdict.fails
+        assert kind != RESULT
+    assert (
+        judge_result(op, "f32", "f64", large, [1 + 2.0**-23] * 4, 512.0, Hardware.GPU)[1] == RESULT
+    )
+
+
+@pytest.mark.parametrize("op", ["dot", "convolution"])
 def test_a_sum_of_powers_of_two_is_rounded_once_to_a_power_of_two(op: str) -> None:
     """3 is 4 in f8E8M0FNU, which has more range than f16, and as much as f32."""
     ones = [1.0] * 3 + [2.0**-120]
