@@ -198,10 +198,17 @@ def _errors_of_equal(
 
     Functions of this operand alone are computed for a single number.
     """
+    if len(operands) < 2 or not _takes_arrays(operation):
+        return predict_nothing(expected)
     equal = [_is_of_equal_elements(one) for one in operands]
-    if len(operands) < 2 or sum(equal) != 1 or _weakness(operation, operands) is None:
+    if sum(equal) != 1 or _weakness(operation, operands) is None:
         return predict_nothing(expected)
     return _errors_of_pairs(operation, operands, expected, actual, equal)
+
+
+def _takes_arrays(operation: Operation) -> bool:
+    """Return whether no operand is a tuple or a token."""
+    return all(isinstance(value.type, TensorType) for value in operation.operands)
 
 
 def _is_of_equal_elements(operand: Array) -> bool:
@@ -222,8 +229,8 @@ def _errors_of_pairs(
     single: Sequence[bool],
 ) -> Results:
     is_of_all = len(operation.results) == len(expected)  # not so where a program selects tuples
-    takes_arrays = all(isinstance(value.type, TensorType) for value in operation.operands)
-    if not is_of_all or not takes_arrays or not any(map(_is_wide, (*operands, *expected))):
+    has_wide = any(map(_is_wide, (*operands, *expected)))
+    if not is_of_all or not _takes_arrays(operation) or not has_wide:
         return predict_nothing(expected)
     found = predict_nothing(expected)
     try:

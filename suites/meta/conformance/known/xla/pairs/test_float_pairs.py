@@ -9,14 +9,16 @@ import pytest
 
 from conformance.judging.compare import judge_operation
 from conformance.judging.judgement import Judgement
+from conformance.known.hypothesis import Hypothesis
 from conformance.known.template import has_constants
-from conformance.known.xla.pairs.float_pairs import LABEL, PAIRS
+from conformance.known.xla.pairs.float_pairs import LABEL, OF_EQUAL, OF_ONE, PAIRS
 from conformance.known.xla.pairs.representation import round_to_pairs
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
-from reference.ir.program import Operation, TupleType, Value, single_op
+from reference.ir.program import Operation, TokenType, TupleType, Value, single_op
+from reference.ir.tokens import TOKEN
 from reference.ir.types import Array
 from suites.meta.support.small_programs import op_program, tensor_of
 
@@ -136,14 +138,30 @@ def test_operation_is_judged_by_its_own_results() -> None:
     assert [error.tolist() for error in found] == [[np.inf], [np.inf]]
 
 
-def test_an_operation_on_tuples_is_not_asked_about() -> None:
+@pytest.mark.parametrize("hypothesis", [PAIRS, OF_ONE, OF_EQUAL])
+def test_an_operation_on_tuples_is_not_asked_about(hypothesis: Hypothesis) -> None:
     of = tensor_of(1, of="f64")
     program = single_op("get_tuple_element", (Value("x", TupleType((of,))),), (of,), {"index": 0})
     (operation,) = program.main.body.operations[:-1]
     tuples: tuple[Any, ...] = ((np.array([3.0]),),)
-    assert PAIRS.errors is not None
-    (error,) = PAIRS.errors(operation, tuples, (np.array([3.0]),), (np.array([2.0]),))
+    assert hypothesis.errors is not None
+    (error,) = hypothesis.errors(operation, tuples, (np.array([3.0]),), (np.array([2.0]),))
     assert error.tolist() == [np.inf]
+
+
+@pytest.mark.parametrize("hypothesis", [PAIRS, OF_ONE, OF_EQUAL])
+def test_an_operation_on_tokens_is_not_asked_about(hypothesis: Hypothesis) -> None:
+    of = tensor_of(2, of="f64")
+    program = single_op(
+        "optimization_barrier", (Value("x", of), Value("t", TokenType())), (of,), {}
+    )
+    (operation,) = program.main.body.operations[:-1]
+    operands: tuple[Any, ...] = (np.array([3.0, 4.0]), TOKEN)
+    assert hypothesis.errors is not None
+    (error,) = hypothesis.errors(
+        operation, operands, (np.array([3.0, 4.0]),), (np.array([2.0, 4.0]),)
+    )
+    assert error.tolist() == [np.inf, np.inf]
 
 
 MINUEND = """
