@@ -84,7 +84,8 @@ class Machine:
         """Yield sums of products of the factors over dimensions: fused in order, rounded in order,
         and correctly rounded sums of rounded products. A sum of one element is also the element:
         compilers remove such a sum, and -0 stays -0. A sum in vectors may overflow where a sum in
-        order does not, towards both sides at most: it is NaN then.
+        order does not, towards both sides at most: it is NaN then. A sum of several rows may be the
+        sum of the rows' fused sums; then sums of a single factor are in order, or of rows, too.
         """
         rows = [_rows(one, axes) for one in factors]
         products = (
@@ -93,18 +94,42 @@ class Machine:
             else self.store_step("products", self.round_step(rows[0] * rows[1]))
         )
         total = ordered = self._add_in_order(products)
-        if len(rows) > 1 and "products" not in self.rounded:
-            total = np.zeros_like(ordered)
-            for left, right in zip(*rows, strict=True):
-                total = self.fuse(left, right, total)
+        is_fused = len(rows) > 1 and "products" not in self.rounded
+        if is_fused:
+            total = self._fuse_in_order(*rows)
         by_signs = self._add_in_order(np.maximum(products, 0)) + self._add_in_order(
             np.minimum(products, 0)
         )
         wide = to_float64(products).astype(np.longdouble).sum(axis=0)
         vectors = np.where(np.isfinite(by_signs), ordered, by_signs)
         element = [products[0]] if len(products) == 1 else []
-        for one in (total, ordered, self.round_step(round_to(wide, self.of)), vectors, *element):
+        size = factors[0].shape[axes[-1]] if axes else 1
+        by_rows = self._add_rows(rows if is_fused else [products], size, ordered, fuses=is_fused)
+        nearest = self.round_step(round_to(wide, self.of))
+        for one in (total, ordered, nearest, vectors, *element, *by_rows):
             yield np.expand_dims(self.store_step("sums", one), axes)
+
+    def _add_rows(
+        self, factors: list[Array], size: int, ordered: Array, *, fuses: bool
+    ) -> list[Array]:
+        """Return the sum in order and the sum of the sums of rows of a size, which may be fused.
+
+        Fused, the latter is returned twice. Return nothing if a row has all elements or one.
+        """
+        count = len(factors[0])
+        if not 1 < size < count:
+            return []
+        parts = ([one[i : i + size] for one in factors] for i in range(0, count, size))
+        sums = (self._fuse_in_order(*one) if fuses else self._add_in_order(*one) for one in parts)
+        whole = self._add_in_order(np.stack(list(sums)))
+        return [whole if fuses else ordered, whole]
+
+    def _fuse_in_order(self, left: Array, right: Array) -> Array:
+        """Return the sum of products of rows, each fused with the sum before it."""
+        total = np.zeros(left.shape[1:], left.dtype)
+        for x, y in zip(left, right, strict=True):
+            total = self.fuse(x, y, total)
+        return total
 
     def _add_in_order(self, rows: Array) -> Array:
         """Return the sum of rows, rounded after each."""

@@ -104,6 +104,17 @@ def operands(machine: Machine, x: Array, epsilon: float = 0.0) -> NormalizationO
     return NormalizationOperands(machine, [x.reshape(-1, 1)], *map(np.asarray, constants), (0,))
 
 
+def test_sums_may_be_those_of_rows() -> None:
+    """2^24 and two ones are 2^24 in order. Fused, (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24."""
+    x = numbers(2.0**24, 0, 1, 1).reshape(2, 1, 2)
+    found = [one.item() for one in PLAIN.sums(x, axes=(0, 2))]
+    assert found[-2:] == [2.0**24, 2.0**24 + 2]
+    x = numbers(2.0**-24, 0, 1 + 2.0**-11, 1 + 2.0**-12).reshape(2, 1, 2)
+    y = numbers(1, 0, -1, 1 + 2.0**-12).reshape(2, 1, 2)
+    found = [one.item() for one in PLAIN.sums(x, y, axes=(0, 2))]
+    assert found == [2.0**-24, 0, 2.0**-24, 0, 2.0**-23, 2.0**-23]
+
+
 def test_means_are_products_with_the_reciprocal_or_quotients() -> None:
     """In f32 1 / 41 is rounded down, and 41 times that is the number before 1."""
     x, total = np.ones(41, np.float32), numbers(41)
