@@ -10,7 +10,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, TensorType, Value
 from reference.ir.types import Array, ElementType
-from reference.ops.structure import is_constant, structure_of
+from reference.ops.structure import is_constant, is_static_size, structure_of
 
 
 def nested_operations(operation: Operation) -> Iterator[Operation]:
@@ -65,14 +65,14 @@ def definition_index(program: Program) -> dict[str, int]:
 
 
 def foldable_values(program: Program) -> frozenset[str]:
-    """Return the values of main that a compiler can fold: constants, values without elements, and
-    values computed from these.
+    """Return the values of main that a compiler can fold: constants, static sizes, values without
+    elements, and values computed from these.
     """
     names = {value.name for value in program.main.arguments if _is_empty(value)}
     for one in program.main.body.operations[:-1]:
         of_folded = all(value.name in names for value in used_values(one))  # within regions, too
         computes = structure_of(one) is Structure.COMPUTES
-        is_folded = is_constant(one) or (computes and of_folded)
+        is_folded = is_constant(one) or is_static_size(one) or (computes and of_folded)
         names.update(value.name for value in one.results if is_folded or _is_empty(value))
     return frozenset(names)
 

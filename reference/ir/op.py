@@ -210,6 +210,8 @@ class Op:
         carries: the indices of the operands whose values enter its results, at most rounded; `EACH`
             for the operand with the index of the result, or all operands if there is one result.
         sized_by: the operands whose values determine the sizes of results.
+        of_sizes: whether its results are sizes of its operands, and so constants of the program if
+            all sizes are static.
         draws: whether its results are random, so that many are valid.
         lower: lowers the op to others, the last of which has its semantics; its own `evaluate` is
             then never called.
@@ -262,6 +264,7 @@ class Op:
     rescales: bool = False
     carries: tuple[int, ...] | None = ()
     sized_by: tuple[str, ...] = ()
+    of_sizes: bool = False
     draws: bool = False
     expensive: bool = False
     lower: Lower | None = None

@@ -388,7 +388,7 @@ OPS: tuple[Op, ...] = (
         name="get_dimension_size", type_function=get_dimension_size_type,
         evaluate=get_dimension_size, operands=("operand",), attributes=("dimension",),
         constraints=("C1",), element_types=ALL, quantized=QuantizedUse.MOVES,
-        rounding=Rounding.EXACT, needs_result=False,
+        rounding=Rounding.EXACT, needs_result=False, of_sizes=True,
     ),
     _op(
         name="real_dynamic_slice", specified=False, type_function=real_dynamic_slice_type,

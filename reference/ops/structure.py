@@ -78,6 +78,15 @@ def is_constant(operation: Operation) -> bool:
     return structure_of(operation) is Structure.CONSTANT
 
 
+def is_static_size(operation: Operation) -> bool:
+    """Return whether the operation's result is a static size of its operand."""
+    record = OPS.get(operation.name)
+    if record is None or not record.of_sizes:
+        return False
+    types = [value.type for value in operation.operands]
+    return all(isinstance(one, TensorType) and one.is_static for one in types)
+
+
 def calls_target(operation: Operation) -> bool:
     """Return whether an operation is a custom call, whose meaning is arbitrary."""
     return structure_of(operation) is Structure.CALLS_TARGET

@@ -441,3 +441,17 @@ def test_values_without_elements_keep_no_operation_from_being_folded() -> None:
     whole = (constant, joined, sliced)
     names = {one.results[0].name for one in whole} | {program.main.arguments[1].name}
     assert foldable_values(program) == names
+
+
+def test_static_sizes_can_be_folded_whatever_the_operand_is() -> None:
+    program = parse_module("""
+        func.func @main(%x: tensor<2xf32>, %n: tensor<i32>) -> (tensor<i32>, tensor<i32>) {
+          %0 = stablehlo.get_dimension_size %x, dim = 0 : (tensor<2xf32>) -> tensor<i32>
+          %1 = stablehlo.set_dimension_size %x, %n, dim = 0
+            : (tensor<2xf32>, tensor<i32>) -> tensor<?xf32, #stablehlo.bounds<2>>
+          %2 = stablehlo.get_dimension_size %1, dim = 0
+            : (tensor<?xf32, #stablehlo.bounds<2>>) -> tensor<i32>
+          return %0, %2 : tensor<i32>, tensor<i32>
+        }""")
+    static, *_ = program.main.body.operations
+    assert foldable_values(program) == {static.results[0].name}
