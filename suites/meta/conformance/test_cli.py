@@ -171,7 +171,7 @@ def test_reports_are_written_again(call, finished: Path, tmp_path: Path) -> None
 def test_a_run_is_the_same_as_its_own_baseline(call, finished: Path, tmp_path: Path) -> None:
     path = tmp_path / "new" / "baseline.txt"
     code, out, _ = call("baseline", "write", finished, "--out", path)
-    assert (code, out) == (0, f"baseline: {path}: 1 cells, 2 cases\n")
+    assert (code, out) == (0, f"baseline: {path}: 1 cell, 2 cases\n")
     for baseline in (path, finished, finished / FILE_NAME):
         given = ("--out", tmp_path / "again", "--baseline", baseline)
         code, out, _ = call("report", finished, *given)
