@@ -27,6 +27,7 @@ from conformance.judging.judgement import (
     combine,
     passing_judgement,
     rename_kind,
+    replace_kinds,
 )
 from conformance.judging.messages import elements_message
 from conformance.judging.processes import process_results
@@ -178,13 +179,19 @@ def _best_candidate(
 ) -> tuple[Candidate, Judgement] | None:
     """Return the candidate program that permits most of these results, and the judgement on them.
 
-    A candidate whose results come from another op is judged bit by bit. None if no candidate has
-    results of these types and sizes.
+    A candidate whose results come from another op is judged bit by bit. Elements that an
+    expectation for that op predicts are of the candidate's class. None if no candidate has results
+    of these types and sizes.
     """
     best: tuple[Candidate, Judgement] | None = None
     for other in candidates_for(program, inputs, actual, platform):
-        own = rule if other.program.subject.name == program.subject.name else DATA
+        is_same_op = other.program.subject.name == program.subject.name
+        own = rule if is_same_op else DATA
         judged = judge(other.program, inputs, other.expected, other.actual, own, platform=platform)
+        if not is_same_op:
+            models = hypotheses_of(other.program.subject, platform)
+            stated = {one.label for one in models if one.stated}
+            judged = replace_kinds(judged, stated, other.label)
         if best is None or _count_failing(judged) < _count_failing(best[1]):
             best = other, judged
         if not judged.verdict.fails:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from conformance.judging.questions import VerdictClass
 from conformance.verdict import Element, Errors, Failing, Verdict
@@ -78,6 +79,20 @@ def rename_kind(judgement: Judgement, kind: str, predicted: int = 0) -> Judgemen
     # however near the numbers are: they are those of another process
     one = replace(judgement, verdict=Verdict.DIVERGENT, kind=kind, message=message)
     return collapse_failing(one, predicted)
+
+
+def replace_kinds(judgement: Judgement, kinds: Collection[str], kind: str) -> Judgement:
+    """Return the judgement with `kind` in place of each class in `kinds`."""
+    failing = tuple(_of_kind(one, kind) if one.kind in kinds else one for one in judgement.failing)
+    whole = _of_kind(judgement, kind) if judgement.kind in kinds else judgement
+    return replace(whole, failing=failing)
+
+
+_Classified = TypeVar("_Classified", Judgement, Failing)
+
+
+def _of_kind(one: _Classified, kind: str) -> _Classified:
+    return replace(one, kind=kind, message=one.message.replace(one.kind, kind, 1))
 
 
 def collapse_failing(judgement: Judgement, predicted: int = 0) -> Judgement:

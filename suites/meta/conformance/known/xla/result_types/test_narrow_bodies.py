@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
+from conformance.known.entry_prediction import EntryPrediction
+from conformance.known.in_force import in_force
 from conformance.known.xla.result_types.narrow_bodies import LABEL, rewrite, rewrite_updates
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
@@ -144,6 +146,20 @@ def test_updates_of_f8e8m0fnu_change_the_lower_half_of_f32() -> None:
     assert failing_classes(text, inputs, x) == {LABEL: (3, 3)}
     found = failing_classes(text, inputs, np.array([1, 2, 64]).astype(of))
     assert found == {LABEL: (3, 2), "wrong value": (1, 0)}
+
+
+def test_entries_about_the_conversion_of_results_predict_the_whole() -> None:
+    """An entry in force computes every result of the conversion as 64."""
+    of = ml_dtypes.float8_e8m0fnu
+    inputs: list[Array] = [np.array([1, 2, 4]).astype(of), np.array([[0], [1]])]
+    inputs.append(np.array([8, 16]).astype(of))
+    text, actual = scattered("maximum", "f8E8M0FNU", "bf16"), np.array([1, 2, 64]).astype(of)
+    stated = EntryPrediction("mine", ("convert",), ("*",), "%0 = stablehlo.constant dense<64.0> : $T")
+    with in_force([stated]):
+        assert failing_classes(text, inputs, actual) == {LABEL: (4, 3)}
+        actual = np.array([1, 32, 64]).astype(of)
+        found = failing_classes(text, inputs, actual)
+    assert found == {LABEL: (4, 2), "wrong value": (1, 0)}
 
 
 @pytest.mark.parametrize(
