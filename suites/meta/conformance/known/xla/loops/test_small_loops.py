@@ -135,3 +135,25 @@ func.func @main(%x: tensor<4x{of}>, %i: tensor<{of}>) -> (tensor<4x{of}>, tensor
         actual = (array(ROUNDED_UP, of), array(carried, of))
         kinds = {one.kind for one in judge_operation(program, inputs, expected, actual).failing}
         assert label in kinds
+
+
+def test_slices_read_by_scan_are_not_rounded_before_they_are_added() -> None:
+    """2^-16 + 2^-15 would be 2^-16 + 2^-14 otherwise; the sum itself is rounded up to 2^-14."""
+    of = "f8E5M2FNUZ"
+    program = parse_module(f"""
+func.func @main(%x: tensor<1x{of}>, %i: tensor<{of}>) -> (tensor<1x{of}>, tensor<{of}>) {{
+  %0:2 = "mhlo.scan"(%x, %i) ({{
+  ^bb0(%a: tensor<{of}>, %b: tensor<{of}>):
+    %1 = stablehlo.add %a, %b : tensor<{of}>
+    stablehlo.return %a, %1 : tensor<{of}>, tensor<{of}>
+  }}) {{dimension = 0 : i64, is_reverse = false, operandSegmentSizes = array<i32: 1, 1>,
+    resultSegmentSizes = array<i32: 1, 1>}}
+    : (tensor<1x{of}>, tensor<{of}>) -> (tensor<1x{of}>, tensor<{of}>)
+  return %0#0, %0#1 : tensor<1x{of}>, tensor<{of}>
+}}""")
+    inputs = (array([2.0**-15], of), array(2.0**-16, of))
+    expected = evaluate(program, inputs)
+    for sum_, kinds in ((2.0**-14, {LABEL}), (2.0**-14 + 2.0**-16, {LABEL, "accuracy"})):
+        actual = (array([2.0**-14], of), array(sum_, of))
+        found = judge_operation(program, inputs, expected, actual).failing
+        assert {one.kind for one in found} == kinds
