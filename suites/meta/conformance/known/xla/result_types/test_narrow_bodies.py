@@ -154,7 +154,9 @@ def test_entries_about_the_conversion_of_results_predict_the_whole() -> None:
     inputs: list[Array] = [np.array([1, 2, 4]).astype(of), np.array([[0], [1]])]
     inputs.append(np.array([8, 16]).astype(of))
     text, actual = scattered("maximum", "f8E8M0FNU", "bf16"), np.array([1, 2, 64]).astype(of)
-    stated = EntryPrediction("mine", ("convert",), ("*",), "%0 = stablehlo.constant dense<64.0> : $T")
+    stated = EntryPrediction(
+        "mine", ("convert",), ("*",), "%0 = stablehlo.constant dense<64.0> : $T"
+    )
     with in_force([stated]):
         assert failing_classes(text, inputs, actual) == {LABEL: (4, 3)}
         actual = np.array([1, 32, 64]).astype(of)
