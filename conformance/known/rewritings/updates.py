@@ -1,14 +1,16 @@
 """In-place updates with a slice of the updated value, which is read while it is overwritten.
 
 dynamic_update_slice(x, slice(x), ...) needs the original elements of x. Written into the memory of
-x itself, in order, it may read elements that it has written before.
+x itself, in order, it may read elements that it has written before. So may an update computed from
+the slice element by element, in one kernel.
 
 Source: https://github.com/openxla/xla/issues/49176; jaxlib 0.10.2 and 0.12.0, measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -16,14 +18,17 @@ import numpy as np
 
 from conformance.known.interpreter.indices import reinterpret_as_signed
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
-from reference.interpreter.evaluate import given_attributes
+from reference.interpreter.evaluate import apply, given_attributes
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array
+from reference.ops.table import OPS
 
 IN_PLACE = "update read while it is written"
 
 _AT_ONCE = (1, 4, 8, 16, 32, 64)
 """Elements that a kernel may read before it writes them."""
+_MOST_COMPUTED = 512
+"""Largest number of elements in an update that is computed from a slice."""
 
 
 def overlapping_updates(
@@ -44,20 +49,65 @@ def overlapping_updates(
     array, to = shown.known_value(base), operation.results[0].type
     if array is None or not isinstance(to, TensorType):
         return
-    for read in _read(shown, base, new):
-        written = _window(array.shape, read.shape, [shown.known_value(one) for one in starts])
-        if written is not None:
-            results = (_copy_in_order(array, read, written, at_once) for at_once in _AT_ONCE)
-            yield from (ValuePrediction(result.reshape(to.static_shape)) for result in results)
+    for taken in _slices(shown, base, new):
+        for read in _read(shown, base, taken):
+            written = _window(array.shape, read.shape, [shown.known_value(one) for one in starts])
+            if written is None or (taken != new and read.size > _MOST_COMPUTED):
+                continue
+            for at_once in _AT_ONCE:
+                result = _update_in_order(
+                    array, read, written, at_once, partial(_computed, shown, new, taken)
+                )
+                if result is not None:
+                    yield ValuePrediction(result.reshape(to.static_shape))
 
 
-def _copy_in_order(array: Array, read: Array, written: Array, at_once: int) -> Array:
-    """Return the array with elements copied within it in order, `at_once` at a time."""
-    result, source, target = array.reshape(-1).copy(), read.reshape(-1), written.reshape(-1)
+def _update_in_order(
+    array: Array,
+    read: Array,
+    written: Array,
+    at_once: int,
+    compute: Callable[[Array], Array | None],
+) -> Array | None:
+    """Return the array updated in order, `at_once` elements at a time, with what is computed from
+    its own elements; None if that is unknown.
+    """
+    result, target = array.reshape(-1).copy(), written.reshape(-1)
     for place in range(0, read.size, at_once):
         part = slice(place, place + at_once)
-        result[target[part]] = result[source[part]]
+        new = compute(result[read])
+        if new is None:
+            return None
+        result[target[part]] = new.reshape(-1)[part]
     return result
+
+
+def _slices(shown: ObservedProgram, base: Value, new: Value) -> Iterator[Value]:
+    """Yield the slices of a value from which the update is computed element by element."""
+    maker = shown.maker(new)
+    if maker is None:
+        return
+    if maker.operands[:1] == (base,):
+        yield new
+    elif _is_elementwise(maker):
+        for operand in dict.fromkeys(maker.operands):
+            yield from _slices(shown, base, operand)
+
+
+def _is_elementwise(operation: Operation) -> bool:
+    return operation.name in OPS and OPS[operation.name].lifts
+
+
+def _computed(shown: ObservedProgram, new: Value, taken: Value, elements: Array) -> Array | None:
+    """Return the update for other elements of a slice; None if the values beside it are unknown."""
+    if new == taken:
+        return elements
+    maker = shown.maker(new)
+    if maker is None or not _is_elementwise(maker):
+        return shown.known_value(new)
+    operands = [_computed(shown, one, taken, elements) for one in maker.operands]
+    given = [one for one in operands if one is not None]
+    return apply(maker, given)[0] if len(given) == len(operands) else None
 
 
 def _read(shown: ObservedProgram, base: Value, new: Value) -> Iterator[Array]:

@@ -41,3 +41,29 @@ def test_slice_of_other_value_is_read_unchanged() -> None:
     given = [np.arange(6, dtype=np.float32), np.asarray(1, np.int32)]
     wrong = np.zeros((2, 3), np.float32)
     assert kind_of(text, [*given, given[0]], wrong) != IN_PLACE
+
+
+COMPUTED = """
+func.func @main(%x: tensor<3xf64>, %v: tensor<2xf64>) -> tensor<3xf64> {
+  %at = stablehlo.constant dense<255> : tensor<ui8>
+  %0 = stablehlo.dynamic_slice %x, %at, sizes = [2] : (tensor<3xf64>, tensor<ui8>) -> tensor<2xf64>
+  %1 = stablehlo.add %v, %0 : tensor<2xf64>
+  %2 = stablehlo.dynamic_update_slice %x, %1, %at
+    : (tensor<3xf64>, tensor<2xf64>, tensor<ui8>) -> tensor<3xf64>
+  return %2 : tensor<3xf64>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("got", "is_explained"),
+    [
+        ((5, 6, 8), True),  # from element 0, as the index is read as signed; 6 is read again
+        ((5, 6, 7), False),
+        ((5, 6, 9), False),
+    ],
+)
+def test_updates_computed_from_a_slice_are_read_while_they_are_written(
+    got: tuple[int, ...], is_explained: bool
+) -> None:
+    given = [np.array([5.0, 4.0, 3.0]), np.array([1.0, 2.0])]
+    assert (kind_of(COMPUTED, given, np.array(got, np.float64)) == IN_PLACE) == is_explained
