@@ -52,12 +52,11 @@ def overlapping_updates(
     for taken in _slices(shown, base, new):
         for read in _read(shown, base, taken):
             written = _window(array.shape, read.shape, [shown.known_value(one) for one in starts])
-            if written is None or (taken != new and read.size > _MOST_COMPUTED):
+            compute = None if taken == new else partial(_computed, shown, new, taken)
+            if written is None or (compute is not None and read.size > _MOST_COMPUTED):
                 continue
             for at_once in _AT_ONCE:
-                result = _update_in_order(
-                    array, read, written, at_once, partial(_computed, shown, new, taken)
-                )
+                result = _update_in_order(array, read, written, at_once, compute)
                 if result is not None:
                     yield ValuePrediction(result.reshape(to.static_shape))
 
@@ -67,18 +66,20 @@ def _update_in_order(
     read: Array,
     written: Array,
     at_once: int,
-    compute: Callable[[Array], Array | None],
+    compute: Callable[[Array], Array | None] | None,
 ) -> Array | None:
-    """Return the array updated in order, `at_once` elements at a time, with what is computed from
-    its own elements; None if that is unknown.
+    """Return the array updated in order, `at_once` elements at a time, with its own elements or
+    with what is computed from them; None if that is unknown.
     """
-    result, target = array.reshape(-1).copy(), written.reshape(-1)
+    result, source, target = array.reshape(-1).copy(), read.reshape(-1), written.reshape(-1)
     for place in range(0, read.size, at_once):
         part = slice(place, place + at_once)
-        new = compute(result[read])
-        if new is None:
+        if compute is None:
+            result[target[part]] = result[source[part]]
+        elif (new := compute(result[read])) is not None:
+            result[target[part]] = new.reshape(-1)[part]
+        else:
             return None
-        result[target[part]] = new.reshape(-1)[part]
     return result
 
 

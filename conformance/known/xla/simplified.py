@@ -66,7 +66,7 @@ ZERO_LEFT_OUT = pattern_hypothesis(
 def _leave_zero_out_of_difference(
     _: Operation, operands: Operands, results: Results
 ) -> Results | None:
-    """Return the differences of real numbers, and -0 for those of equal zeros.
+    """Return the differences of real numbers, and -0 where equal zeros are subtracted.
 
     This is x for x - 0 if x is -0, and -y for 0 - y if y is +0.
     """

@@ -1,6 +1,6 @@
 """Functions of complex constants, as constant folding computes them with the C++ library.
 
-Products and logarithms of infinite numbers are those of Annex G of the C standard.
+Products and logarithms of infinite numbers follow Annex G of the C standard.
 
 Source: XLA's HloEvaluator; jaxlib 0.10.2 and 0.12, measured.
 """

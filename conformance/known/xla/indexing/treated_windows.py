@@ -24,7 +24,7 @@ _FAR = 1 << 40
 def treated_scatters(scatter: Operation) -> Iterator[list[Operation]]:
     """Yield operations in place of a scatter, which come last.
 
-    - A window of which an element is out of bounds is dropped as a whole.
+    - A window with an element out of bounds is dropped as a whole.
     - Of updates whose index vectors have no components, only the last is applied, or they are read
       as a single window.
     """

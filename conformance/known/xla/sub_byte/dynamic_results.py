@@ -64,7 +64,7 @@ def _shape(value: Value) -> tuple[int | None, ...] | None:
 
 
 def _is_packed(value: Value) -> bool:
-    """Return whether a value has a static type of which a byte has several elements."""
+    """Return whether a value is static, and a byte has several of its elements."""
     of = value.type
     if not isinstance(of, TensorType) or not of.is_static:
         return False
