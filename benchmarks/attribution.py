@@ -19,7 +19,6 @@ from enum import Enum
 from functools import partial
 from time import perf_counter
 
-from conformance.backends.base import BackendError
 from conformance.backends.session import open_session
 from conformance.executors.local import Call, LocalExecutor
 from conformance.fuzzing.attribution.asking import plan, try_variant
@@ -29,14 +28,14 @@ from conformance.fuzzing.attribution.stages import cause_by_stages
 from conformance.fuzzing.attribution.variants import Plan, without_passes
 from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.finding import Finding
-from conformance.fuzzing.trial import Trial
+from conformance.fuzzing.minimisation import judge_again
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.stages import Step
-from reference.interpreter.evaluate import evaluate
 
 SEARCHING = 50.0
 """Limit of a search in seconds: none of the shipped counterexamples needs it on an idle machine."""
@@ -126,15 +125,8 @@ def _finding(trial: Trial, entry: Expectation) -> Finding | None:
     outcome = judge_in_isolation(trial, session, program, inputs)
     if outcome is None or not outcome.verdict.fails:
         return None
-    try:
-        actual = tuple(next(session.run(program, [inputs])))
-    except BackendError:
-        return None
-    return Finding.of(
-        outcome, program=program, text=shown.program, inputs=inputs,
-        expected=tuple(evaluate(program, inputs)), actual=actual, elements=(),
-        culprit=outcome.culprit, backend=trial.backend,
-    )  # fmt: skip
+    finding = judge_again(trial, session, FailingProgram(0, program, inputs, outcome))
+    return finding if finding.actual else None
 
 
 def compare(
