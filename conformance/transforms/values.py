@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reference.interpreter.evaluate import evaluate
+import numpy as np
+
+from reference.interpreter.evaluate import apply, evaluate
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, TensorType, Value
 from reference.ir.types import Array, ElementType
 from reference.ops.structure import is_constant, is_static_size, structure_of
+from reference.ops.table import OPS
 
 
 def nested_operations(operation: Operation) -> Iterator[Operation]:
@@ -66,15 +69,48 @@ def definition_index(program: Program) -> dict[str, int]:
 
 def foldable_values(program: Program) -> frozenset[str]:
     """Return the values of main that a compiler can fold: constants, static sizes, values without
-    elements, and values computed from these.
+    elements, integers that do not depend on operands (0 * x, x - x), and values computed from
+    these.
     """
     names = {value.name for value in program.main.arguments if _is_empty(value)}
+    repeated: dict[str, Array] = {}
     for one in program.main.body.operations[:-1]:
         of_folded = all(value.name in names for value in used_values(one))  # within regions, too
         computes = structure_of(one) is Structure.COMPUTES
-        is_folded = is_constant(one) or is_static_size(one) or (computes and of_folded)
+        integer = _repeated_integer(one, repeated)
+        if integer is not None:
+            repeated[one.results[0].name] = integer
+        is_folded = is_constant(one) or is_static_size(one) or integer is not None
+        is_folded = is_folded or (computes and of_folded)
         names.update(value.name for value in one.results if is_folded or _is_empty(value))
     return frozenset(names)
+
+
+def _repeated_integer(operation: Operation, repeated: Mapping[str, Array]) -> Array | None:
+    """Return the integer that all elements of an operation's result are, whatever the inputs are;
+    None if they are not known to be one. `repeated` are the integers of values before it.
+    """
+    record = OPS.get(operation.name)
+    of = _element_type(operation.results[0]) if len(operation.results) == 1 else None
+    if record is None or of is None or not (of.is_integer or of.is_boolean):
+        return None
+    if record.structure is Structure.CONSTANT:
+        return _common_element(apply(operation, ())[0])
+    if record.rearranges:
+        return repeated.get(operation.operands[0].name)
+    if record.cancels and len({value.name for value in operation.operands}) == 1:
+        return np.zeros((), of.storage)
+    if record.monoid is None or record.monoid.absorbing is None:
+        return None
+    absorbing = np.array(record.monoid.absorbing).astype(of.storage)
+    found = (repeated.get(value.name) for value in operation.operands)
+    return absorbing if any(one is not None and one == absorbing for one in found) else None
+
+
+def _common_element(array: Array) -> Array | None:
+    """Return the element that all elements of an array equal; None if there is none."""
+    first = array.reshape(-1)[:1]
+    return first.reshape(()) if array.size and bool((array == first).all()) else None
 
 
 def _is_empty(value: Value) -> bool:
@@ -105,8 +141,15 @@ def evaluate_values(program: Program, inputs: Sequence[Array]) -> dict[str, Any]
 
 def can_be_result(value: Value) -> bool:
     """Return whether any backend can return a value from main: a plain tensor of static shape."""
+    return _element_type(value) is not None
+
+
+def _element_type(value: Value) -> ElementType | None:
+    """Return the element type of a plain tensor of static shape; None for other values."""
     of = value.type
-    return isinstance(of, TensorType) and of.is_static and isinstance(of.element_type, ElementType)
+    if not isinstance(of, TensorType) or not of.is_static:
+        return None
+    return of.element_type if isinstance(of.element_type, ElementType) else None
 
 
 def element_count(value: Value) -> int:

@@ -212,6 +212,7 @@ class Op:
         sized_by: the operands whose values determine the sizes of results.
         of_sizes: whether its results are sizes of its operands, and so constants of the program if
             all sizes are static.
+        cancels: whether an integer and itself give zero.
         draws: whether its results are random, so that many are valid.
         lower: lowers the op to others, the last of which has its semantics; its own `evaluate` is
             then never called.
@@ -265,6 +266,7 @@ class Op:
     carries: tuple[int, ...] | None = ()
     sized_by: tuple[str, ...] = ()
     of_sizes: bool = False
+    cancels: bool = False
     draws: bool = False
     expensive: bool = False
     lower: Lower | None = None

@@ -218,10 +218,11 @@ OPS: tuple[Op, ...] = (
     replace(
         _binary("subtract", types.ARITHMETIC, arithmetic.subtract, Rounding.CORRECT),
         unrounded=np.subtract, wraps=True, is_exact=exactness.is_exact_difference, rescales=True,
+        cancels=True,
     ),
     _elementary("tan"),
     _elementary("tanh"),
-    _binary("xor", types.LOGICAL, bits.xor, Rounding.EXACT),
+    replace(_binary("xor", types.LOGICAL, bits.xor, Rounding.EXACT), cancels=True),
 )  # fmt: skip
 """The ops of this family."""
 

@@ -455,3 +455,44 @@ def test_static_sizes_can_be_folded_whatever_the_operand_is() -> None:
         }""")
     static, *_ = program.main.body.operations
     assert foldable_values(program) == {static.results[0].name}
+
+
+@pytest.mark.parametrize(
+    ("of", "operations", "is_folded"),
+    [
+        ("i32", "%y = stablehlo.multiply %z, %x", True),
+        ("i32", "%y = stablehlo.and %x, %z", True),
+        ("ui8", "%y = stablehlo.or %x, %f", True),
+        ("i4", "%y = stablehlo.or %x, %f", True),
+        ("ui4", "%y = stablehlo.or %f, %x", True),
+        ("i1", "%y = stablehlo.and %x, %z", True),
+        ("i1", "%y = stablehlo.or %x, %f", True),
+        ("i32", "%y = stablehlo.subtract %x, %x", True),
+        ("ui8", "%y = stablehlo.xor %x, %x", True),
+        ("i32", "%0 = stablehlo.subtract %x, %x : T\n%y = stablehlo.and %x, %0", True),
+        ("i32", "%y = stablehlo.or %x, %z", False),
+        ("i32", "%y = stablehlo.and %x, %f", False),
+        ("i32", "%y = stablehlo.subtract %x, %f", False),
+        ("i32", "%y = stablehlo.maximum %x, %x", False),
+        ("f32", "%y = stablehlo.multiply %z, %x", False),
+        ("f32", "%y = stablehlo.subtract %x, %x", False),
+    ],
+)  # fmt: skip
+def test_integers_that_no_operand_changes_can_be_folded(
+    of: str, operations: str, is_folded: bool
+) -> None:
+    zero, full = {"i1": ("false", "true"), "f32": ("0.0", "1.0")}.get(of, ("0", "-1"))
+    full = {"ui8": "255", "ui4": "15"}.get(of, full)
+    operations = operations.replace("T", f"tensor<2x{of}>")
+    program = parse_module(f"""
+        func.func @main(%x: tensor<2x{of}>) -> tensor<2x1x{of}> {{
+          %z0 = stablehlo.constant dense<{zero}> : tensor<{of}>
+          %z = stablehlo.broadcast_in_dim %z0, dims = [] : (tensor<{of}>) -> tensor<2x{of}>
+          %f = stablehlo.constant dense<{full}> : tensor<2x{of}>
+          {operations} : tensor<2x{of}>
+          %r = stablehlo.reshape %y : (tensor<2x{of}>) -> tensor<2x1x{of}>
+          return %r : tensor<2x1x{of}>
+        }}""")
+    assert (program.main.body.operations[-2].results[0].name in foldable_values(program)) is (
+        is_folded
+    )
