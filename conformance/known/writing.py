@@ -1,43 +1,89 @@
-"""Operations that take the place of an operation, written one after another."""
+"""Operations that a hypothesis puts in place of others, written one after another."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import zip_longest
 
-from conformance.known.xla.memory import constant
-from reference.ir.program import Operation, TensorType, Value, attributes
-from reference.ir.types import Array, ElementType
+import numpy as np
+
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    Operation,
+    Region,
+    TensorType,
+    Value,
+    attributes,
+    tensor_of,
+)
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType
+
+_SIZE = ELEMENT_TYPES["si32"]
+"""The element type of dimension sizes."""
+
+
+def constant(value: Value, array: Array) -> Operation:
+    """Return the operation that defines a value by an array."""
+    return Operation("constant", (), (value,), attributes(value=Dense.of(array, tensor_of(value))))
 
 
 @dataclass(frozen=True, slots=True)
 class OperationWriter:
-    """Operations, with values named after a result of the operation that they replace."""
+    """Writer of operations with one result each, whose names are a prefix and a number."""
 
-    result: Value
+    prefix: str
     operations: list[Operation] = field(default_factory=list[Operation])
+    """The operations so far."""
 
     def add(
-        self, name: str, operands: Sequence[Value], shape: Sequence[int], of: ElementType,
-        **more: Any,
-    ) -> Value:  # fmt: skip
+        self,
+        name: str,
+        operands: Sequence[Value],
+        of: ElementType,
+        shape: Sequence[int | None] | None = None,
+        *,
+        regions: Sequence[Region] = (),
+        **given: Attribute,
+    ) -> Value:
         """Add an operation, and return its result.
 
-        `regions` are its regions, `more` has its attributes.
+        Args:
+            name: the op.
+            operands: the operands.
+            of: the element type of the result.
+            shape: the shape of the result; by default that of the first operand.
+            regions: the regions.
+            **given: the attributes.
         """
-        made = self._value(shape, of)
-        regions = more.pop("regions", ())
-        given = attributes(**more)
-        self.operations.append(Operation(name, tuple(operands), (made,), given, regions))
-        return made
+        sizes = tensor_of(operands[0]).shape if shape is None else tuple(shape)
+        result = self._value(TensorType(sizes, of))
+        added = Operation(name, tuple(operands), (result,), attributes(**given), tuple(regions))
+        self.operations.append(added)
+        return result
 
     def constant(self, array: Array, of: ElementType) -> Value:
-        """Add a constant with these numbers."""
-        made = self._value(array.shape, of)
-        self.operations.append(constant(made, array.astype(of.storage)))
-        return made
+        """Add a constant with the numbers of an array."""
+        result = self._value(TensorType(array.shape, of))
+        self.operations.append(constant(result, array.astype(of.storage)))
+        return result
 
-    def _value(self, shape: Sequence[int], of: ElementType) -> Value:
-        name = f"{self.result.name}.{len(self.operations)}"
-        return Value(name, TensorType(tuple(shape), of))
+    def fill_like(self, like: Value, number: float, of: ElementType) -> Value:
+        """Add operations that repeat a number in the shape of a value, and return the array.
+
+        Raises:
+            ValueError: if a dynamic size of the value has no bound.
+        """
+        shape, bounds = tensor_of(like).shape, tensor_of(like).bounds
+        sizes = [bound if size is None else size for size, bound in zip_longest(shape, bounds)]
+        whole = TensorType(tuple(sizes), of)
+        value = self.constant(np.full(whole.static_shape, number), of)
+        for dimension in (n for n, size in enumerate(shape) if size is None):
+            size = self.add("get_dimension_size", (like,), _SIZE, (), dimension=dimension)
+            sizes[dimension] = None
+            value = self.add("set_dimension_size", (value, size), of, sizes, dimension=dimension)
+        return value
+
+    def _value(self, of: TensorType) -> Value:
+        return Value(f"{self.prefix}.{len(self.operations)}", of)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from reference.ir.program import Dense, Operation, TensorType, Value, attributes
+from conformance.known.writing import constant
+from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import Array
 
 Content = Callable[[TensorType], Array]
@@ -41,9 +42,3 @@ def memory_value(value: Value, content: Content) -> Operation:
 def zeros(value: Value) -> Operation:
     """Return the operation that defines a value by zeros."""
     return memory_value(value, _zeros)
-
-
-def constant(value: Value, array: Array) -> Operation:
-    """Return the operation that defines a value by an array."""
-    assert isinstance(value.type, TensorType)
-    return Operation("constant", (), (value,), attributes(value=Dense.of(array, value.type)))

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.known.xla.memory import CONTENTS, Content, constant, memory_value
+from conformance.known.writing import constant
+from conformance.known.xla.memory import CONTENTS, Content, memory_value
 from conformance.transforms.replacing import replace_operations
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
 

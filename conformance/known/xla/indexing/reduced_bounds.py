@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.xla.memory import constant
+from conformance.known.writing import constant
 from conformance.transforms.replacing import replace_operations
 from reference.ir.program import Operation, Program, TensorType, Value
 

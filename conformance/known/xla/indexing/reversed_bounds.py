@@ -15,7 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.xla.memory import constant, zeros
+from conformance.known.writing import constant
+from conformance.known.xla.memory import zeros
 from conformance.transforms.replacing import replace_operations
 from reference.ir.program import (
     Attribute,

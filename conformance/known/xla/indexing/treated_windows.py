@@ -43,7 +43,7 @@ def _with_last_update(scatter: Operation, given: dict[str, Any]) -> Iterator[lis
     )  # fmt: skip
     if given.get("input_batching_dims"):
         return
-    writer = OperationWriter(scatter.results[0])
+    writer = OperationWriter(scatter.results[0].name)
     axis, window_dims = given["index_vector_dim"], given["update_window_dims"]
     if 0 in tensor_of(updates[0]).static_shape:
         return
@@ -61,7 +61,7 @@ def _with_single_window(scatter: Operation, given: dict[str, Any]) -> Iterator[l
     whole, size = (tensor_of(one[0]).static_shape for one in (inputs, updates))
     if len(whole) != len(size) or any(n > m for n, m in zip(size, whole, strict=True)):
         return
-    writer = OperationWriter(scatter.results[0])
+    writer = OperationWriter(scatter.results[0].name)
     none = writer.constant(np.zeros(0, np.int64), _INDEX)
     given = given | {
         "index_vector_dim": 0, "input_batching_dims": (), "inserted_window_dims": (),
@@ -78,28 +78,27 @@ def _with_whole_windows(scatter: Operation, given: dict[str, Any]) -> Iterator[l
     if limits is None:
         return
     shape, axis = tensor_of(indices).static_shape, given["index_vector_dim"]
-    flag, writer = BOOLEAN[0], OperationWriter(scatter.results[0])
+    flag, writer = BOOLEAN[0], OperationWriter(scatter.results[0].name)
     along = [len(limits) if d == axis else 1 for d in range(len(shape))]
     bounds = np.broadcast_to(np.array(limits).reshape(along), shape)
-    start = writer.add("convert", (indices,), shape, _INDEX)
+    start = writer.add("convert", (indices,), _INDEX)
     fits = [
         writer.add(
-            "compare", (start, writer.constant(bound, _INDEX)), shape, flag,
-            comparison_direction=direction,
+            "compare", (start, writer.constant(bound, _INDEX)), flag, comparison_direction=direction
         )
         for bound, direction in ((np.zeros(shape, np.int64), "GE"), (bounds, "LE"))
-    ]  # fmt: skip
-    all_fit = writer.add("and", fits, shape, flag)
+    ]
+    all_fit = writer.add("and", fits, flag)
     if axis < len(shape):
         others = tuple(d for d in range(len(shape)) if d != axis)
         sizes = tuple(shape[d] for d in others)
         true = writer.constant(np.array(True), flag)
         each = writer.add(
-            "reduce", (all_fit, true), sizes, flag, dimensions=(axis,), regions=(_conjunction(),)
+            "reduce", (all_fit, true), flag, sizes, regions=(_conjunction(),), dimensions=(axis,)
         )
-        all_fit = writer.add("broadcast_in_dim", (each,), shape, flag, broadcast_dimensions=others)
+        all_fit = writer.add("broadcast_in_dim", (each,), flag, shape, broadcast_dimensions=others)
     far = writer.constant(np.full(shape, _FAR), _INDEX)
-    moved = writer.add("select", (all_fit, start, far), shape, _INDEX)
+    moved = writer.add("select", (all_fit, start, far), _INDEX)
     operands = (*scatter.operands[:count], moved, *scatter.operands[count + 1 :])
     yield [*writer.operations, replace(scatter, operands=operands)]
 
@@ -123,7 +122,7 @@ def _last_along(writer: OperationWriter, value: Value, dimensions: Sequence[bool
     starts = tuple(n - 1 if cut else 0 for n, cut in zip(shape, dimensions, strict=True))
     sizes = tuple(1 if cut else n for n, cut in zip(shape, dimensions, strict=True))
     return writer.add(
-        "slice", (value,), sizes, of.element,
+        "slice", (value,), of.element, sizes,
         start_indices=starts, limit_indices=shape, strides=(1,) * len(shape),
     )  # fmt: skip
 

@@ -15,8 +15,8 @@ from operator import ge, gt
 
 import numpy as np
 
+from conformance.known.writing import constant
 from conformance.known.xla.loops.trip_counts import Numbers, counter_of, replace_loops
-from conformance.known.xla.memory import constant
 from reference.ir.program import Operation, Program, TensorType, Value
 
 LABEL = "counter after one iteration"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
-from conformance.known.xla.pairs.written_pairs import PairWriter
+from conformance.known.xla.pairs.written_pairs import pair_writer, split_written
 from conformance.known.xla.result_types.other_types import bitcast_by_bytes
 from conformance.transforms.extract import with_body, with_results
 from conformance.transforms.replacing import replace_operations
@@ -18,7 +18,7 @@ from conformance.transforms.retype import element_of
 from reference.ir.program import Operation, Program, Value, tensor_of
 from reference.ir.types import element_type
 
-_WIDTH = 32
+_WORD, _WIDE_WORD = element_type("ui32"), element_type("ui64")
 
 
 def concerns(operation: Operation) -> bool:
@@ -76,10 +76,11 @@ def _bits_of_pair(bitcast: Operation) -> tuple[Operation, ...]:
 
 def _word_of_pair(given: Value) -> tuple[Value, list[Operation]]:
     """Return an integer whose high half is the bits of the larger number, and its operations."""
-    writer = PairWriter(given)
+    writer = pair_writer(given)
     words = [
-        writer.add("convert", "ui64", writer.add("bitcast_convert", "ui32", part))
-        for part in writer.split()
+        writer.add("convert", (writer.add("bitcast_convert", (part,), _WORD),), _WIDE_WORD)
+        for part in split_written(writer, given)
     ]
-    shifted = writer.add("shift_left", "ui64", words[0], writer.fill(_WIDTH, "ui64"))
-    return writer.add("or", "ui64", shifted, words[1]), writer.operations
+    width = writer.fill_like(given, _WORD.bits, _WIDE_WORD)
+    shifted = writer.add("shift_left", (words[0], width), _WIDE_WORD)
+    return writer.add("or", (shifted, words[1]), _WIDE_WORD), writer.operations

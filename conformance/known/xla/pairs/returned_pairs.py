@@ -15,15 +15,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from conformance.known.writing import OperationWriter
 from conformance.known.xla.pairs.representation import round_to_pairs, split_into_pairs
-from conformance.known.xla.pairs.written_pairs import PairWriter
+from conformance.known.xla.pairs.written_pairs import pair_writer, split_written
 from conformance.transforms.extract import with_main
 from conformance.transforms.replacing import with_operations
 from conformance.transforms.retype import element_of
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value
-from reference.ir.types import Array, element_type
+from reference.ir.types import BOOLEAN, Array, element_type
 
-_WIDE = element_type("f64")
+_WIDE, _BITS, _LOW_BITS = (element_type(name) for name in ("f64", "ui64", "ui32"))
 
 _SIGN, _NEGATIVE_ZERO = 63, 1 << 31
 """Position of the sign among the bits of f64; the bits of -0 in f32."""
@@ -109,8 +110,8 @@ def _replaced(
 
 def _rounded_real(given: Value, result: Value) -> Iterator[Operation]:
     """Yield operations that add the numbers of a pair; the second may be 0."""
-    writer = PairWriter(given)
-    _, wide_high, total, is_pair = _parts_and_sum(writer)
+    writer = pair_writer(given)
+    _, wide_high, total, is_pair = _parts_and_sum(writer, given)
     yield from writer.operations
     yield Operation("select", (is_pair, total, wide_high), (result,))
 
@@ -121,27 +122,29 @@ def _ordered_real(given: Value, result: Value) -> Iterator[Operation]:
     The number below a positive number has the next smaller bits, below a negative one the next
     larger.
     """
-    writer = PairWriter(given)
-    low, wide_high, total, is_pair = _parts_and_sum(writer)
-    rounded = writer.add("select", "f64", is_pair, total, wide_high)
-    bits = writer.add("bitcast_convert", "ui64", rounded)
-    is_negative = writer.add("shift_right_logical", "ui64", bits, writer.fill(_SIGN, "ui64"))
-    twice = writer.add("add", "ui64", is_negative, is_negative)
-    step = writer.add("subtract", "ui64", twice, writer.fill(1, "ui64"))
-    below = writer.add("bitcast_convert", "f64", writer.add("add", "ui64", bits, step))
-    of_low = writer.add("bitcast_convert", "ui32", low)
-    other = writer.add("xor", "ui32", of_low, writer.fill(_NEGATIVE_ZERO, "ui32"))
-    is_other = writer.add("convert", "i1", other)
+    writer = pair_writer(given)
+    low, wide_high, total, is_pair = _parts_and_sum(writer, given)
+    rounded = writer.add("select", (is_pair, total, wide_high), _WIDE)
+    bits = writer.add("bitcast_convert", (rounded,), _BITS)
+    sign, one = (writer.fill_like(given, number, _BITS) for number in (_SIGN, 1))
+    is_negative = writer.add("shift_right_logical", (bits, sign), _BITS)
+    twice = writer.add("add", (is_negative, is_negative), _BITS)
+    step = writer.add("subtract", (twice, one), _BITS)
+    below = writer.add("bitcast_convert", (writer.add("add", (bits, step), _BITS),), _WIDE)
+    low_bits = writer.add("bitcast_convert", (low,), _LOW_BITS)
+    negative_zero = writer.fill_like(given, _NEGATIVE_ZERO, _LOW_BITS)
+    difference = writer.add("xor", (low_bits, negative_zero), _LOW_BITS)
+    is_other = writer.add("convert", (difference,), BOOLEAN[0])
     yield from writer.operations
     yield Operation("select", (is_other, rounded, below), (result,))
 
 
-def _parts_and_sum(writer: PairWriter) -> tuple[Value, Value, Value, Value]:
+def _parts_and_sum(writer: OperationWriter, given: Value) -> tuple[Value, Value, Value, Value]:
     """Return a pair's second number, its first in f64, their sum, and whether the second is not 0.
 
     The sum of -0 and +0 is +0.
     """
-    high, low = writer.split()
-    wide_high, wide_low = (writer.add("convert", "f64", part) for part in (high, low))
-    total = writer.add("add", "f64", wide_high, wide_low)
-    return low, wide_high, total, writer.add("convert", "i1", low)
+    high, low = split_written(writer, given)
+    wide_high, wide_low = (writer.add("convert", (part,), _WIDE) for part in (high, low))
+    total = writer.add("add", (wide_high, wide_low), _WIDE)
+    return low, wide_high, total, writer.add("convert", (low,), BOOLEAN[0])

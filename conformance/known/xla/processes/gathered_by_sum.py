@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.xla.memory import constant, zeros
+from conformance.known.writing import constant
+from conformance.known.xla.memory import zeros
 from conformance.known.xla.processes import gathered_first, misread_groups, process_order
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import replace_operations

@@ -20,12 +20,20 @@ from typing import Any
 
 import numpy as np
 
+from conformance.known.writing import OperationWriter
 from conformance.known.xla.indexing.treated_windows import treated_scatters
-from conformance.known.xla.memory import constant
 from conformance.known.xla.windows.expanded_selection import as_scatter, orders_of
 from conformance.transforms.inferred import with_inferred_types
 from conformance.transforms.retype import element_of, retype
-from reference.ir.program import Operation, Program, Region, TensorType, Value, attributes
+from reference.ir.program import (
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    attributes,
+    tensor_of,
+)
 from reference.ir.types import BOOLEAN, ELEMENT_TYPES, ElementType
 
 LABEL = "body in the operands' type"
@@ -151,92 +159,72 @@ def _updates_in_memory(scatter: Operation) -> Iterator[Operation]:
     """
     narrow, count = _updated_type(scatter), len(scatter.results)
     assert narrow is not None
-    wide, name = _memory_type(narrow), scatter.results[0].name
-    operands: list[Value] = []
+    wide, writer = _memory_type(narrow), OperationWriter(f"{scatter.results[0].name}.memory")
     given: dict[str, Any] = dict(scatter.attributes)
     window_dims: tuple[int, ...] = given["update_window_dims"]
-    for number, value in enumerate(scatter.operands):
-        if number > count:
-            moved = _windows_last(value, window_dims, f"{name}.moved{number}")
-            yield moved
-            (value,) = moved.results
-        if number != count:
-            made = replace(_of_type(value, wide), name=f"{name}.taken{number}")
-            yield Operation("convert", (value,), (made,))
-            value = made
-        operands.append(value)
-    rank = _rank(operands[-1])
+    inputs = [writer.add("convert", (value,), wide) for value in scatter.operands[:count]]
+    updates = [
+        writer.add("convert", (_windows_last(writer, value, window_dims),), wide)
+        for value in scatter.operands[count + 1 :]
+    ]
+    yield from writer.operations
+    operands = (*inputs, scatter.operands[count], *updates)
+    rank = tensor_of(updates[-1]).rank
     last = tuple(range(rank - len(window_dims), rank))
-    results = tuple(_of_type(value, wide, "made") for value in scatter.results)
+    results = tuple(
+        Value(f"{value.name}.made", replace(tensor_of(value), element_type=wide))
+        for value in scatter.results
+    )
     body = _body_of_bits(scatter.regions[-1], wide)
     ordered = attributes(**given | {"update_window_dims": last})
-    yield Operation("scatter", tuple(operands), results, ordered, (body,))
+    yield Operation("scatter", operands, results, ordered, (body,))
     for made, value in zip(results, scatter.results, strict=True):
-        yield Operation("convert", (made,), (_of_type(value, narrow),))
+        yield Operation("convert", (made,), (_retyped(value, narrow),))
 
 
-def _rank(value: Value) -> int:
-    assert isinstance(value.type, TensorType)
-    return len(value.type.shape)
-
-
-def _windows_last(value: Value, window_dims: tuple[int, ...], name: str) -> Operation:
-    """Return a transposition of updates with the dimensions of windows behind all others."""
-    others = tuple(d for d in range(_rank(value)) if d not in window_dims)
+def _windows_last(writer: OperationWriter, value: Value, window_dims: tuple[int, ...]) -> Value:
+    """Return transposed updates, with the dimensions of windows behind all others."""
+    shape = tensor_of(value).shape
+    others = tuple(d for d in range(len(shape)) if d not in window_dims)
     order = (*others, *window_dims)
-    assert isinstance(value.type, TensorType)
-    of = replace(value.type, shape=tuple(value.type.shape[d] for d in order))
-    return Operation("transpose", (value,), (Value(name, of),), attributes(permutation=order))
+    sizes = [shape[d] for d in order]
+    return writer.add("transpose", (value,), tensor_of(value).element, sizes, permutation=order)
 
 
-def _of_type(value: Value, of: ElementType, suffix: str = "") -> Value:
-    """Return a value of another element type, with a name of its own if there is a suffix."""
-    assert isinstance(value.type, TensorType)
-    name = f"{value.name}.{suffix}" if suffix else value.name
-    return Value(name, replace(value.type, element_type=of))
+def _retyped(value: Value, of: ElementType) -> Value:
+    """Return a value with another element type."""
+    return replace(value, type=replace(tensor_of(value), element_type=of))
 
 
 def _body_of_bits(body: Region, memory: ElementType) -> Region:
     """Return a body in bf16 on values in memory of a wider type, into which it writes bits."""
-    made: list[Operation] = []
-
-    def compute(name: str, operand: Value, to: ElementType, suffix: str) -> Value:
-        result = _of_type(operand, to, suffix)
-        made.append(Operation(name, (operand,), (result,)))
-        return result
-
-    arguments = tuple(_of_type(value, memory) for value in body.arguments)
-    known = {value.name: compute("convert", value, _F32, "wide") for value in arguments}
+    arguments = tuple(_retyped(value, memory) for value in body.arguments)
+    writer = OperationWriter(f"{arguments[0].name}.memory")
+    known = {value.name: writer.add("convert", (value,), _F32) for value in arguments}
     *operations, end = body.operations
     for one in operations:
         (result,) = one.results
-        given, exact = tuple(known[v.name] for v in one.operands), _of_type(result, _F32)
-        made.append(replace(one, operands=given, results=(exact,)))
-        rounded = compute("convert", exact, _BF16, "rounded")
-        known[result.name] = compute("convert", rounded, _F32, "wide")
+        given, exact = tuple(known[v.name] for v in one.operands), _retyped(result, _F32)
+        writer.operations.append(replace(one, operands=given, results=(exact,)))
+        rounded = writer.add("convert", (exact,), _BF16)
+        known[result.name] = writer.add("convert", (rounded,), _F32)
     written: list[Value] = []
     for target, value in zip(arguments, end.operands, strict=False):
         if value.name in {one.name for one in arguments}:  # handed on as it is
-            written.append(_of_type(value, memory))
+            written.append(_retyped(value, memory))
             continue
-        rounded = compute("convert", known[value.name], _BF16, "half")
-        bits = compute("bitcast_convert", rounded, _HALF, "bits")
+        rounded = writer.add("convert", (known[value.name],), _BF16)
+        bits = writer.add("bitcast_convert", (rounded,), _HALF)
         if memory.bits > _HALF.bits:
-            bits = _below_upper_half(target, bits, made)
-        written.append(compute("bitcast_convert", bits, memory, "written"))
-    return Region(arguments, (*made, replace(end, operands=tuple(written))))
+            bits = _below_upper_half(writer, target, bits)
+        written.append(writer.add("bitcast_convert", (bits,), memory))
+    return Region(arguments, (*writer.operations, replace(end, operands=tuple(written))))
 
 
-def _below_upper_half(before: Value, bits: Value, made: list[Operation]) -> Value:
-    """Return 16 bits below the upper half of a number of 32 bits; add the operations to `made`."""
-    old, mask, upper, lower, word = (
-        _of_type(bits, _WORD, name) for name in ("old", "mask", "upper", "lower", "word")
-    )
-    made += [
-        Operation("bitcast_convert", (before,), (old,)),
-        constant(mask, np.array(_UPPER_HALF, np.uint32)),
-        Operation("and", (old, mask), (upper,)),
-        Operation("convert", (bits,), (lower,)),
-        Operation("or", (upper, lower), (word,)),
-    ]
-    return word
+def _below_upper_half(writer: OperationWriter, before: Value, bits: Value) -> Value:
+    """Return 16 bits below the upper half of a number of 32 bits."""
+    old = writer.add("bitcast_convert", (before,), _WORD)
+    mask = writer.constant(np.array(_UPPER_HALF), _WORD)
+    upper = writer.add("and", (old, mask), _WORD)
+    lower = writer.add("convert", (bits,), _WORD)
+    return writer.add("or", (upper, lower), _WORD)

@@ -14,7 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.xla.memory import CONTENTS, Content, constant, memory_value
+from conformance.known.writing import constant
+from conformance.known.xla.memory import CONTENTS, Content, memory_value
 from conformance.known.xla.sub_byte.byte_copies import elements_per_byte
 from conformance.known.xla.sub_byte.packed_elements import UNWRITTEN as LABEL
 from conformance.transforms.replacing import replace_operations

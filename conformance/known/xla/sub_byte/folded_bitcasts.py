@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from conformance.known.xla.memory import constant
+from conformance.known.writing import constant
 from conformance.known.xla.result_types.other_types import bitcast_shape
 from conformance.transforms.dead_code import remove_unused
 from conformance.transforms.extract import extract, with_results

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.xla.memory import constant
+from conformance.known.writing import constant
 from conformance.transforms.inferred import with_inferred_types
 from conformance.transforms.retype import element_of
 from reference.ir.program import Operation, Program, TensorType, Value, attributes

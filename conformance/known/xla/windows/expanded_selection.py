@@ -59,11 +59,11 @@ def as_scatter(operation: Operation, order: Order) -> list[Operation]:
     shape, sizes = tensor_of(operand).static_shape, tensor_of(source).static_shape
     of, count = tensor_of(operand).element, prod(shape)
     (result,) = operation.results
-    writer = OperationWriter(result)
+    writer = OperationWriter(result.name)
     targets = _targets(operation, order, writer)
-    flat = writer.add("broadcast_in_dim", (init,), (count,), of, broadcast_dimensions=())
+    flat = writer.add("broadcast_in_dim", (init,), of, (count,), broadcast_dimensions=())
     sums = writer.add(
-        "scatter", (flat, targets, source), (count,), of, regions=operation.regions[1:],
+        "scatter", (flat, targets, source), of, (count,), regions=operation.regions[1:],
         index_vector_dim=len(sizes), input_batching_dims=(), inserted_window_dims=(0,),
         scatter_dims_to_operand_dims=(0,), scatter_indices_batching_dims=(), update_window_dims=(),
     )  # fmt: skip
@@ -77,12 +77,12 @@ def _targets(operation: Operation, order: Order, writer: OperationWriter) -> Val
     shape, of = tensor_of(operand).static_shape, tensor_of(operand).element
     sizes = tensor_of(source).static_shape
     windows = leaves_of_windows(shape, **dict[str, Any](operation.attributes))
-    numbers = writer.add("iota", (), (prod(shape),), _INDEX, iota_dimension=0)
-    index = writer.add("reshape", (numbers,), shape, _INDEX)
+    numbers = writer.add("iota", (), _INDEX, (prod(shape),), iota_dimension=0)
+    index = writer.add("reshape", (numbers,), _INDEX, shape)
     none, any_number = (
         writer.constant(np.array(number), to) for number, to in ((_NOWHERE, _INDEX), (1, of))
     )
-    nowhere = writer.add("broadcast_in_dim", (none,), sizes, _INDEX, broadcast_dimensions=())
+    nowhere = writer.add("broadcast_in_dim", (none,), _INDEX, sizes, broadcast_dimensions=())
     padded = [
         _pad(writer, value, beside, windows.padding)
         for value, beside in ((operand, any_number), (index, none))
@@ -98,8 +98,8 @@ def _targets(operation: Operation, order: Order, writer: OperationWriter) -> Val
         else:
             kept = _is_kept(writer, operation.regions[0], chosen, (element, place), nowhere)
             chosen = (
-                writer.add("select", (kept, chosen[0], element), sizes, of),
-                writer.add("select", (kept, chosen[1], place), sizes, _INDEX),
+                writer.add("select", (kept, chosen[0], element), of),
+                writer.add("select", (kept, chosen[1], place), _INDEX),
             )
     assert chosen is not None  # no window is empty
     return chosen[1]
@@ -117,17 +117,14 @@ def _is_kept(
 
     Elements are pairs of values and places.
     """
-    sizes, flag = tensor_of(nowhere).static_shape, BOOLEAN[0]
-    first = writer.add(
-        "map", (chosen[0], other[0]), sizes, flag,
-        dimensions=tuple(range(len(sizes))), regions=(select,),
-    )  # fmt: skip
+    dimensions, flag = tuple(range(tensor_of(nowhere).rank)), BOOLEAN[0]
+    first = writer.add("map", (chosen[0], other[0]), flag, regions=(select,), dimensions=dimensions)
     is_real, is_alone = (
-        writer.add("compare", (place, nowhere), sizes, flag, comparison_direction=direction)
+        writer.add("compare", (place, nowhere), flag, comparison_direction=direction)
         for place, direction in ((chosen[1], "NE"), (other[1], "EQ"))
     )
-    both = writer.add("and", (first, is_real), sizes, flag)
-    return writer.add("or", (both, is_alone), sizes, flag)
+    both = writer.add("and", (first, is_real), flag)
+    return writer.add("or", (both, is_alone), flag)
 
 
 def _pad(
@@ -137,7 +134,7 @@ def _pad(
     shape = tensor_of(value).static_shape
     sizes = tuple(n + low + high for n, (low, high) in zip(shape, padding, strict=True))
     return writer.add(
-        "pad", (value, beside), sizes, tensor_of(value).element,
+        "pad", (value, beside), tensor_of(value).element, sizes,
         edge_padding_low=tuple(low for low, _ in padding),
         edge_padding_high=tuple(high for _, high in padding),
         interior_padding=(0,) * len(shape),
@@ -154,6 +151,6 @@ def _slice(
         for at, n, step in zip(offset, sizes, strides, strict=True)
     )
     return writer.add(
-        "slice", (value,), sizes, tensor_of(value).element,
+        "slice", (value,), tensor_of(value).element, sizes,
         start_indices=tuple(offset), limit_indices=tuple(ends), strides=tuple(strides),
     )  # fmt: skip

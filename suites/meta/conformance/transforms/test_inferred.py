@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance.known.xla.memory import constant
+from conformance.known.writing import constant
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.inferred import with_inferred_types
 from reference.interpreter.evaluate import evaluate

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.known.xla.memory import CONTENTS, constant, memory_value
+from conformance.known.writing import constant
+from conformance.known.xla.memory import CONTENTS, memory_value
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Value
 from reference.ir.types import ELEMENT_TYPES
