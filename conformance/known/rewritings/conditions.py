@@ -80,6 +80,21 @@ def _is_overwritten(evaluator: Evaluator, node: Node) -> bool:
     return given is not None and given[0].shape == given[1].shape
 
 
+def _has_bit_moved(evaluator: Evaluator, node: Node) -> bool:
+    """Return whether a value is rounded, after another operation, to one bit of exponent less and
+    one bit of mantissa more than its element type has.
+    """
+    term = evaluator.term_of(node) if isinstance(node, Value) else None
+    if term is None or term.maker is None or not isinstance(term.operands[0], Value):
+        return False
+    of = term.maker.results[0].type
+    if evaluator.term_of(term.operands[0]) is None or not isinstance(of, TensorType):
+        return False
+    bits = tuple(term.maker.attribute(name) for name in ("exponent_bits", "mantissa_bits"))
+    own = of.element.float_format
+    return bits == (own.exponent_bits - 1, own.mantissa_bits + 1)
+
+
 def _operands_of_update(
     evaluator: Evaluator, node: Node
 ) -> tuple[Array, Array, tuple[Node, ...]] | None:
@@ -120,6 +135,7 @@ def _is_variable(evaluator: Evaluator, node: Node) -> bool:
 
 
 CONDITIONS: dict[str, Condition] = {
+    "bit_moved": _has_bit_moved,
     "boolean": _boolean,
     "clamped": _has_clamped_start,
     "constant": _constant,

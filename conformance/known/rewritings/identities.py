@@ -26,6 +26,7 @@ MAGNITUDE = "root of a square as a magnitude"
 UNSIGNED = "magnitude left out of a maximum"
 NOT_NEGATIVE = "taken for not negative"
 LEFT_OUT = "conversion left out"
+BIT_MOVED = "exponent of one bit less ignored"
 CANCELLED = "disjunction with itself as false"
 OF_ZEROS = "angle of zeros as a quotient"
 SELECTION = "truth value as a selection"
@@ -235,6 +236,7 @@ IDENTITIES: tuple[Rewriting, ...] = (
         is_exact=True,
     ),
     *_lines(CANCELLED, "(add x:constant x) -> 0", kinds=(Kind.BOOLEAN,), is_exact=True),
+    *_lines(BIT_MOVED, "(reduce_precision x):bit_moved -> x", kinds=_NUMBERS, is_exact=True),
     *_lines(
         LEFT_OUT,
         *(

@@ -8,6 +8,7 @@ import pytest
 from conformance.known.rewritings.exponentials import OF_NAN
 from conformance.known.rewritings.identities import (
     ADDED,
+    BIT_MOVED,
     FACTOR,
     INVERSE,
     LEFT_OUT,
@@ -418,6 +419,30 @@ func.func @main(%x: tensor<1xf64>) -> tensor<1xf64> {{
 }}"""
     x = np.array([-1.0656942006445927e166])
     assert (kind_of(text, [x], x) == LEFT_OUT) == is_explained
+
+
+@pytest.mark.parametrize(
+    ("of", "exponent", "mantissa", "moved", "is_explained"),
+    [
+        ("f16", 4, 11, True, True), ("f32", 7, 24, True, True), ("f64", 10, 53, True, True),
+        ("f16", 4, 11, False, False), ("f32", 7, 23, True, False), ("f32", 6, 24, True, False),
+    ],
+)  # fmt: skip
+def test_an_exponent_of_one_bit_less_is_ignored_after_another_operation(
+    of: str, exponent: int, mantissa: int, moved: bool, is_explained: bool
+) -> None:
+    first = "reverse %x, dims = [0]" if moved else "constant dense<0.0>"
+    text = f"""
+func.func @main(%x: tensor<1x{of}>) -> tensor<1x{of}> {{
+  %0 = stablehlo.{first} : tensor<1x{of}>
+  %r = stablehlo.reduce_precision {"%0" if moved else "%x"}, format = e{exponent}m{mantissa}
+    : tensor<1x{of}>
+  return %r : tensor<1x{of}>
+}}"""
+    x = np.array([1e300 if of == "f64" else 3e38 if of == "f32" else 2e4]).astype(
+        f"f{int(of[1:]) // 8}"
+    )
+    assert (kind_of(text, [x], x) == BIT_MOVED) == is_explained
 
 
 V = "tensor<1xi32>"
