@@ -50,9 +50,11 @@ def overlapping_updates(
     if array is None or not isinstance(to, TensorType):
         return
     for taken in _slices(shown, base, new):
+        compute = (
+            None if taken == new else partial(_computed, shown, _steps(shown, new, taken), taken)
+        )
         for read in _read(shown, base, taken):
             written = _window(array.shape, read.shape, [shown.known_value(one) for one in starts])
-            compute = None if taken == new else partial(_computed, shown, new, taken)
             if written is None or (compute is not None and read.size > _MOST_COMPUTED):
                 continue
             for at_once in _AT_ONCE:
@@ -83,32 +85,65 @@ def _update_in_order(
     return result
 
 
-def _slices(shown: ObservedProgram, base: Value, new: Value) -> Iterator[Value]:
-    """Yield the slices of a value from which the update is computed element by element."""
-    maker = shown.maker(new)
-    if maker is None:
-        return
-    if maker.operands[:1] == (base,):
-        yield new
-    elif _is_elementwise(maker):
-        for operand in dict.fromkeys(maker.operands):
-            yield from _slices(shown, base, operand)
+def _slices(shown: ObservedProgram, base: Value, new: Value) -> list[Value]:
+    """Return the slices of a value from which the update is computed element by element."""
+
+    def is_slice(value: Value) -> bool:
+        maker = shown.maker(value)
+        return maker is not None and maker.operands[:1] == (base,)
+
+    return [one for one in _sources(shown, new, is_slice) if is_slice(one)]
+
+
+def _sources(
+    shown: ObservedProgram, new: Value, is_end: Callable[[Value], bool]
+) -> Iterator[Value]:
+    """Yield a value, and the values from which it is computed element by element, each once.
+
+    Operands of a value at which the walk ends are not yielded.
+    """
+    pending, seen = [new], set[str]()
+    while pending:
+        value = pending.pop()
+        if value.name in seen:
+            continue
+        seen.add(value.name)
+        yield value
+        maker = shown.maker(value)
+        if maker is not None and _is_elementwise(maker) and not is_end(value):
+            pending += reversed(maker.operands)
 
 
 def _is_elementwise(operation: Operation) -> bool:
     return operation.name in OPS and OPS[operation.name].lifts
 
 
-def _computed(shown: ObservedProgram, new: Value, taken: Value, elements: Array) -> Array | None:
+def _steps(shown: ObservedProgram, new: Value, taken: Value) -> list[Operation]:
+    """Return the operations that compute an update from a slice, in the program's order."""
+    sources = {one.name for one in _sources(shown, new, lambda value: value == taken)}
+    return [
+        one
+        for one in shown.program.main.body.operations
+        if _is_elementwise(one)
+        and one.results[0] != taken
+        and any(result.name in sources for result in one.results)
+    ]
+
+
+def _computed(
+    shown: ObservedProgram, steps: list[Operation], taken: Value, elements: Array
+) -> Array | None:
     """Return the update for other elements of a slice; None if the values beside it are unknown."""
-    if new == taken:
-        return elements
-    maker = shown.maker(new)
-    if maker is None or not _is_elementwise(maker):
-        return shown.known_value(new)
-    operands = [_computed(shown, one, taken, elements) for one in maker.operands]
-    given = [one for one in operands if one is not None]
-    return apply(maker, given)[0] if len(given) == len(operands) else None
+    known = {taken.name: elements}
+    for step in steps:
+        operands: list[Array] = []
+        for one in step.operands:
+            array = known[one.name] if one.name in known else shown.known_value(one)
+            if array is None:
+                return None
+            operands.append(array)
+        known[step.results[0].name] = apply(step, operands)[0]
+    return known[steps[-1].results[0].name]
 
 
 def _read(shown: ObservedProgram, base: Value, new: Value) -> Iterator[Array]:

@@ -67,3 +67,30 @@ def test_updates_computed_from_a_slice_are_read_while_they_are_written(
 ) -> None:
     given = [np.array([5.0, 4.0, 3.0]), np.array([1.0, 2.0])]
     assert (kind_of(COMPUTED, given, np.array(got, np.float64)) == IN_PLACE) == is_explained
+
+
+def computed_by_diamonds(count: int) -> str:
+    """Return a program whose update is computed in steps; each uses the result before it twice."""
+    steps = "".join(
+        f"""
+  %n{k} = stablehlo.negate %t{k} : tensor<4xf32>
+  %t{k + 1} = stablehlo.maximum %t{k}, %n{k} : tensor<4xf32>"""
+        for k in range(count)
+    )
+    return PROGRAM.replace("%0 =", "%t0 =").replace("%x, %0,", f"%x, %t{count},").replace(
+        "  %1 =", f"{steps}\n  %1 ="
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("got", "is_explained"),
+    [
+        ((-1, 1, 1, 1, 1, 6), True),  # -1, 1, 2, 3, 4, 6 is right
+        ((1, 1, 1, 1, 1, 6), False),
+        ((-1, 1, 1, 1, 2, 6), False),
+    ],
+)
+def test_values_used_twice_are_computed_once(got: tuple[int, ...], is_explained: bool) -> None:
+    given = [np.array([-1, 2, -3, 4, 5, 6], np.float32), np.asarray(1, np.int32)]
+    wrong = np.array(got, np.float32).reshape(2, 3)
+    assert (kind_of(computed_by_diamonds(40), given, wrong) == IN_PLACE) == is_explained
