@@ -115,16 +115,25 @@ def beside_negatives(
 ) -> Iterator[ValuePrediction]:
     """Yield results of two-bit integers that are compared with a negative constant.
 
-    Yield also the results of an operation on such a result.
+    Yield also the results of an operation on such a result, truncated to two bits before it or
+    after it.
     """
     model = _Model(program, values)
-    yield from (ValuePrediction(one) for one in _predict_compare(model, operation))
+    (result, *_) = operation.results
+    for wide in _compare_in_eight_bits(model, operation):
+        yield ValuePrediction(_truncate(wide, result))
     for number, operand in enumerate(operation.operands):
         maker = model.maker(operand)
         if maker is None or not _is_of_two_bits(operand):
             continue
         one_bit = [*_predict_quotient_by_one_bit(model, maker)]
-        before = [*_predict_compare(model, maker), *one_bit]
+        compared = [*_compare_in_eight_bits(model, maker)]
+        for wide in compared if _acts_on_each(operation) else ():
+            kept = replace(model, values={**model.values, operand.name: wide})
+            found = kept.evaluate(operation, [False] * len(operation.operands))
+            if found is not None:
+                yield ValuePrediction(_truncate(found, result))
+        before = [*(_truncate(wide, operand) for wide in compared), *one_bit]
         others = [values.get(one.name) for one in operation.operands]
         for taken in before:
             given = [taken if n == number else one for n, one in enumerate(others)]
@@ -138,8 +147,9 @@ def beside_negatives(
                     yield ValuePrediction((-bits).astype(predicted.result.dtype))
 
 
-def _predict_compare(model: _Model, operation: Operation) -> Iterator[Array]:
-    """Yield the results of a comparison, or an extremum, with negative two-bit constants.
+def _compare_in_eight_bits(model: _Model, operation: Operation) -> Iterator[Array]:
+    """Yield the results of a comparison, or an extremum, with negative two-bit constants, not
+    truncated to two bits.
 
     The constants are zero-extended: -2 becomes 2. x > -2 becomes x != -2 before that. Source:
     jaxlib 0.10.2 and 0.12, measured; only 0.10.2 gives zeros for the maximum of vectors with -1.
@@ -150,13 +160,12 @@ def _predict_compare(model: _Model, operation: Operation) -> Iterator[Array]:
     extended = {one.name: _sign_extended_constant(model, one) for one in negatives}
     other = replace(model, values={**model.values, **extended})
     wide = other.evaluate(operation, [False] * len(operation.operands))
-    (result,) = operation.results
     if wide is not None:
-        yield _truncate(wide, result)
+        yield wide
         if operation.attribute("comparison_direction") == "GT":
             yield np.ones_like(wide)
         elif OPS[operation.name].monoid is MAXIMUM and wide.ndim:
-            yield _truncate(np.zeros_like(wide), result)
+            yield np.zeros_like(wide)
 
 
 def _sign_extended_constant(shown: ObservedProgram, value: Value) -> Array:

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.known.rewritings.narrow.integers import KEPT
+from conformance.known.rewritings.narrow.integers import KEPT, NEGATIVE
 from suites.meta.support.rewriting import kind_of
 
 BEHIND = """
@@ -69,3 +69,19 @@ def test_region_of_map_returns_untruncated_integers() -> None:
     given = [np.array([6]).astype(ml_dtypes.int4)]
     assert kind_of(text, given, np.array([36], np.int8)) == KEPT
     assert kind_of(text, given, np.array([35], np.int8)) != KEPT
+
+
+@pytest.mark.parametrize("x", [0, 1])
+def test_a_maximum_with_minus_one_is_three_in_the_next_operation(x: int) -> None:
+    text = """
+    func.func @main(%x: tensor<1xi2>) -> tensor<1xi2> {
+      %c = stablehlo.constant dense<-1> : tensor<1xi2>
+      %0 = stablehlo.maximum %x, %c : tensor<1xi2>
+      %1 = stablehlo.maximum %0, %x : tensor<1xi2>
+      return %1 : tensor<1xi2>
+    }"""
+    given = [np.array([x]).astype(ml_dtypes.int2)]
+    wrong = {got: np.array([got]).astype(ml_dtypes.int2) for got in (-2, -1, 0, 1) if got != x}
+    kinds = {got: kind_of(text, given, array) for got, array in wrong.items()}
+    assert kinds[-1] == NEGATIVE  # three, truncated
+    assert kinds[-2] != NEGATIVE
