@@ -30,13 +30,31 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
     : (tensor<2xf32>, tensor<1xf32>, tensor<i32>) -> tensor<2xf32>
   %whole = stablehlo.dynamic_update_slice %x, %y, %two
     : (tensor<2xf32>, tensor<2xf32>, tensor<i32>) -> tensor<2xf32>
+  %moved = stablehlo.reduce_precision %m, format = e7m24 : tensor<2xf32>
+  %first = stablehlo.reduce_precision %x, format = e7m24 : tensor<2xf32>
+  %narrow = stablehlo.reduce_precision %m, format = e7m23 : tensor<2xf32>
   %a = stablehlo.abs %m : tensor<2xf32>
   return %a : tensor<2xf32>
 }""")
 SHOWN = ObservedProgram(PROGRAM, values_of(PROGRAM, (array([1.0, 2.0]), array([3.0, -4.0]))))
-C, D, SQUARE, PRODUCT, TRUTH, ZERO, _, _, _, LAST, BEYOND, WHOLE, MAGNITUDE = (
-    one.results[0] for one in PROGRAM.main.body.operations[:-1]
-)
+(
+    C,
+    D,
+    SQUARE,
+    PRODUCT,
+    TRUTH,
+    ZERO,
+    _,
+    _,
+    _,
+    LAST,
+    BEYOND,
+    WHOLE,
+    MOVED,
+    FIRST,
+    NARROW,
+    MAGNITUDE,
+) = (one.results[0] for one in PROGRAM.main.body.operations[:-1])
 X = PROGRAM.main.arguments[0]
 
 
@@ -61,6 +79,9 @@ X = PROGRAM.main.arguments[0]
         ("clamped", LAST, False),
         ("clamped", X, False),
         ("clamped", MAGNITUDE, False),
+        ("bit_moved", MOVED, True),
+        ("bit_moved", FIRST, False),
+        ("bit_moved", NARROW, False),
         ("overwritten", WHOLE, True),
         ("overwritten", LAST, False),
         ("overwritten", X, False),
