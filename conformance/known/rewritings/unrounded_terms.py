@@ -17,16 +17,18 @@ from conformance.known.rewritings.evaluation import Evaluated, Evaluator
 from conformance.known.rewritings.identities import FORMS, IDENTITIES
 from conformance.known.rewritings.patterns import Matcher, Rewriting, replacements
 from conformance.known.rewritings.signs import is_not_negative
-from conformance.known.rewritings.terms import Node, Term, as_term
+from conformance.known.rewritings.terms import PAIR, Node, Term, as_term
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction, flush_prediction
 from reference.interpreter.evaluate import EvaluationError, apply
-from reference.ir.program import Operation, TensorType, Value
+from reference.ir.program import Operation, TensorType, Value, tensor_of
+from reference.ir.regions import monoid_of
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, Kind, element_type_of
 from reference.numerics.alike import flush_subnormals
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.unrounded import UnroundedNumbers, rounded_sum, unrounded_product
 from reference.ops.table import OPS
+from reference.unspecified.reduction import decompose_reduction
 
 CONTRACTED = "product taken into a sum unrounded"
 QUOTIENT = "quotient taken into a sum unrounded"
@@ -96,6 +98,8 @@ class UnroundedTerms(ObservedProgram):
     def unrounded_values(self, node: Node) -> Iterator[UnroundedTerm]:
         """Yield the values of an operation whose result is not rounded."""
         if isinstance(node, Term):
+            for kept in self._unchanged_operands(node):
+                yield from self.unrounded_values(kept)
             if node.op in _UNROUNDED:
                 yield from _UNROUNDED[node.op](self, *node.operands)
             return
@@ -104,13 +108,39 @@ class UnroundedTerms(ObservedProgram):
             return
         if maker.name == "convert" and _widens(maker):  # back to where it was computed
             yield from self.unrounded_values(maker.operands[0])
-        elif OPS[maker.name].rearranges and (places := _places(maker)) is not None:
+        elif (places := self._places(maker)) is not None:
             for wide in self.unrounded_values(maker.operands[0]):
                 yield wide.take(places)
         yield from self.unrounded_values(as_term(maker))
         for other in self.rewritten_terms(maker, lambda one: not is_sum_of_two(one)):
             for wide in self.unrounded_values(other):
                 yield replace(wide, label=self.label)
+
+    def _unchanged_operands(self, term: Term) -> Iterator[Node]:
+        """Yield the operands that a term returns, because its other operand is neutral."""
+        neutral = _NEUTRAL.get(term.op)
+        if neutral is None or len(term.operands) != PAIR:
+            return
+        lhs, rhs = term.operands
+        if self.is_equal(rhs, neutral):
+            yield lhs
+        if OPS[term.op].monoid is not None and self.is_equal(lhs, neutral):
+            yield rhs
+
+    def _places(self, operation: Operation) -> Array | None:
+        """Return the flat position in the operand of each element that an operation only moves.
+
+        Folds of a single element with a neutral init value move it. None for other operations.
+        """
+        if OPS[operation.name].rearranges:
+            return _rearranged_places(operation)
+        if operation.name not in ("reduce", "reduce_window") or len(operation.operands) != PAIR:
+            return None
+        monoid, (operand, init) = monoid_of(operation.regions[0]), operation.operands
+        if monoid is None or monoid.name not in _NEUTRAL:
+            return None
+        is_neutral = self.is_equal(init, _NEUTRAL[monoid.name])
+        return _single_elements(operation, operand, init) if is_neutral else None
 
     def rewritten_terms(
         self, operation: Operation, selected: Callable[[Term], bool]
@@ -145,7 +175,7 @@ class UnroundedTerms(ObservedProgram):
         if OPS[maker.name] is OPS["add"]:
             lhs, rhs = (list(self.unrounded_values(one)) for one in maker.operands)
             yield from ((one.value, other.value) for one in lhs for other in rhs)
-        elif OPS[maker.name].rearranges and (places := _places(maker)) is not None:
+        elif (places := self._places(maker)) is not None:
             for one, other in self.products(maker.operands[0]):
                 yield one.take(places), other.take(places)
 
@@ -180,9 +210,6 @@ class UnroundedTerms(ObservedProgram):
 
 
 def _product(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm]:
-    for one, other in ((x, y), (y, x)):
-        if model.is_equal(other, 1):
-            yield from model.unrounded_values(one)
     lhs, rhs = model.number_of(x), model.number_of(y)
     if lhs is not None and rhs is not None:
         yield _exact_product(lhs, rhs)
@@ -203,8 +230,6 @@ def _square(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm]:
 
 
 def _quotient(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm]:
-    if model.is_equal(y, 1):
-        yield from model.unrounded_values(x)
     dividend, divisor = model.number_of(x), model.number_of(y)
     if dividend is None or divisor is None:
         return
@@ -258,12 +283,31 @@ def _magnitude(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
         yield from model.unrounded_values(x)
 
 
+def _clamped(model: UnroundedTerms, low: Node, x: Node, high: Node) -> Iterator[UnroundedTerm]:
+    """Yield the operand of a clamp without bounds."""
+    if model.is_equal(low, -np.inf) and model.is_equal(high, np.inf):
+        yield from model.unrounded_values(x)
+
+
+_NEUTRAL = {
+    "add": 0.0,
+    "subtract": 0.0,
+    "multiply": 1.0,
+    "divide": 1.0,
+    "maximum": -np.inf,
+    "minimum": np.inf,
+}
+"""Second operands that compilers omit together with the operation; of commutative ones the first,
+too.
+"""
+
 _UNROUNDED: dict[str, Callable[..., Iterator[UnroundedTerm]]] = {
     "multiply": _product,
     "power": _square,
     "divide": _quotient,
     "negate": _negate_unrounded,
     "abs": _magnitude,
+    "clamp": _clamped,
     "real": UnroundedTerms.unrounded_values,  # of real numbers: others are given as no array
 }
 """Functions that yield the unrounded values of an operation, by its name."""
@@ -279,7 +323,7 @@ def _reciprocals(divisor: Array) -> Iterator[Array]:
         yield exact.astype(np.float32)
 
 
-def _places(operation: Operation) -> Array | None:
+def _rearranged_places(operation: Operation) -> Array | None:
     """Return the flat source position of each element of a rearranging operation."""
     (operand,), (result,) = operation.operands, operation.results
     of, to = operand.type, result.type
@@ -298,6 +342,26 @@ def _places(operation: Operation) -> Array | None:
     except EvaluationError:
         return None
     return found
+
+
+def _single_elements(operation: Operation, operand: Value, init: Value) -> Array | None:
+    """Return the flat position of the only element of each slice or window of a fold.
+
+    None if a slice or window has several elements or padding, or if the result has another type.
+    """
+    types = (operand.type, init.type, operation.results[0].type)
+    if not all(isinstance(one, TensorType) and one.is_static for one in types):
+        return None
+    of, _, to = map(tensor_of, (operand, init, operation.results[0]))
+    if of.element_type != to.element_type:
+        return None
+    zeros = (np.zeros(of.static_shape, of.stored.storage), np.zeros((), of.stored.storage))
+    leaves = decompose_reduction(operation, zeros).leaves
+    if (leaves.counts != 1).any():
+        return None
+    numbers = np.arange(1, zeros[0].size + 1).reshape(zeros[0].shape)
+    places = leaves.fold(np.add, numbers, 0, 0) - 1
+    return None if (places < 0).any() else places
 
 
 SIGNS = {"add": 1, "sum": 1, "subtract": -1}

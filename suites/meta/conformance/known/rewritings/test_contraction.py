@@ -48,6 +48,9 @@ BETWEEN = """
 func.func @main(%x: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<2xf32> {{
   %one = stablehlo.constant dense<1.0> : tensor<2xf32>
   %two = stablehlo.constant dense<2.0> : tensor<2xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<2xf32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<2xf32>
+  %most = stablehlo.constant dense<0x7F800000> : tensor<2xf32>
   %0 = stablehlo.multiply %x, {factor} : tensor<2xf32>
   %1 = stablehlo.{between} : tensor<2xf32>
   %2 = stablehlo.add %1, %z : tensor<2xf32>
@@ -63,6 +66,14 @@ func.func @main(%x: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<2xf32> {{
         ("multiply %one, %0", "%x", True),
         ("abs %0", "%x", True),
         ("real %0", "%x", True),
+        ("add %zero, %0", "%x", True),
+        ("subtract %0, %zero", "%x", True),
+        ("minimum %0, %most", "%x", True),
+        ("maximum %least, %0", "%x", True),
+        ("clamp %least, %0, %most", "%x", True),
+        ("maximum %0, %two", "%x", False),
+        ("clamp %two, %0, %most", "%x", False),
+        ("add %0, %two", "%x", False),
         ("divide %0, %z", "%x", False),
         ("floor %0", "%x", False),
         ("abs %0", "%two", False),  # its sign is not known
@@ -74,6 +85,49 @@ def test_omitted_operations_do_not_prevent_contraction(
     text = BETWEEN.format(between=between, factor=factor)
     given = [np.array([2.5e38, 2.5e38], F32), np.array([-np.inf, -np.inf], F32)]
     found = kind_of(text, given, np.array([-np.inf, -np.inf], F32))
+    assert (found == CONTRACTED) == is_contracted
+
+
+FOLD = """
+func.func @main(%x: tensor<2x1xf32>, %z: tensor<2xf32>) -> tensor<2xf32> {{
+  %init = stablehlo.constant dense<{init}> : tensor<f32>
+  %0 = stablehlo.multiply %x, %x : tensor<2x1xf32>
+  %1 = {fold}
+  %2 = stablehlo.add %1, %z : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}}"""
+REDUCE = """stablehlo.reduce(%0 init: %init) applies stablehlo.{op} across dimensions = [1]
+    : (tensor<2x1xf32>, tensor<f32>) -> tensor<2xf32>"""
+REDUCE_WINDOW = """stablehlo.reshape %0 : (tensor<2x1xf32>) -> tensor<2xf32>
+  %1 = "stablehlo.reduce_window"(%y, %init) <{{window_dimensions = array<i64: {size}>,
+    padding = dense<[[0, {padding}]]> : tensor<1x2xi64>}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }}) : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>"""
+
+
+@pytest.mark.parametrize(
+    ("fold", "init", "is_contracted"),
+    [
+        (REDUCE.format(op="minimum"), "0x7F800000", True),
+        (REDUCE.format(op="maximum"), "0xFF800000", True),
+        (REDUCE.format(op="add"), "-0.0", True),
+        (REDUCE.format(op="multiply"), "1.0", True),
+        (REDUCE.format(op="multiply"), "2.0", False),
+        (REDUCE.format(op="maximum"), "0.0", False),
+        (REDUCE_WINDOW.format(size=1, padding=0), "0xFF800000", True),
+        (REDUCE_WINDOW.format(size=2, padding=1), "0xFF800000", False),
+    ],
+)
+def test_a_fold_of_a_single_element_does_not_prevent_contraction(
+    fold: str, init: str, is_contracted: bool
+) -> None:
+    text = FOLD.format(init=init, fold=fold).replace(
+        "%1 = stablehlo.reshape", "%y = stablehlo.reshape"
+    )
+    given = [np.array([[3.0], [2.5e38]], F32), np.array([0.0, -np.inf], F32)]
+    found = kind_of(text, given, np.array([9.0, -np.inf], F32))
     assert (found == CONTRACTED) == is_contracted
 
 
