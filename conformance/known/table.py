@@ -79,8 +79,8 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "convert": (replace(e8m0_nans.CONVERTED, constants=("*",)),),
     **dict.fromkeys(
         (
-            "cosine", "exponential", "exponential_minus_one", "log_plus_one", "logistic", "mhlo.erf",
-            "rsqrt", "sine", "sqrt", "tan", "tanh",
+            "cosine", "exponential", "exponential_minus_one", "log_plus_one", "logistic",
+            "mhlo.erf", "rsqrt", "sine", "sqrt", "tan", "tanh",
         ),
         _CONSTANT_NAN,
     ),
