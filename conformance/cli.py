@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -43,42 +43,16 @@ from conformance.errors import (
     describe_unknown,
 )
 from conformance.limits import FILE_LIMITS, LIMITS, Limits
-from conformance.options import (
-    CI,
-    NAME,
-    Address,
-    AtLeast,
-    Backend,
-    BackendVersions,
-    Baseline,
-    CIOption,
-    EngineName,
-    ExecutorName,
-    Expectations,
-    Format,
-    Jobs,
-    LinesFormat,
-    Ops,
-    OpsFormat,
-)
+from conformance.options import NAME
 
 if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must not wait for
     from conformance.campaign.planning import Options
-
 
 app = typer.Typer(
     name=NAME,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-
-Out = Annotated[Path, typer.Option("--out", help="Folder for the results.")]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
-
-
-class _RefusedError(Exception):
-    """A request that cannot be met; its text is the line to print."""
 
 
 @app.callback()
@@ -89,80 +63,28 @@ def common_options(version: options.Version = False) -> None:
 @app.command()
 @options.with_limits(LIMITS, "Seconds for a batch of cases; a case in isolation has a third.")
 def run(
-    backend: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"{options.BACKEND_HELP} Repeatable.",
-            autocompletion=options.complete_backends,
-            show_default="cpu",
-        ),
-    ] = None,
-    op: Ops = None,
-    element_type: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"{options.TYPE_HELP} Repeatable.",
-            autocompletion=options.complete_element_types,
-            show_default="every type",
-        ),
-    ] = None,
-    profile: Annotated[
-        str, typer.Option(help=options.PROFILE_HELP, autocompletion=options.complete_profiles)
-    ] = "standard",
-    seed: Annotated[int, typer.Option(help="Seed of all cases.")] = 0,
-    shard: Annotated[str, typer.Option(help="Test the i-th of n parts, as i/n.")] = "1/1",
-    jobs: Jobs = None,
-    executor: ExecutorName = EngineName.LOCAL,
-    address: Address = None,
-    expectations: Expectations = None,
-    backend_version: BackendVersions = None,
-    out: Out = DEFAULT_OUT,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help=f"{options.STRICT_HELP} Refuse expectations without a counterexample, or whose "
-            "reason is TODO.",
-        ),
-    ] = False,
-    baseline: Baseline = None,
-    at_least: AtLeast = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Time for the run, such as 90s or 10m. All cells get their first cases before any "
-            "gets its second. The run says what is left out; the same command continues it.",
-            show_default="no limit",
-        ),
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="HLO_CONFORMANCE_CACHE",
-            help="Folder of cases that did not fail with the same hlo-conformance, backend and "
-            "machine; they are not run again. Cases that do not fail now are added.",
-            show_default="none",
-        ),
-    ] = None,
-    no_cache: Annotated[
-        bool,
-        typer.Option("--no-cache", help="Run all cases, even if HLO_CONFORMANCE_CACHE is set."),
-    ] = False,
-    ci: CIOption = CI.AUTO,
+    backend: options.Backends = None,
+    op: options.Ops = None,
+    element_type: options.ElementTypes = None,
+    profile: options.Profile = "standard",
+    seed: options.CaseSeed = 0,
+    shard: options.Shard = "1/1",
+    jobs: options.Jobs = None,
+    executor: options.ExecutorName = options.EngineName.LOCAL,
+    address: options.Address = None,
+    expectations: options.Expectations = None,
+    backend_version: options.BackendVersions = None,
+    out: options.Out = DEFAULT_OUT,
+    strict: options.Strict = False,
+    baseline: options.Baseline = None,
+    at_least: options.AtLeast = None,
+    budget: options.RunBudget = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    ci: options.CIOption = options.CI.AUTO,
     limits: Limits = LIMITS,
-    repeat: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Times to rerun a case that fails; backends that only compile rerun once. A case "
-            "that passes then is not deterministic. It fails the run unless an expectation with "
-            "flaky = true matches it.",
-        ),
-    ] = 3,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Delete the results that --out holds, and start over.")
-    ] = False,
+    repeat: options.Repeat = 3,
+    fresh: options.FreshRun = False,
 ) -> int:
     """Test a backend with generated programs of every op and element type.
 
@@ -183,7 +105,7 @@ def run(
             element_types=tuple(element_type or ()),
             profile=profile,
             seed=seed,
-            shard=_parts(shard),
+            shard=options.parse_shard(shard),
             jobs=jobs,
             limits=limits,
             repeats=repeat,
@@ -201,14 +123,7 @@ def run(
     )
 
 
-def _parts(shard: str) -> tuple[int, int]:
-    part, slash, parts = shard.partition("/")
-    if not (slash and part.isdecimal() and parts.isdecimal()):
-        raise _RefusedError(f"--shard takes i/n, such as 1/4, not {shard!r}")
-    return int(part), int(parts)
-
-
-def _run(ci: CI, options: Options) -> int:
+def _run(ci: options.CI, asked: Options) -> int:
     from conformance.campaign import runner
     from conformance.campaign.planning import plan
     from conformance.campaign.progress import watcher
@@ -216,25 +131,25 @@ def _run(ci: CI, options: Options) -> int:
     from conformance.gate.conclusion import closing_lines
     from conformance.results.lines import lines_of
 
-    if not plan(options).cells:
-        if options.shard[1] > 1 and plan(replace(options, shard=(1, 1))).cells:
-            part = "/".join(map(str, options.shard))
+    if not plan(asked).cells:
+        if asked.shard[1] > 1 and plan(replace(asked, shard=(1, 1))).cells:
+            part = "/".join(map(str, asked.shard))
             raise _NothingTestedError(
                 f"shard {part} has no cell, as there are too few for so many parts: nothing was "
                 "tested; merge the others without it"
             )
         raise _NothingTestedError("no op has a cell of that element type: nothing was tested")
-    check_folder_of_run(options.out)
-    data = runner.run(options, watcher(Console(stderr=True)))
-    where = "" if options.out == DEFAULT_OUT else f" --db {shlex.quote(str(options.out))}"
+    check_folder_of_run(asked.out)
+    data = runner.run(asked, watcher(Console(stderr=True)))
+    where = "" if asked.out == DEFAULT_OUT else f" --db {shlex.quote(str(asked.out))}"
     replaying = f"{NAME} replay {{}}{where}"
-    comparison = None if options.baseline is None else compare(data, options.baseline)
-    annotations = write_reports(data, options.out, comparison, ci)
+    comparison = None if asked.baseline is None else compare(data, asked.baseline)
+    annotations = write_reports(data, asked.out, comparison, ci)
     print_lines(
         [
             *lines_of(data, replaying, is_compared=comparison is not None),
-            *closing_lines(data, comparison, options.at_least, replaying),
-            f"report: {options.out / 'index.html'}",
+            *closing_lines(data, comparison, asked.at_least, replaying),
+            f"report: {asked.out / 'index.html'}",
             *annotations,
         ]
     )
@@ -243,7 +158,7 @@ def _run(ci: CI, options: Options) -> int:
     return data.exit_code or 0
 
 
-class _NothingTestedError(_RefusedError):
+class _NothingTestedError(Exception):
     """Nothing was tested: exit code 4."""
 
 
@@ -255,28 +170,11 @@ app.add_typer(baseline_app, name="baseline")
 @app.command()
 @options.with_limits(LIMITS, "Seconds for the case.")
 def replay(
-    id: Annotated[  # noqa: A002
-        str,
-        typer.Argument(
-            metavar="ID|FOLDER",
-            help="A case, such as add-f32-cpu-3, or the folder of a finding of `fuzz`.",
-        ),
-    ],
-    db: Annotated[
-        Path, typer.Option(help="The folder of the run, or its results.sqlite.")
-    ] = DEFAULT_OUT,
+    id: options.CaseOrFinding,  # noqa: A002 - the argument's name
+    db: options.RunFolder = DEFAULT_OUT,
     limits: Limits = LIMITS,
-    generic: Annotated[
-        bool, typer.Option("--generic", help="Show the program in MLIR's generic form.")
-    ] = False,
-    backend: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Backend to run it on. Repeatable.",
-            autocompletion=options.complete_backends,
-            show_default="the one it was recorded on",
-        ),
-    ] = None,
+    generic: options.Generic = False,
+    backend: options.ReplayBackends = None,
 ) -> int:
     """Replay a recorded case: print its program, inputs, results, and the verdict then and now.
 
@@ -293,7 +191,7 @@ def replay(
         print_lines(findings.lines(kept, rows))
         return findings.exit_code(rows)
     if len(Path(id).parts) > 1:
-        raise _RefusedError(
+        raise UsageError(
             f"there is no folder {id}: give the folder of a finding, or the id of a case"
         )
     case = replaying.find(db, id)
@@ -308,41 +206,17 @@ def replay(
 @app.command()
 @options.with_limits(FILE_LIMITS, "Seconds for each file, at most half of them to find causes.")
 def check(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...", help="StableHLO modules: text, bytecode, or what jax.export writes."
-        ),
-    ],
-    backend: Backend = "cpu",
-    inputs: Annotated[
-        Path | None,
-        typer.Option(
-            help="Inputs of the programs: an .npz of arrays arr_0, arr_1, ..., or by name.",
-            show_default="drawn by what each program does with them",
-        ),
-    ] = None,
-    format: Annotated[LinesFormat, typer.Option("--format", help="How to print.")] = (  # noqa: A002
-        LinesFormat.TEXT
-    ),
-    jobs: Jobs = None,
+    files: options.Files,
+    backend: options.Backend = "cpu",
+    inputs: options.ProgramInputs = None,
+    format: options.LinesFormatOption = options.LinesFormat.TEXT,  # noqa: A002 - the option's name
+    jobs: options.Jobs = None,
     limits: Limits = FILE_LIMITS,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs that are drawn.")] = 0,
-    expectations: Expectations = None,
-    backend_version: BackendVersions = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder to keep each failing program in, with its inputs and results.",
-            show_default="nothing is kept",
-        ),
-    ] = None,
-    describe: Annotated[
-        bool,
-        typer.Option(
-            "--describe", help="Print the parameters of the programs and a template for --inputs."
-        ),
-    ] = False,
+    seed: options.InputSeed = 0,
+    expectations: options.Expectations = None,
+    backend_version: options.BackendVersions = None,
+    save: options.SaveFailures = None,
+    describe: options.Describe = False,
 ) -> int:
     """Check your own programs, and name the first operation with a wrong result.
 
@@ -359,7 +233,7 @@ def check(
         expectations=expectations,
         backend_versions=tuple(backend_version or ()),
         save=save,
-        as_json=format is LinesFormat.JSON,
+        as_json=format is options.LinesFormat.JSON,
         limits=limits,
     )
     return command.describe_inputs(asked) if describe else command.check(asked)
@@ -373,27 +247,21 @@ app.add_typer(known_divergences.app, name="expectations")
 
 @app.command()
 def ops(
-    op: Annotated[
-        str | None,
-        typer.Argument(metavar="[OP]", help="An op to show.", autocompletion=options.complete_ops),
-    ] = None,
-    format: Annotated[  # noqa: A002 - the option's name
-        OpsFormat,
-        typer.Option("--format", help="How to print; markdown is the page of all that is covered."),
-    ] = OpsFormat.TABLE,
+    op: options.OneOp = None,
+    format: options.OpsFormatOption = options.OpsFormat.TABLE,  # noqa: A002 - the option's name
 ) -> int:
     """List the ops, or describe a single op."""
     from conformance import listing
     from conformance.catalog import CATALOG
 
     if op is not None and op not in CATALOG:
-        raise _RefusedError(describe_unknown("op", op, CATALOG))
+        raise UsageError(describe_unknown("op", op, CATALOG))
     rows = list(CATALOG.values()) if op is None else [CATALOG[op]]
-    if format is OpsFormat.MARKDOWN:
+    if format is options.OpsFormat.MARKDOWN:
         if op is not None:
-            raise _RefusedError("--format markdown is a page of all ops: leave out the op")
+            raise UsageError("--format markdown is a page of all ops: leave out the op")
         sys.stdout.write(listing.coverage_page())
-    elif format is OpsFormat.JSON:
+    elif format is options.OpsFormat.JSON:
         more = listing.coverage_entry(rows[0]) if op is not None else {}
         _print_json([listing.op_entry(row) | more for row in rows])
     else:
@@ -403,11 +271,8 @@ def ops(
 
 @app.command()
 def backends(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[BACKEND]...", help="Backends to show, such as plugin:NAME=PATH."),
-    ] = None,
-    format: FormatOption = Format.TABLE,  # noqa: A002 - the option's name
+    names: options.BackendNames = None,
+    format: options.FormatOption = options.Format.TABLE,  # noqa: A002 - the option's name
 ) -> int:
     """List the backends and whether each works on this machine.
 
@@ -417,7 +282,7 @@ def backends(
     from conformance import listing
 
     entries = listing.backend_entries(names or ())
-    if format is Format.JSON:
+    if format is options.Format.JSON:
         _print_json(entries)
     else:
         Console().print(listing.backends_table(entries))
@@ -478,7 +343,7 @@ def _explain(error: Exception) -> tuple[int, str]:
         return NOT_AVAILABLE, str(error)
     if isinstance(error, _NothingTestedError):
         return NOTHING_TESTED, str(error)
-    ours = (_RefusedError, UsageError, BaselineError, ExpectationError, InputsError)
+    ours = (UsageError, BaselineError, ExpectationError, InputsError)
     if isinstance(error, ours):
         return USAGE, str(error)
     return 1, (

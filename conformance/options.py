@@ -211,11 +211,142 @@ CIOption = Annotated[
         "codequality.json; auto detects the system.",
     ),
 ]
+Out = Annotated[Path, typer.Option("--out", help="Folder for the results.")]
+InputSeed = Annotated[int, typer.Option(min=0, help="Seed of the inputs that are drawn.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
+LinesFormatOption = Annotated[LinesFormat, typer.Option("--format", help="How to print.")]
 Version = Annotated[
     bool,
     typer.Option(
         "--version", callback=_tell_version, is_eager=True, help="Print the versions, and exit."
     ),
+]
+
+# Options of `run`
+
+Backends = Annotated[
+    list[str] | None,
+    typer.Option(
+        help=f"{BACKEND_HELP} Repeatable.",
+        autocompletion=complete_backends,
+        show_default="cpu",
+    ),
+]
+ElementTypes = Annotated[
+    list[str] | None,
+    typer.Option(
+        help=f"{TYPE_HELP} Repeatable.",
+        autocompletion=complete_element_types,
+        show_default="every type",
+    ),
+]
+Profile = Annotated[str, typer.Option(help=PROFILE_HELP, autocompletion=complete_profiles)]
+CaseSeed = Annotated[int, typer.Option(help="Seed of all cases.")]
+Shard = Annotated[str, typer.Option(help="Test the i-th of n parts, as i/n.")]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help=f"{STRICT_HELP} Refuse expectations without a counterexample, or whose "
+        "reason is TODO.",
+    ),
+]
+RunBudget = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Time for the run, such as 90s or 10m. All cells get their first cases before any "
+        "gets its second. The run says what is left out; the same command continues it.",
+        show_default="no limit",
+    ),
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="HLO_CONFORMANCE_CACHE",
+        help="Folder of cases that did not fail with the same hlo-conformance, backend and "
+        "machine; they are not run again. Cases that do not fail now are added.",
+        show_default="none",
+    ),
+]
+NoCache = Annotated[
+    bool,
+    typer.Option("--no-cache", help="Run all cases, even if HLO_CONFORMANCE_CACHE is set."),
+]
+Repeat = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Times to rerun a case that fails; backends that only compile rerun once. A case "
+        "that passes then is not deterministic. It fails the run unless an expectation with "
+        "flaky = true matches it.",
+    ),
+]
+FreshRun = Annotated[
+    bool, typer.Option("--fresh", help="Delete the results that --out holds, and start over.")
+]
+# Options of `replay`
+
+CaseOrFinding = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID|FOLDER",
+        help="A case, such as add-f32-cpu-3, or the folder of a finding of `fuzz`.",
+    ),
+]
+RunFolder = Annotated[Path, typer.Option(help="The folder of the run, or its results.sqlite.")]
+Generic = Annotated[
+    bool, typer.Option("--generic", help="Show the program in MLIR's generic form.")
+]
+ReplayBackends = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Backend to run it on. Repeatable.",
+        autocompletion=complete_backends,
+        show_default="the one it was recorded on",
+    ),
+]
+# Options of `check`
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...", help="StableHLO modules: text, bytecode, or what jax.export writes."
+    ),
+]
+ProgramInputs = Annotated[
+    Path | None,
+    typer.Option(
+        help="Inputs of the programs: an .npz of arrays arr_0, arr_1, ..., or by name.",
+        show_default="drawn by what each program does with them",
+    ),
+]
+SaveFailures = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder to keep each failing program in, with its inputs and results.",
+        show_default="nothing is kept",
+    ),
+]
+Describe = Annotated[
+    bool,
+    typer.Option(
+        "--describe", help="Print the parameters of the programs and a template for --inputs."
+    ),
+]
+# Options of `ops` and `backends`
+
+OneOp = Annotated[
+    str | None,
+    typer.Argument(metavar="[OP]", help="An op to show.", autocompletion=complete_ops),
+]
+OpsFormatOption = Annotated[
+    OpsFormat,
+    typer.Option("--format", help="How to print; markdown is the page of all that is covered."),
+]
+BackendNames = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[BACKEND]...", help="Backends to show, such as plugin:NAME=PATH."),
 ]
 
 
@@ -279,6 +410,18 @@ def join_help_lines(app: typer.Typer) -> None:
     for group in app.registered_groups:
         if group.typer_instance is not None:
             join_help_lines(group.typer_instance)
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Return the number of a part, and of all parts, from i/n.
+
+    Raises:
+        UsageError: for another text.
+    """
+    part, slash, parts = text.partition("/")
+    if not (slash and part.isdecimal() and parts.isdecimal()):
+        raise UsageError(f"--shard takes i/n, such as 1/4, not {text!r}")
+    return int(part), int(parts)
 
 
 def given_command() -> str:

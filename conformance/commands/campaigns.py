@@ -16,51 +16,73 @@ from conformance.options import (
     EngineName,
     ExecutorName,
     Expectations,
+    InputSeed,
     Jobs,
     Ops,
 )
+
+CampaignBudget = Annotated[str, typer.Option(help="Time for the campaign, such as 90s, 30m or 8h.")]
+MostPrograms = Annotated[
+    int,
+    typer.Option(
+        min=0, help="Maximum number of programs.", show_default="as many as there is time for"
+    ),
+]
+ProgramSeed = Annotated[int, typer.Option(min=0, help="Seed of all programs.")]
+Corpus = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of findings: replay these first, and save new findings there.",
+        show_default="the folder findings in --out",
+    ),
+]
+SeedPrograms = Annotated[
+    Path | None,
+    typer.Option(
+        help="Your own programs, a folder or a file: vary fragments of these programs.",
+        show_default="patterns that come with hlo-conformance",
+    ),
+]
+CampaignFolder = Annotated[Path, typer.Option("--out", help="Folder for the campaign.")]
+FreshCampaign = Annotated[
+    bool, typer.Option("--fresh", help="Delete the campaign in --out, and start over.")
+]
+FailingProgram = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="A StableHLO module that fails `check`, or the folder that `check --save` or "
+        "`fuzz` wrote for it.",
+    ),
+]
+FailingInputs = Annotated[
+    Path | None,
+    typer.Option(
+        help="Inputs on which the program fails, as for `check`.",
+        show_default="drawn by what the program does with them",
+    ),
+]
+ReducedFolder = Annotated[Path, typer.Option("--out", help="Folder for the minimised program.")]
+ReduceBudget = Annotated[str, typer.Option(help="Time to minimise, such as 90s or 10m.")]
 
 
 @options.with_limits(LIMITS, "Seconds for a batch of programs; a program in isolation has a third.")
 def fuzz(
     backend: Backend = "cpu",
-    budget: Annotated[
-        str, typer.Option(help="Time for the campaign, such as 90s, 30m or 8h.")
-    ] = "10m",
-    programs: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Maximum number of programs.", show_default="as many as there is time for"
-        ),
-    ] = 0,
+    budget: CampaignBudget = "10m",
+    programs: MostPrograms = 0,
     op: Ops = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all programs.")] = 0,
+    seed: ProgramSeed = 0,
     jobs: Jobs = None,
     executor: ExecutorName = EngineName.LOCAL,
     address: Address = None,
     expectations: Expectations = None,
     backend_version: BackendVersions = None,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of findings: replay these first, and save new findings there.",
-            show_default="the folder findings in --out",
-        ),
-    ] = None,
-    seeds: Annotated[
-        Path | None,
-        typer.Option(
-            help="Your own programs, a folder or a file: vary fragments of these programs.",
-            show_default="patterns that come with hlo-conformance",
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the campaign.")] = Path(
-        "hlo-conformance-campaign"
-    ),
+    corpus: Corpus = None,
+    seeds: SeedPrograms = None,
+    out: CampaignFolder = Path("hlo-conformance-campaign"),
     limits: Limits = LIMITS,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Delete the campaign in --out, and start over.")
-    ] = False,
+    fresh: FreshCampaign = False,
 ) -> int:
     """Fuzz a backend with programs of several operations; minimise, group and save failures.
 
@@ -95,29 +117,14 @@ def fuzz(
 
 @options.with_limits(LIMITS, "Seconds for one run of the program.")
 def reduce(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="A StableHLO module that fails `check`, or the folder that `check --save` or "
-            "`fuzz` wrote for it.",
-        ),
-    ],
+    file: FailingProgram,
     backend: Backend = "cpu",
-    inputs: Annotated[
-        Path | None,
-        typer.Option(
-            help="Inputs on which the program fails, as for `check`.",
-            show_default="drawn by what the program does with them",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs that are drawn.")] = 0,
+    inputs: FailingInputs = None,
+    seed: InputSeed = 0,
     expectations: Expectations = None,
     backend_version: BackendVersions = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the minimised program.")] = Path(
-        "hlo-conformance-reduced"
-    ),
-    budget: Annotated[str, typer.Option(help="Time to minimise, such as 90s or 10m.")] = "2m",
+    out: ReducedFolder = Path("hlo-conformance-reduced"),
+    budget: ReduceBudget = "2m",
     limits: Limits = LIMITS,
 ) -> int:
     """Minimise a failing program: it fails in the same way with fewer operations and elements.

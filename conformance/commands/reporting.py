@@ -22,6 +22,7 @@ from conformance.options import CI, STRICT_HELP, AtLeast, Baseline, CIOption, Li
 from conformance.text import plural
 
 if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
+    from conformance.gate.baselines.baseline import ReadBaseline
     from conformance.gate.baselines.comparison import Comparison
     from conformance.outputs.report import Report
     from conformance.outputs.sweep import Sweep
@@ -75,44 +76,52 @@ def write_baseline(
     return 0
 
 
+StoredRuns = Annotated[
+    list[Path],
+    typer.Argument(
+        help="The folder of a run, a campaign or a sweep, or its database; several runs are "
+        "merged, or shards of a sweep. Sweeps given with a run get a section in its report."
+    ),
+]
+ReportFolder = Annotated[
+    Path | None,
+    typer.Option(help="Folder to write to; needed to merge.", show_default="the run's own"),
+]
+WithHistory = Annotated[
+    bool,
+    typer.Option(
+        "--history",
+        help="Report the newest run with the history of the others, and merge nothing. Older "
+        "runs need only their summary.json.",
+    ),
+]
+FindingFolders = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Add the findings of a campaign or a corpus of `fuzz`. Repeatable.",
+        show_default="none",
+    ),
+]
+StrictReport = Annotated[bool, typer.Option("--strict", help=STRICT_HELP)]
+ReportFormat = Annotated[
+    LinesFormat,
+    typer.Option(
+        "--format",
+        help="json prints what summary.json holds, and writes the reports only to --out.",
+    ),
+]
+
+
 def report(
-    db: Annotated[
-        list[Path],
-        typer.Argument(
-            help="The folder of a run, a campaign or a sweep, or its database; several runs are "
-            "merged, or shards of a sweep. Sweeps given with a run get a section in its report."
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder to write to; needed to merge.", show_default="the run's own"),
-    ] = None,
-    history: Annotated[
-        bool,
-        typer.Option(
-            "--history",
-            help="Report the newest run with the history of the others, and merge nothing. Older "
-            "runs need only their summary.json.",
-        ),
-    ] = False,
-    findings: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Add the findings of a campaign or a corpus of `fuzz`. Repeatable.",
-            show_default="none",
-        ),
-    ] = None,
+    db: StoredRuns,
+    out: ReportFolder = None,
+    history: WithHistory = False,
+    findings: FindingFolders = None,
     baseline: Baseline = None,
     at_least: AtLeast = None,
-    strict: Annotated[bool, typer.Option("--strict", help=STRICT_HELP)] = False,
+    strict: StrictReport = False,
     ci: CIOption = CI.AUTO,
-    format: Annotated[  # noqa: A002 - the option's name
-        LinesFormat,
-        typer.Option(
-            "--format",
-            help="json prints what summary.json holds, and writes the reports only to --out.",
-        ),
-    ] = LinesFormat.TEXT,
+    format: ReportFormat = LinesFormat.TEXT,  # noqa: A002 - the option's name
 ) -> int:
     """Write the reports of a run: HTML, JUnit, Markdown, JSON. Campaigns and sweeps have HTML only.
 
@@ -127,57 +136,84 @@ def report(
     """
     from conformance.fuzzing.keeping.summary import is_campaign
     from conformance.gate.baselines.baseline import read_baseline
-    from conformance.gate.baselines.comparison import compare
-    from conformance.gate.conclusion import exit_code, parse_share
-    from conformance.outputs.schema import json_text
+    from conformance.gate.conclusion import parse_share
     from conformance.sweep.merging import is_sweep
-    from reports.context import Context
 
     for path in db:
         if not path.exists():
             raise UsageError(f"{path} does not exist: give the folder of a run, campaign or sweep")
     sweeps = [path for path in db if is_sweep(path)]
-    if len(sweeps) == len(db):
-        if baseline is not None or at_least is not None or strict or history or findings:
-            raise UsageError(
-                f"{db[0]} is a sweep: --baseline, --at-least, --strict, --history and --findings "
-                "apply only to the report of a run"
-            )
-        is_json = format is LinesFormat.JSON
-        swept = report_sweeps(db, out, writes=out is not None or not is_json)
-        if is_json:
-            sys.stdout.write(json_text(swept.result))
-        else:
-            print_lines(swept.lines)
-        return swept.exit_code
-    db = [path for path in db if path not in sweeps]
-    given = None if baseline is None else read_baseline(baseline)
-    floor = None if at_least is None else parse_share(at_least)
-    if len(db) == 1 and is_campaign(db[0]):
-        return _report_campaign(db[0], out, format, is_alone=not (history or findings or sweeps))
-    read = _read(db, out, is_history=history)
-    causes = None
-    if findings:
-        from conformance.fuzzing.keeping.collection import load_findings  # loads jax
+    runs = [path for path in db if path not in sweeps]
+    if not runs:
+        is_plain = baseline is None and at_least is None and not (strict or history or findings)
+        return _report_sweeps(sweeps, out, format, is_plain=is_plain)
+    gate = _Gate(
+        strict,
+        None if baseline is None else read_baseline(baseline),
+        None if at_least is None else parse_share(at_least),
+    )
+    if len(runs) == 1 and is_campaign(runs[0]):
+        is_alone = not (history or findings or sweeps)
+        return _report_campaign(runs[0], out, format, is_alone=is_alone)
+    read = _read(runs, out, is_history=history)
+    context = _context(read, findings or [], sweeps)
+    return _report_run(read, gate, context, ci, format, writes=out is not None)
 
-        causes = load_findings(findings)
-    context = Context(read.history, causes, _read_sweeps(sweeps))
+
+@dataclass(frozen=True)
+class _Gate:
+    """What a run must satisfy: a strict report, a baseline, the smallest share of tested cells."""
+
+    is_strict: bool
+    baseline: ReadBaseline | None
+    floor: float | None
+
+
+def _report_run(
+    read: _Read,
+    gate: _Gate,
+    context: Context,
+    ci: CI,
+    format: LinesFormat,  # noqa: A002 - the option's name
+    *,
+    writes: bool,
+) -> int:
+    """Write the reports of a run, or print it as JSON, and return the exit code.
+
+    `writes` says whether the reports are written beside JSON, too.
+    """
+    from conformance.gate.baselines.comparison import compare
+    from conformance.gate.conclusion import exit_code
+    from conformance.outputs.schema import json_text
+
     data = read.data
-    comparison = None if given is None else compare(data, given)
-    is_gate = comparison is not None or floor is not None or strict or read.merged
-    code = (
-        exit_code(data, strict=strict, comparison=comparison, at_least=floor) if is_gate else 0
-    ) or (1 if read.missing else 0)
+    comparison = None if gate.baseline is None else compare(data, gate.baseline)
+    code = 1 if read.missing else 0
+    if comparison is not None or gate.floor is not None or gate.is_strict or read.merged:
+        strict, floor = gate.is_strict, gate.floor
+        code = exit_code(data, strict=strict, comparison=comparison, at_least=floor) or code
     annotations: list[str] = []
-    if format is LinesFormat.TEXT or out is not None:
+    if format is LinesFormat.TEXT or writes:
         _make(read.folder)
         annotations = write_reports(data, read.folder, comparison, ci, context, at=read.at)
     if format is LinesFormat.JSON:
         sys.stdout.write(json_text(with_more(data, comparison, context)))
     else:
-        told = _lines(read, comparison, floor, context, is_strict=strict)
+        told = _lines(read, comparison, gate.floor, context, is_strict=gate.is_strict)
         print_lines([*told, f"report: {read.folder / 'index.html'}", *annotations])
     return code
+
+
+def _context(read: _Read, findings: list[Path], sweeps: list[Path]) -> Context:
+    """Return the history, findings and sweeps to report with a run."""
+    from reports.context import Context
+
+    causes = None
+    if findings:
+        from conformance.fuzzing.keeping.collection import load_findings  # loads jax
+
+        causes = load_findings(findings)
+    return Context(read.history, causes, _read_sweeps(sweeps))
 
 
 def check_folder_of_run(out: Path) -> None:
@@ -207,6 +243,30 @@ def _read_sweeps(paths: list[Path]) -> tuple[Sweep, ...] | None:
     from reports.sweeps import page
 
     return tuple(page.read(_folder_of(path)) for path in paths)
+
+
+def _report_sweeps(
+    sweeps: list[Path],
+    out: Path | None,
+    format: LinesFormat,  # noqa: A002 - the option's name
+    *,
+    is_plain: bool,
+) -> int:
+    """Write the page of sweeps again; `is_plain` says that no option of runs is given."""
+    from conformance.outputs.schema import json_text
+
+    if not is_plain:
+        raise UsageError(
+            f"{sweeps[0]} is a sweep: --baseline, --at-least, --strict, --history and --findings "
+            "apply only to the report of a run"
+        )
+    is_json = format is LinesFormat.JSON
+    swept = report_sweeps(sweeps, out, writes=out is not None or not is_json)
+    if is_json:
+        sys.stdout.write(json_text(swept.result))
+    else:
+        print_lines(swept.lines)
+    return swept.exit_code
 
 
 def _report_campaign(path: Path, out: Path | None, format: LinesFormat, *, is_alone: bool) -> int:  # noqa: A002 - the option's name

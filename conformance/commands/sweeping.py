@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from conformance import options
-from conformance.errors import UsageError
 from conformance.limits import SWEEP_LIMITS, Limits
 from conformance.options import (
     Address,
@@ -19,6 +18,9 @@ from conformance.options import (
     ExecutorName,
     Expectations,
     Jobs,
+    LinesFormat,
+    LinesFormatOption,
+    Out,
 )
 
 SAMPLE = 1 << 18
@@ -32,63 +34,67 @@ Types = Annotated[
         show_default="every type",
     ),
 ]
+SweptOps = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="OP...",
+        help="Elementwise ops of one or two operands: names, or globs such as 'exp*'.",
+        autocompletion=options.complete_ops,
+    ),
+]
+ResultTypes = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Result types of `convert`, names or globs. Repeatable.",
+        autocompletion=options.complete_element_types,
+        show_default="every type up to 32 bits",
+    ),
+]
+Arity = Annotated[
+    int,
+    typer.Option(min=0, max=2, help="Number of operands of the ops: 1 or 2; 0 for both."),
+]
+SampleSize = Annotated[
+    int,
+    typer.Option(
+        min=64, help="Most arguments per function; of a larger domain, a sample is taken."
+    ),
+]
+Exhaustive = Annotated[
+    bool,
+    typer.Option(
+        "--exhaustive",
+        help="Sweep all arguments of functions with at most 2^32: each f32, each pair of "
+        "16-bit numbers.",
+    ),
+]
+SampleSeed = Annotated[int, typer.Option(min=0, help="Seed of samples.")]
+SweepShard = Annotated[str, typer.Option(help="Sweep the i-th of n parts, as i/n.")]
+FreshSweep = Annotated[
+    bool, typer.Option("--fresh", help="Delete the sweep that --out holds, and start over.")
+]
 
 
 @options.with_limits(SWEEP_LIMITS, "Seconds for a block of at most 4 million values.")
 def sweep(
-    op: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="OP...",
-            help="Elementwise ops of one or two operands: names, or globs such as 'exp*'.",
-            autocompletion=options.complete_ops,
-        ),
-    ],
+    op: SweptOps,
     element_type: Types = None,
-    to: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Result types of `convert`, names or globs. Repeatable.",
-            autocompletion=options.complete_element_types,
-            show_default="every type up to 32 bits",
-        ),
-    ] = None,
-    arity: Annotated[
-        int,
-        typer.Option(min=0, max=2, help="Number of operands of the ops: 1 or 2; 0 for both."),
-    ] = 0,
+    to: ResultTypes = None,
+    arity: Arity = 0,
     backend: Backend = "cpu",
-    sample: Annotated[
-        int,
-        typer.Option(
-            min=64, help="Most arguments per function; of a larger domain, a sample is taken."
-        ),
-    ] = SAMPLE,
-    exhaustive: Annotated[
-        bool,
-        typer.Option(
-            "--exhaustive",
-            help="Sweep all arguments of functions with at most 2^32: each f32, each pair of "
-            "16-bit numbers.",
-        ),
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of samples.")] = 0,
-    shard: Annotated[str, typer.Option(help="Sweep the i-th of n parts, as i/n.")] = "1/1",
+    sample: SampleSize = SAMPLE,
+    exhaustive: Exhaustive = False,
+    seed: SampleSeed = 0,
+    shard: SweepShard = "1/1",
     jobs: Jobs = None,
     executor: ExecutorName = EngineName.LOCAL,
     address: Address = None,
     expectations: Expectations = None,
     backend_version: BackendVersions = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path(
-        "hlo-conformance-sweep"
-    ),
+    out: Out = Path("hlo-conformance-sweep"),
     limits: Limits = SWEEP_LIMITS,
-    format: Annotated[  # noqa: A002 - the option's name
-        options.LinesFormat, typer.Option("--format", help="How to print.")
-    ] = options.LinesFormat.TEXT,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Delete the sweep that --out holds, and start over.")
-    ] = False,
+    format: LinesFormatOption = LinesFormat.TEXT,  # noqa: A002 - the option's name
+    fresh: FreshSweep = False,
 ) -> int:
     """Sweep ops over all values of a type, or a sample, and measure their errors.
 
@@ -114,7 +120,7 @@ def sweep(
         sample=sample,
         exhaustive=exhaustive,
         seed=seed,
-        shard=_parts(shard),
+        shard=options.parse_shard(shard),
         jobs=jobs,
         engine=options.engine_of(executor, address),
         limits=limits,
@@ -125,15 +131,8 @@ def sweep(
     )
     swept = runner.sweep(asked, watcher(Console(stderr=True)))
     result = save(swept, out)
-    if format is options.LinesFormat.JSON:
+    if format is LinesFormat.JSON:
         sys.stdout.write(json_text(result))
     else:
         print_lines([*summary.lines_of(result), *places(out)])
     return result.exit_code
-
-
-def _parts(shard: str) -> tuple[int, int]:
-    part, slash, parts = shard.partition("/")
-    if not (slash and part.isdecimal() and parts.isdecimal()):
-        raise UsageError(f"--shard takes i/n, such as 1/4, not {shard!r}")
-    return int(part), int(parts)

@@ -17,6 +17,7 @@ from conformance import options
 from conformance.backends.registry import BACKENDS
 from conformance.campaign.planning import PROFILES
 from conformance.catalog import CATALOG
+from conformance.errors import UsageError
 from conformance.limits import LIMITS, Limits
 from conformance.results.versions import build
 
@@ -146,3 +147,10 @@ def test_help_of_a_command_fills_its_lines(call, monkeypatch) -> None:
     assert len(lines) > 2
     fits = [len(f"{a} {b.split()[0]}") < 58 for a, b in pairwise(lines) if a and b]
     assert not any(fits)
+
+
+@pytest.mark.parametrize("text", ["", "1", "1/", "/4", "-1/4", "1/4/2", "one/four"])
+def test_a_shard_is_a_part_of_parts(text: str) -> None:
+    assert options.parse_shard("2/4") == (2, 4)
+    with pytest.raises(UsageError, match="i/n"):
+        options.parse_shard(text)
