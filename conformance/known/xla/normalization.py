@@ -27,7 +27,9 @@ from conformance.known.xla.normalization_steps import (
     Machine,
     NormalizationOperands,
     distinct_arrays,
+    store_result,
 )
+from conformance.known.xla.normalization_sums import mixed_sums, paired_sums
 from conformance.tolerance.bounds.normalization import (
     FULL_SIZE_OPERANDS,
     measure_by,
@@ -37,7 +39,7 @@ from conformance.tolerance.bounds.underflow import has_flushing_modes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.alike import equal_elements
-from reference.numerics.rounding import round_to, to_float64
+from reference.numerics.rounding import round_to
 from reference.ops import normalization as ops
 from reference.ops.table import OPS
 
@@ -87,7 +89,9 @@ def _feature_index(operation: Operation) -> int:
     return index
 
 
-def _given_on(machine: Machine, operation: Operation, operands: Operands) -> NormalizationOperands:
+def _given_on(
+    machine: Machine, operation: Operation, operands: Operands, actual: Results
+) -> NormalizationOperands:
     first, index = operands[0], _feature_index(operation)
     epsilon: Any = np.array(operation.attribute("epsilon"), np.float64)
     count = np.array(first.size // max(first.shape[index], 1), np.float64)
@@ -100,7 +104,8 @@ def _given_on(machine: Machine, operation: Operation, operands: Operands) -> Nor
     )
     taken = [machine.widen(one) for one in shaped]
     constants = machine.widen(epsilon), machine.widen(count)
-    return NormalizationOperands(machine, taken, *constants, ops.reduced_axes(first, index))
+    axes = ops.reduced_axes(first, index)
+    return NormalizationOperands(machine, taken, *constants, axes, actual)
 
 
 def _fold(given: NormalizationOperands) -> Iterator[Results]:
@@ -185,10 +190,13 @@ def _normalize_in_one_pass(
 
 
 def _moments(given: NormalizationOperands) -> Iterator[tuple[list[Array], Array, list[Array]]]:
-    """Yield the differences from the mean, the mean, and variances, by sums of all elements."""
+    """Yield the differences from the mean, the mean, and variances, by sums of all elements.
+
+    Means and variances by unusual sums must be the results of a feature that others do not explain.
+    """
     machine, x, inverse = given.machine, given.operands[0], given.inverse
-    added = zip(machine.sums(x, axes=given.axes), machine.sums(x, x, axes=given.axes), strict=True)
-    for total, squares in added:
+    explained: Array = np.zeros(given.results[1].shape, np.bool_)
+    for total, squares, is_usual in mixed_sums(machine, (x,), (x, x), given.axes):
         mean = given.means(total)
         factors = (
             (mean, mean),
@@ -202,7 +210,11 @@ def _moments(given: NormalizationOperands) -> Iterator[tuple[list[Array], Array,
                 machine.fuse(squares, inverse, -machine.round_step(x_ * y_)),
             )
         ]
-        yield machine.center(x, total, inverse, mean), mean, variances
+        clamped = (np.maximum(one, 0) for one in variances)
+        equal = given.equals_result(1, mean) & given.equals_result(2, *variances, *clamped)
+        if is_usual or (equal & ~explained).any():
+            yield machine.center(x, total, inverse, mean), mean, variances
+        explained |= equal
 
 
 def _moments_of_equal_numbers(
@@ -242,12 +254,8 @@ def _reorder(given: NormalizationOperands) -> Iterator[Results]:
     def folded(numbers: Array) -> Array:
         return machine.store_step("constants", machine.round_step(numbers))
 
-    sums = zip(
-        machine.sums(grad_output, axes=given.axes),
-        machine.sums(grad_output, centered, axes=given.axes),
-        strict=True,
-    )
-    for offset, unrounded in sums:
+    pairs = paired_sums(machine, (grad_output,), (grad_output, centered), given.axes)
+    for offset, unrounded in pairs:
         covariance = machine.store_step("covariance", unrounded)
         along = machine.round_step(-covariance * centered)
         wholes = machine.multiply_add(grad_output, given.count, -offset)
@@ -321,13 +329,14 @@ def _predict(
     operation: Operation,
     operands: Operands,
     expected: Results,
+    actual: Results,
     *,
     flushes: bool,
     is_folded: bool = False,
     expansion: Expansion | None = None,
 ) -> Iterator[Results]:
     """Yield all predicted results of an operation, in the expected shapes, by its op's expansion or
-    by another one.
+    by another one. The backend's results choose among many sums.
     """
     of, size = element_type_of(operands[0]), operands[0].size
     features = max(operands[0].shape[_feature_index(operation)], 1)
@@ -339,9 +348,9 @@ def _predict(
         _folding_machines(operation, of) if is_folded else _machines(operation, of, flushes=flushes)
     )
     for machine in machines:
-        for results in expand(_given_on(machine, operation, operands)):
+        for results in expand(_given_on(machine, operation, operands, actual)):
             yield tuple(
-                _round_and_reshape(one, want) for one, want in zip(results, expected, strict=True)
+                store_result(one, want) for one, want in zip(results, expected, strict=True)
             )
 
 
@@ -370,12 +379,6 @@ def _folding_machines(operation: Operation, of: ElementType) -> Iterator[Machine
         yield Machine(wider, flushes=False, narrow=of, rounded=_FOLDED_STEPS)
 
 
-def _round_and_reshape(result: Array, want: Array) -> Array:
-    of = element_type_of(want)
-    same = element_type_of(result) == of
-    return (result if same else round_to(to_float64(result), of)).reshape(want.shape)
-
-
 def _equal_elements(
     operation: Operation,
     operands: Operands,
@@ -390,7 +393,13 @@ def _equal_elements(
     found = tuple(np.zeros(want.shape, np.bool_) for want in expected)
     right = [equal_elements(want, got) for want, got in zip(expected, actual, strict=True)]
     predicted = _predict(
-        operation, operands, expected, flushes=flushes, is_folded=is_folded, expansion=expansion
+        operation,
+        operands,
+        expected,
+        actual,
+        flushes=flushes,
+        is_folded=is_folded,
+        expansion=expansion,
     )
     for results in predicted:
         for mask, one, got in zip(found, results, actual, strict=True):
@@ -437,7 +446,7 @@ def _flushing_errors(
     found, same = (_equal_elements(*given, flushes=flushes) for flushes in (True, False))
     left = [a & ~b for a, b in zip(found, same, strict=True)]
     flushed = [np.zeros(want.shape, np.bool_) for want in expected]
-    for results in _predict(operation, operands, expected, flushes=False):
+    for results in _predict(operation, operands, expected, actual, flushes=False):
         if not any(map(np.any, left)):
             break
         errors = _MEASURE(operation, operands, expected, results)

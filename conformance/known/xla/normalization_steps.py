@@ -80,72 +80,21 @@ class Machine:
             yield self.round_step(larger)
             yield self.round_step(smaller)
 
-    def sums(self, *factors: Array, axes: tuple[int, ...]) -> Iterator[Array]:
-        """Yield sums of products of the factors over dimensions: fused in order, rounded in order,
-        and correctly rounded sums of rounded products. A sum of one element is also the element:
-        compilers remove such a sum, and -0 stays -0. A sum in vectors may overflow where a sum in
-        order does not, towards both sides at most: it is NaN then. A sum of several rows may be the
-        sum of the rows' fused sums; then sums of a single factor are in order, or of rows, too.
-        """
-        rows = [_rows(one, axes) for one in factors]
-        products = (
-            rows[0]
-            if len(rows) == 1
-            else self.store_step("products", self.round_step(rows[0] * rows[1]))
-        )
-        total = ordered = self._add_in_order(products)
-        is_fused = len(rows) > 1 and "products" not in self.rounded
-        if is_fused:
-            total = self._fuse_in_order(*rows)
-        by_signs = self._add_in_order(np.maximum(products, 0)) + self._add_in_order(
-            np.minimum(products, 0)
-        )
-        wide = to_float64(products).astype(np.longdouble).sum(axis=0)
-        vectors = np.where(np.isfinite(by_signs), ordered, by_signs)
-        element = [products[0]] if len(products) == 1 else []
-        size = factors[0].shape[axes[-1]] if axes else 1
-        by_rows = self._add_rows(rows if is_fused else [products], size, ordered, fuses=is_fused)
-        nearest = self.round_step(round_to(wide, self.of))
-        for one in (total, ordered, nearest, vectors, *element, *by_rows):
-            yield np.expand_dims(self.store_step("sums", one), axes)
-
-    def _add_rows(
-        self, factors: list[Array], size: int, ordered: Array, *, fuses: bool
-    ) -> list[Array]:
-        """Return the sum in order and the sum of the sums of rows of a size, which may be fused.
-
-        Fused, the latter is returned twice. Return nothing if a row has all elements or one.
-        """
-        count = len(factors[0])
-        if not 1 < size < count:
-            return []
-        parts = ([one[i : i + size] for one in factors] for i in range(0, count, size))
-        sums = (self._fuse_in_order(*one) if fuses else self._add_in_order(*one) for one in parts)
-        whole = self._add_in_order(np.stack(list(sums)))
-        return [whole if fuses else ordered, whole]
-
-    def _fuse_in_order(self, left: Array, right: Array) -> Array:
-        """Return the sum of products of rows, each fused with the sum before it."""
-        total = np.zeros(left.shape[1:], left.dtype)
-        for x, y in zip(left, right, strict=True):
-            total = self.fuse(x, y, total)
-        return total
-
-    def _add_in_order(self, rows: Array) -> Array:
-        """Return the sum of rows, rounded after each."""
-        total = np.zeros(rows.shape[1:], rows.dtype)
-        for row in rows:
-            total = self.round_step(total + row)
-        return total
-
 
 def distinct_arrays(*arrays: Array) -> Iterator[Array]:
     """Yield arrays of equal shape and type, omitting those whose bits repeat an earlier array."""
     yield from {one.tobytes(): one for one in arrays}.values()
 
 
-def _rows(array: Array, axes: tuple[int, ...]) -> Array:
-    """Return the summed elements in order as the first dimension."""
+def store_result(numbers: Array, like: Array) -> Array:
+    """Return numbers in the type and the shape of a result."""
+    of = element_type_of(like)
+    same = element_type_of(numbers) == of
+    return (numbers if same else round_to(to_float64(numbers), of)).reshape(like.shape)
+
+
+def features_last(array: Array, axes: tuple[int, ...]) -> Array:
+    """Return the summed elements in memory order as the first dimension, before the features."""
     others = [axis for axis in range(array.ndim) if axis not in axes]
     moved = array.transpose(*axes, *others)
     return moved.reshape(-1, *(array.shape[axis] for axis in others))
@@ -153,13 +102,23 @@ def _rows(array: Array, axes: tuple[int, ...]) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class NormalizationOperands:
-    """Operands on a machine, shaped to broadcast, and constants of its type."""
+    """Operands on a machine, shaped to broadcast, and constants of its type.
+
+    The backend's `results` decide which of many sums are worth a prediction.
+    """
 
     machine: Machine
     operands: list[Array]
     epsilon: Array
     count: Array
     axes: tuple[int, ...]
+    results: tuple[Array, ...] = ()
+
+    def equals_result(self, index: int, *arrays: Array) -> Array:
+        """Return a mask of the features for which a result is that of any of the arrays."""
+        result = self.results[index]
+        masks = [equal_elements(store_result(one, result), result) for one in arrays]
+        return np.logical_or.reduce(masks)
 
     def spreads(self, variance: Array) -> Iterator[Array]:
         """Yield variance + epsilon, and also variance if epsilon is 0, because -0 + 0 is +0."""
@@ -188,7 +147,7 @@ class NormalizationOperands:
     @property
     def equal_number(self) -> Array | None:
         """The operand's first element of each feature if all elements of a feature equal it."""
-        rows = _rows(self.operands[0], self.axes)
+        rows = features_last(self.operands[0], self.axes)
         if not rows.size or not equal_elements(np.broadcast_to(rows[:1], rows.shape), rows).all():
             return None
         return np.expand_dims(rows[0], self.axes)

@@ -76,43 +76,9 @@ def test_inverse_roots_are_those_within_two_ulp() -> None:
     assert {one[1] for one in found} == {np.inf}
 
 
-def test_sums_are_fused_or_rounded_in_order_or_rounded_once() -> None:
-    """2^24 + 1 is 2^24 in f32, so that only a sum that is rounded once counts both."""
-    x = numbers(2.0**24, 1, 1).reshape(3, 1)
-    found = [one.item() for one in PLAIN.sums(x, axes=(0,))]
-    assert found == [2.0**24, 2.0**24, 2.0**24 + 2, 2.0**24]
-
-
-def test_sums_in_vectors_may_overflow_towards_both_sides() -> None:
-    x = numbers(3e38, 3e38, -3e38, -3e38).reshape(4, 1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = [one.item() for one in PLAIN.sums(x, axes=(0,))]
-    assert found[:3] == [np.inf, np.inf, 0]
-    assert np.isnan(found[3])
-
-
-def test_products_are_rounded_unless_they_are_fused() -> None:
-    x = numbers(1 + 2.0**-11, 1 + 2.0**-12).reshape(2, 1)
-    y = numbers(-1, 1 + 2.0**-12).reshape(2, 1)
-    assert [one.item() for one in PLAIN.sums(x, y, axes=(0,))] == [2.0**-24, 0, 0, 0]
-    stored = Machine(F32, False, F16, rounded=("products", "sums"))
-    assert [one.shape for one in stored.sums(x, y, axes=(0,))] == [(1, 1)] * 4
-
-
 def operands(machine: Machine, x: Array, epsilon: float = 0.0) -> NormalizationOperands:
     constants = np.float32(epsilon), np.float32(len(x))
     return NormalizationOperands(machine, [x.reshape(-1, 1)], *map(np.asarray, constants), (0,))
-
-
-def test_sums_may_be_those_of_rows() -> None:
-    """2^24 and two ones are 2^24 in order. Fused, (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24."""
-    x = numbers(2.0**24, 0, 1, 1).reshape(2, 1, 2)
-    found = [one.item() for one in PLAIN.sums(x, axes=(0, 2))]
-    assert found[-2:] == [2.0**24, 2.0**24 + 2]
-    x = numbers(2.0**-24, 0, 1 + 2.0**-11, 1 + 2.0**-12).reshape(2, 1, 2)
-    y = numbers(1, 0, -1, 1 + 2.0**-12).reshape(2, 1, 2)
-    found = [one.item() for one in PLAIN.sums(x, y, axes=(0, 2))]
-    assert found == [2.0**-24, 0, 2.0**-24, 0, 2.0**-23, 2.0**-23]
 
 
 def test_means_are_products_with_the_reciprocal_or_quotients() -> None:
@@ -141,10 +107,3 @@ def test_epsilon_of_zero_may_be_omitted() -> None:
 def test_number_of_a_feature_is_that_of_all_its_elements(x: list, found: float | None) -> None:
     number = operands(PLAIN, numbers(*x)).equal_number
     assert (None if number is None else number.item()) == found
-
-
-def test_sum_of_one_element_may_keep_its_negative_zero() -> None:
-    *zeros, element = PLAIN.sums(numbers(-0.0), numbers(3.0), axes=(0,))
-    assert not any(np.signbit(one) for one in zeros[:2])
-    assert np.signbit(element)
-    assert len(list(PLAIN.sums(numbers(-0.0, -0.0), numbers(3.0, 3.0), axes=(0,)))) == 4
