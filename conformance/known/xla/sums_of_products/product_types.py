@@ -1,9 +1,9 @@
 """Products computed in another type than the result's, with less precision or range.
 
 XLA multiplies and adds in the "higher" of the operands' and the result's element types: the type
-with more range, however few bits of precision it has. So f8E4M3FN operands lose a bit where the
-result is f8E5M2, f16 operands lose three where it is bf16, and a result of f16 is one of bf16,
-converted, where the operands are bf16.
+with more range, however few bits of precision it has, and of equal range the more precise one. So
+f8E4M3FN operands lose a bit where the result is f8E5M2, f16 operands lose three where it is bf16,
+and a result of f16 is one of bf16, converted, where the operands are bf16.
 
 NVIDIA's instructions that convert to eight bits saturate (`cvt.rn.satfinite` of PTX): in f8E5M2
 they give the largest number for infinity. Other types have an unspecified result there.
@@ -89,6 +89,24 @@ def where_operands_have_more_range(rewrite: Rewrite) -> Rewrite:
             return None
         of, to = (element_type_of(one).float_format for one in (operands[0], expected[0]))
         return found if of.max_exponent > to.max_exponent else None
+
+    return rewritten
+
+
+def where_result_has_more_range(rewrite: Rewrite) -> Rewrite:
+    """Return the rewriting for a result with more range than the operands, and no others.
+
+    XLA's CPU compiler rounds operands only there: f32 for f8E5M2 or bf16 it does not.
+    """
+
+    def rewritten(
+        operation: Operation, operands: Operands, expected: Results
+    ) -> tuple[Operation, Operands] | None:
+        of, to = (element_type_of(one) for one in (operands[0], expected[0]))
+        if not (of.is_float and to.is_float):
+            return None
+        has_more = to.float_format.max_exponent > of.float_format.max_exponent
+        return rewrite(operation, operands, expected) if has_more else None
 
     return rewritten
 

@@ -157,11 +157,13 @@ def _ignore_algorithm(operation: Operation) -> tuple[Operation, Operation]:
 
 def _of_other_types(bound: Bound, platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of products in other types, given their largest permitted errors."""
-    round_result, own = product_types.round_result, product_types.bound_in_operands_type(bound)
+    round_operands, round_result = product_types.round_operands, product_types.round_result
     if platform not in _PRECISE_BY_CHOICE:
+        round_operands = product_types.where_result_has_more_range(round_operands)
         round_result = product_types.where_operands_have_more_range(round_result)
+    own = product_types.bound_in_operands_type(bound)
     return (
-        rewriting_hypothesis(product_types.OPERANDS, product_types.round_operands, bound),
+        rewriting_hypothesis(product_types.OPERANDS, round_operands, bound),
         rewriting_hypothesis(product_types.RESULT, round_result, own),
     )
 

@@ -83,6 +83,17 @@ def test_operands_are_not_rounded_to_a_wider_type(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", ["dot", "convolution"])
+def test_cpu_rounds_no_operands_to_a_type_of_equal_range(op: str) -> None:
+    """1 + 2^-10 is 1 in bf16, whose range is that of f32: XLA's GPU compiler rounds it."""
+    numbers = [1 + 2.0**-10] * 2 + [0.0] * 2, [1.0, -1.0, 0.0, 0.0]
+    numbers[0][1] = 1.0
+    for platform, is_known in ((Hardware.CPU, False), (Hardware.GPU, True)):
+        verdict, kind = judge_result(op, "f32", "bf16", *numbers, 0.0, platform)
+        assert verdict.fails
+        assert (kind == OPERANDS) is is_known
+
+
+@pytest.mark.parametrize("op", ["dot", "convolution"])
 def test_a_result_rounded_to_a_less_precise_type_first_has_a_class(op: str) -> None:
     """1 + 2^-10 is a number of f16, and 1 in bf16."""
     numbers = [1.0, 2.0**-10, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]
