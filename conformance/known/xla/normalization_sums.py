@@ -52,8 +52,9 @@ def mixed_sums(
     usual = [list(usual_sums(machine, *one, axes=axes)) for one in both]
     yield from ((*pair, True) for pair in _distinct_pairs(zip(*usual, strict=True), seen))
     in_loops = [list(sums_in_loops(machine, *one, axes=axes)) for one in both]
-    every = product(*map(operator.add, usual, in_loops))
-    yield from ((*pair, False) for pair in _distinct_pairs(every, seen))
+    lefts, rights = map(operator.add, usual, in_loops)
+    every = _distinct_pairs(product(lefts, rights), seen)
+    yield from ((*pair, False) for pair in every)
 
 
 def _distinct_pairs(
