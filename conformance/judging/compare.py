@@ -262,7 +262,7 @@ def _judge_with_process_groups(
             other.program, inputs, other.expected, other.actual, rule, platform
         )
         known = known_of(collective_of(other.program) or other.program.subject, platform)
-        labels = {one.label for one in known}
+        labels = {in_f32.LABEL, *(one.label for one in known)}
         if all(one.kind in labels or one.verdict not in _WRONG for one in again.failing):
             if again.verdict not in _WRONG:
                 return rename_kind(judgement, other.label, other.near(expected))

@@ -7,15 +7,15 @@ the process group (misread_groups.py).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
 from conformance.known.xla.processes import misread_groups, process_order
 from conformance.transforms.collective import collective_of
 from conformance.transforms.replacing import with_operation
-from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.program import Operation, Program, TensorType, Value, tensor_of
 
 LABEL = "gathered along the first dimension"
 
@@ -35,8 +35,9 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 def _blocks(operation: Operation) -> Iterator[Operation]:
     """Yield an all_gather along the first dimension, with results in the stated shapes."""
+    count = _group_size(operation)
     blocks = tuple(
-        Value(f"{result.name}.blocks", _along_the_first(operand.type, result.type))
+        Value(f"{result.name}.blocks", _along_the_first(tensor_of(operand), count))
         for operand, result in zip(operation.operands, operation.results, strict=True)
     )
     yield replace(operation.with_attributes(all_gather_dim=0), results=blocks)
@@ -44,9 +45,16 @@ def _blocks(operation: Operation) -> Iterator[Operation]:
         yield Operation("reshape", (block,), (result,))
 
 
-def _along_the_first(operand: object, result: object) -> TensorType:
-    assert isinstance(operand, TensorType)
-    assert isinstance(result, TensorType)
+def _group_size(operation: Operation) -> int:
+    """Return the number of processes in a group, by operands with elements; 0 if none has."""
+    dimension: Any = operation.attribute("all_gather_dim", 0)
+    whole, own = (
+        sum(tensor_of(one).static_shape[dimension] for one in values)
+        for values in (operation.results, operation.operands)
+    )
+    return whole // max(1, own)
+
+
+def _along_the_first(operand: TensorType, count: int) -> TensorType:
     first, *others = operand.static_shape
-    count = math.prod(result.static_shape) // max(1, math.prod(operand.static_shape))
-    return TensorType((first * count, *others), result.element_type)
+    return TensorType((first * count, *others), operand.element_type)

@@ -89,7 +89,9 @@ def test_sums_may_be_those_of_rows() -> None:
         ([[1, 0], [0, 0], [1, 0]], [2, 0, 2]),  # the second two rows may belong to no vector
     ],
 )
-def test_vectors_hold_terms_of_several_rows(elements: list[list[int]], sums_more: list[int]) -> None:
+def test_vectors_hold_terms_of_several_rows(
+    elements: list[list[int]], sums_more: list[int]
+) -> None:
     """Rows after [2^24, 0] are added by vectors of two, which may leave two rows, and of four."""
     x = np.array([[2.0**24, 0], *elements], np.float32)[:, None, :]
     assert [one - 2**24 for one in items(x, axes=(0, 2))[5::2]] == sums_more

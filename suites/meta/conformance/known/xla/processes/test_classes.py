@@ -79,6 +79,24 @@ def test_several_operands_gathered_along_the_first_dimension() -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
 
 
+@pytest.mark.parametrize("empty", [(3, 0), (0, 2)])
+def test_gathered_blocks_beside_an_operand_without_elements(empty: tuple[int, int]) -> None:
+    rows, columns = empty
+    values = (Value("x", tensor(F32, rows, columns)), Value("y", tensor(F32, 4, 2)))
+    given: dict[str, Any] = {
+        "all_gather_dim": 1, "replica_groups": matrix([[0, 1]]), "channel_id": 1,
+        "use_global_device_ids": True,
+    }  # fmt: skip
+    results = (tensor(F32, rows, 2 * columns), tensor(F32, 4, 4))
+    program = replace(single_op("all_gather", values, results, given), process_grid=(1, 2))
+    none = np.zeros(empty, np.float32)
+    inputs = (none, Y, none, X)
+    got = [none.reshape(rows, 2 * columns), np.concatenate([Y, X]).reshape(4, 4)] * 2
+    rule = CATALOG["all_gather"].tolerance
+    found = judge(program, inputs, evaluate(program, inputs), got, rule)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, gathered_first.LABEL)
+
+
 @pytest.mark.parametrize(
     ("platform", "zero", "kind"),
     [
@@ -233,6 +251,32 @@ def test_second_fault_beside_group_order_is_named(groups: Dense, label: str) -> 
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "NaN left out")
     assert {one.kind for one in found.failing} == {"NaN left out"}
     assert label in found.message
+
+
+def test_smallest_powers_are_flushed_beside_group_order() -> None:
+    """In f32, 2^-127 is flushed to zero, which is NaN in f8E8M0FNU."""
+    of = element_type("f8E8M0FNU")
+    given: dict[str, Any] = {
+        "scatter_dimension": 0, "replica_groups": matrix([[0, 1]]), "channel_id": 1,
+    }  # fmt: skip
+    values, body = (Value("x", tensor(of, 8)),), fold_of("minimum", of).region
+    program = single_op("reduce_scatter", values, (tensor(of, 2),), given, (body,))
+    program = replace(program, process_grid=(2, 2))
+    inputs = tuple(
+        np.arange(n, 8 * n + 8, n + 1, dtype=np.uint8).view(of.storage) for n in range(4)
+    )
+    other = process_order.replica_by_replica(program)
+    assert other is not None
+    moved = [np.array(one) for one in evaluate(other, inputs)]
+    assert moved[0].view(np.uint8)[0] == 0
+    moved[0].view(np.uint8)[0] = 255
+    rule, expected = CATALOG["reduce_scatter"].tolerance, evaluate(program, inputs)
+    found = judge(program, inputs, expected, moved, rule)
+    assert {one.kind for one in found.failing} == {"flushed in f32"}
+    assert process_order.LABEL in found.message
+    moved[0].view(np.uint8)[1] = 255
+    found = judge(program, inputs, expected, moved, rule)
+    assert process_order.LABEL not in found.message
 
 
 _MESH = (MeshAxis("x", 2), MeshAxis("y", 2))
