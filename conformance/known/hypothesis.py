@@ -179,7 +179,7 @@ def exact_hypothesis(
     return replace(found, otherwise=otherwise, refutes=refutes)
 
 
-def hypothesis_in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]]) -> Hypothesis:
+def region_hypothesis(label: str, known: Mapping[str, tuple[Hypothesis, ...]]) -> Hypothesis:
     """Return the class of an op with regions that contain operations of that class.
 
     `known` has the hypotheses by op.

@@ -25,18 +25,18 @@ _LABEL = "textbook formula"
 _DOUBLE = ELEMENT_TYPES["f64"]
 
 
-def _in_double(of: ElementType) -> tuple[Machine, ...]:
+def _double_machines(of: ElementType) -> tuple[Machine, ...]:
     del of
     double = Machine(_DOUBLE)  # and its variants, which decide next to an overflow
     return double, replace(double, is_exact=True), replace(double, ranged=False)
 
 
-def _in_own_type(of: ElementType) -> tuple[Machine, ...]:
+def _own_type_machines(of: ElementType) -> tuple[Machine, ...]:
     return (Machine(of),)
 
 
 def _class(*formulas: Formula) -> Hypothesis:
-    return formula_class(_LABEL, formulas, _in_double, is_rounded=True)
+    return formula_class(_LABEL, formulas, _double_machines, is_rounded=True)
 
 
 def _exponential_minus_one(z: Complex) -> Complex:
@@ -88,6 +88,6 @@ CBRT = _class(_cbrt)
 DIVIDE = _class(complex_formulas.divide)
 EXPONENTIAL_MINUS_ONE = _class(_exponential_minus_one)
 LOG_PLUS_ONE = _class(_log_plus_one)
-LOGISTIC = formula_class(_LABEL, [complex_formulas.logistic], _in_own_type, is_rounded=True)
+LOGISTIC = formula_class(_LABEL, [complex_formulas.logistic], _own_type_machines, is_rounded=True)
 MULTIPLY = _class(complex_formulas.multiply)
 POWER = _class(_power)

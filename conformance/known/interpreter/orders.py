@@ -26,7 +26,7 @@ from reference.ir.types import Array, element_type_of
 LABEL = "total order not kept"
 
 
-def _with_ordinary_comparisons(operation: Operation) -> Operation:
+def _replace_total_order(operation: Operation) -> Operation:
     """Return the operation with ordinary comparisons instead of those in total order."""
     if operation.attribute("compare_type") == "TOTALORDER":
         operation = operation.with_attributes(compare_type="FLOAT")
@@ -34,14 +34,14 @@ def _with_ordinary_comparisons(operation: Operation) -> Operation:
 
 
 def _replace_comparisons_inside(region: Region) -> Region:
-    return replace(region, operations=tuple(map(_with_ordinary_comparisons, region.operations)))
+    return replace(region, operations=tuple(map(_replace_total_order, region.operations)))
 
 
 def _predict_compare(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
     del expected
-    other = _with_ordinary_comparisons(operation)
+    other = _replace_total_order(operation)
     return None if other == operation else apply(other, operands)
 
 
@@ -52,19 +52,19 @@ def _distance_if_sorted(
     NaNs.
     """
     del operands
-    other = _with_ordinary_comparisons(operation)
+    other = _replace_total_order(operation)
     if other == operation:
         return predict_nothing(expected)
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     placed, after = (move_axis_last(arrays, dimension) for arrays in (expected, actual))
     try:
-        right = are_sorted(after, body_of(other.regions[0])) | _with_nan(after)
+        right = are_sorted(after, body_of(other.regions[0])) | _has_nan(after)
     except EvaluationError:  # the comparator uses outer values, which are not available
         return predict_nothing(expected)
     return predict_slices(right & are_permutations(placed, after), expected, dimension)
 
 
-def _with_nan(rows: tuple[Array, ...]) -> Array:
+def _has_nan(rows: tuple[Array, ...]) -> Array:
     """Return a mask of the slices along the last dimension that have a NaN in any of the arrays."""
     found = np.zeros(rows[0].shape[:-1], np.bool_)
     for array in rows:

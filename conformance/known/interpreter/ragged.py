@@ -13,7 +13,7 @@ from functools import reduce
 import numpy as np
 
 from conformance.known.hypothesis import Results, exact_hypothesis
-from conformance.known.interpreter.sums import add_in_steps
+from conformance.known.interpreter.sums import stepwise_products
 from conformance.known.xla.sums_of_products.ragged_groups import MISREAD, mask_groups
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
@@ -53,7 +53,7 @@ def _predict_misread_sizes(
 
 def _product(lhs: Array, rhs: Array, dimensions: Dimensions, to: ElementType) -> Array:
     a, b, shape = arrange_matrices(lhs, rhs, dimensions)
-    return add_in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape)
+    return stepwise_products(a, b, to, np.arange(a.shape[-1])).reshape(shape)
 
 
 MISPLACED = exact_hypothesis(MISREAD, _predict_misread_sizes)

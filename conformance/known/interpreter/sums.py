@@ -23,7 +23,7 @@ from reference.ops.xla.contraction import dimensions_of
 from reference.ops.xla.scaled import BF16, spread
 
 
-def add_in_steps(lhs: Array, rhs: Array, to: ElementType, order: Array) -> Array:
+def stepwise_products(lhs: Array, rhs: Array, to: ElementType, order: Array) -> Array:
     """Return matrix products of wide elements, (..., m, k) and (..., k, n), added in the order of
     k.
     """
@@ -66,7 +66,7 @@ def _predict_contraction(
     if operation.name == "dot":
         dimensions = dot_dimensions(lhs.ndim)
     a, b, shape = arrange_matrices(lhs, rhs, dimensions)
-    return (add_in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape),)
+    return (stepwise_products(a, b, to, np.arange(a.shape[-1])).reshape(shape),)
 
 
 def _without_algorithm(
@@ -79,7 +79,7 @@ def _without_algorithm(
 
 
 def _sum_all_products(to: ElementType, lhs: Array, rhs: Array) -> Array:
-    return add_in_steps(lhs, rhs, to, np.arange(lhs.shape[-1]))
+    return stepwise_products(lhs, rhs, to, np.arange(lhs.shape[-1]))
 
 
 _DIMENSIONS = (
@@ -102,7 +102,7 @@ def _predict_convolution(
     order = np.flip(places, tuple(d for d, reverse in enumerate(of.reversal) if reverse)).reshape(
         -1
     )
-    return (convolve(lhs, rhs, of, lambda a, b: add_in_steps(a, b, to, order)),)
+    return (convolve(lhs, rhs, of, lambda a, b: stepwise_products(a, b, to, order)),)
 
 
 def _predict_scaled_product(

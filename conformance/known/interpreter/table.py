@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.known import e8m0_nans
-from conformance.known.hypothesis import Hypothesis, hypothesis_in_regions
+from conformance.known.hypothesis import Hypothesis, region_hypothesis
 from conformance.known.interpreter import (
     formulas,
     indices,
@@ -59,7 +59,7 @@ _ALONE: dict[str, tuple[Hypothesis, ...]] = {
     "uniform_dequantize": (quantized.WRAPPED,),
 }
 
-_IN_REGIONS = hypothesis_in_regions(e8m0_nans.LABEL, _ALONE)
+_IN_REGIONS = region_hypothesis(e8m0_nans.LABEL, _ALONE)
 
 INTERPRETER = _ALONE | {
     op: (*_ALONE.get(op, ()), _IN_REGIONS) for op, record in OPS.items() if record.regions

@@ -19,7 +19,7 @@ from reference.ops.table import OPS
 Condition = Callable[[Evaluator, Node], bool]
 
 
-def _power_of_two(evaluator: Evaluator, node: Node) -> bool:
+def _is_power_of_two(evaluator: Evaluator, node: Node) -> bool:
     """Return whether all elements are powers of two, so that the reciprocal of a float is exact."""
     value = evaluator.value(node)
     if value is None:
@@ -63,7 +63,7 @@ def _constant(evaluator: Evaluator, node: Node) -> bool:
 
 def _has_clamped_start(evaluator: Evaluator, node: Node) -> bool:
     """Return whether a constant start index of an update lies where the update does not fit."""
-    given = _operands_of_update(evaluator, node)
+    given = _update_operands(evaluator, node)
     if given is None:
         return False
     array, update, starts = given
@@ -76,7 +76,7 @@ def _has_clamped_start(evaluator: Evaluator, node: Node) -> bool:
 
 def _is_overwritten(evaluator: Evaluator, node: Node) -> bool:
     """Return whether a value is an update as large as the array that it updates."""
-    given = _operands_of_update(evaluator, node)
+    given = _update_operands(evaluator, node)
     return given is not None and given[0].shape == given[1].shape
 
 
@@ -95,7 +95,7 @@ def _has_bit_moved(evaluator: Evaluator, node: Node) -> bool:
     return bits == (own.exponent_bits - 1, own.mantissa_bits + 1)
 
 
-def _operands_of_update(
+def _update_operands(
     evaluator: Evaluator, node: Node
 ) -> tuple[Array, Array, tuple[Node, ...]] | None:
     """Return the array, the update and the start index for each dimension; None if the value is no
@@ -141,7 +141,7 @@ CONDITIONS: dict[str, Condition] = {
     "constant": _constant,
     "not_negative": _is_assumed_nonnegative,
     "overwritten": _is_overwritten,
-    "power_of_two": _power_of_two,
+    "power_of_two": _is_power_of_two,
     "reduced": _is_reduced_later,
     "variable": _is_variable,
     "zero_by_truth_values": _zero_by_truth_values,

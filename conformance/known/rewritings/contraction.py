@@ -90,7 +90,7 @@ def _predict_two_terms(model: UnroundedTerms, term: Term) -> Iterator[ValuePredi
         yield model.rounded_sum(one, other, of)
 
 
-def sums_of_many(
+def unrounded_element_sums(
     program: Program,
     operation: Operation,
     values: Mapping[str, Array],

@@ -28,7 +28,7 @@ LARGEST_ARGUMENT = float(np.float32(88.8))
 rounded."""
 
 
-def results_of_constant_nan(
+def exponentials_of_constant_nan(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
     """Yield the result, without a prediction where a constant NaN is the exponential's argument.
@@ -107,7 +107,7 @@ def _selected_nans(
 _PROPAGATE_NAN = ("add", "divide", "multiply", "negate", "subtract")
 
 
-def sums_with_exponential(
+def sums_with_unrounded_exponential(
     program: Program, operation: Operation, values: Mapping[str, Array], *, sign: int = 1
 ) -> Iterator[ValuePrediction]:
     """Yield exp(x) + y, or with the sign exp(x) - y and y - exp(x), with the exponential

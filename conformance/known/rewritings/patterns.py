@@ -96,7 +96,7 @@ class Matcher:
         if not self._meets(pattern.condition, operation.results[0]):
             return
         for operands in operand_orders(term, pattern):
-            yield from self._all_bound(pattern, operands, _with_term({}, term), DEPTH)
+            yield from self._all_bound(pattern, operands, _extend_bindings({}, term), DEPTH)
 
     def _bindings_of(
         self, pattern: Node, node: Node, bound: Bindings, depth: int
@@ -111,7 +111,9 @@ class Matcher:
         elif isinstance(pattern, Term) and self._meets(pattern.condition, node):
             for term in self.operations_named(node, pattern.op, depth):
                 for operands in operand_orders(term, pattern):
-                    yield from self._all_bound(pattern, operands, _with_term(bound, term), depth)
+                    yield from self._all_bound(
+                        pattern, operands, _extend_bindings(bound, term), depth
+                    )
 
     def _may_be(self, pattern: Variable, node: Node, bound: Bindings) -> bool:
         if pattern.is_constant and not self.evaluator.is_constant(node):
@@ -172,7 +174,7 @@ class Matcher:
                     yield from self.operations_named(built, op, depth - 1)
 
 
-def _with_term(bound: Bindings, term: Term) -> Bindings:
+def _extend_bindings(bound: Bindings, term: Term) -> Bindings:
     """Return the bindings extended by a term, if the name is unbound or bound to the same term."""
     return {binding_key(term.op): term, **bound}
 

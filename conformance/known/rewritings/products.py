@@ -36,7 +36,7 @@ _MOST_ORDERS = 24
 """Number of orders of the parts that are tried: all of four parts."""
 
 
-def sums_of_selections(
+def masked_sums(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
     """Yield a sum of products with one operand as a mask that selects elements of the other."""
@@ -47,7 +47,7 @@ def sums_of_selections(
         return
     for masked, number in ((0, 1), (1, 0)):
         if _is_truth(shown, operation.operands[masked]):
-            found = _sum_of_selected(operation, operands, number)
+            found = _masked_sum(operation, operands, number)
             if found is not None:
                 yield found
 
@@ -63,9 +63,7 @@ def _is_truth(shown: ObservedProgram, value: Value) -> bool:
     return of is not None and of.is_boolean
 
 
-def _sum_of_selected(
-    operation: Operation, operands: list[Array], number: int
-) -> ValuePrediction | None:
+def _masked_sum(operation: Operation, operands: list[Array], number: int) -> ValuePrediction | None:
     """Return the sums, with operand `number` selected by the other; None if it is finite.
 
     Their error is what the rule of contractions permits for the finite numbers.
@@ -98,7 +96,7 @@ def _sum_of_selected(
     return ValuePrediction(predicted, np.zeros(predicted.shape) if error is None else error)
 
 
-def sums_of_parts(
+def split_contractions(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
     """Yield the sum of the products with each part of a concatenated operand.

@@ -37,7 +37,7 @@ def merged_slices(
         return
     result = operation.results[0].type
     assert isinstance(result, TensorType)
-    added = _sums_of_starts(x.shape, result.shape, inner_starts, starts)
+    added = _combined_starts(x.shape, result.shape, inner_starts, starts)
     if added is not None:
         yield ValuePrediction(apply(operation, (x, *added))[0])
 
@@ -63,7 +63,7 @@ def merged_gathers(
     starts = [np.zeros((), indices.dtype) for _ in x.shape]
     for dimension, start in zip(mapped, indices.reshape(-1), strict=True):
         starts[int(dimension)] = np.asarray(start)
-    added = _sums_of_starts(x.shape, sizes, inner_starts, starts)
+    added = _combined_starts(x.shape, sizes, inner_starts, starts)
     if added is None:
         return
     places = tuple(
@@ -73,7 +73,7 @@ def merged_gathers(
     yield ValuePrediction(x[places].reshape(result.static_shape))
 
 
-def _sums_of_starts(
+def _combined_starts(
     shape: Sequence[int],
     taken: Sequence[int | None],
     inner: Sequence[Array | None],

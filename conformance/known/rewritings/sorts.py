@@ -24,7 +24,7 @@ from reference.numerics.comparison import total_order_key
 IN_TOTAL_ORDER = "first of a sort in total order"
 
 
-def first_of_sorted(
+def leading_sorted_elements(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
     """Yield the first elements of sort(x), with x sorted in total order."""

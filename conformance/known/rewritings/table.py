@@ -17,22 +17,27 @@ from conformance.known.rewritings import contraction, exponentials
 from conformance.known.rewritings.contraction import TAKEN_APART
 from conformance.known.rewritings.exponentials import OF_NAN, UNROUNDED
 from conformance.known.rewritings.identities import FORMS, IDENTITIES, SELECTION
-from conformance.known.rewritings.narrow.floats import KEPT_IN_F16, KEPT_IN_F32, in_f16, in_f32
+from conformance.known.rewritings.narrow.floats import (
+    KEPT_IN_F16,
+    KEPT_IN_F32,
+    excess_f16_results,
+    excess_f32_results,
+)
 from conformance.known.rewritings.narrow.integers import (
     KEPT,
     NEGATIVE,
     beside_negatives,
-    in_eight_bits,
+    untruncated_integer_results,
 )
 from conformance.known.rewritings.patterns import predictions
 from conformance.known.rewritings.products import (
     IN_PARTS,
-    sums_of_parts,
-    sums_of_selections,
+    masked_sums,
+    split_contractions,
 )
 from conformance.known.rewritings.reductions import MADE_ONE, merged_reductions
 from conformance.known.rewritings.slices import ADDED_STARTS, merged_gathers, merged_slices
-from conformance.known.rewritings.sorts import IN_TOTAL_ORDER, first_of_sorted
+from conformance.known.rewritings.sorts import IN_TOTAL_ORDER, leading_sorted_elements
 from conformance.known.rewritings.unrounded_terms import CONTRACTED, CONTRACTIBLE, QUOTIENT
 from conformance.known.rewritings.updates import IN_PLACE, overlapping_updates
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
@@ -117,46 +122,46 @@ def _contraction_models(
 
 
 _OF_SUMS: tuple[tuple[str, Rewriting], ...] = (
-    *_contraction_models(contraction.sums_of_many),
+    *_contraction_models(contraction.unrounded_element_sums),
     (TAKEN_APART, contraction.decomposed_sums),
 )
 
 MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     **dict.fromkeys(
         ("exponential", "exponential_minus_one", "logistic", "power"),
-        ((OF_NAN, exponentials.results_of_constant_nan),),
+        ((OF_NAN, exponentials.exponentials_of_constant_nan),),
     ),
     "dynamic_slice": ((ADDED_STARTS, merged_slices),),
     "gather": ((ADDED_STARTS, merged_gathers),),
     **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, overlapping_updates),)),
     "add": (
         *_contraction_models(contraction.contracted_sums),
-        (UNROUNDED, exponentials.sums_with_exponential),
+        (UNROUNDED, exponentials.sums_with_unrounded_exponential),
     ),
     "subtract": (
         *_contraction_models(contraction.contracted_sums),
-        (UNROUNDED, partial(exponentials.sums_with_exponential, sign=-1)),
+        (UNROUNDED, partial(exponentials.sums_with_unrounded_exponential, sign=-1)),
     ),
     "convolution": ((CUT_ELEMENTS_RETURNED, merged_paddings),),
     **dict.fromkeys(
-        ("dot", "dot_general"), ((SELECTION, sums_of_selections), (IN_PARTS, sums_of_parts))
+        ("dot", "dot_general"), ((SELECTION, masked_sums), (IN_PARTS, split_contractions))
     ),
-    "einsum": ((SELECTION, sums_of_selections),),
+    "einsum": ((SELECTION, masked_sums),),
     "reduce": (*_OF_SUMS, (MADE_ONE, merged_reductions), (COLUMNS, sums_of_squares)),
     "reduce_window": (
         *_OF_SUMS,
         (CUT_ELEMENTS_RETURNED, merged_paddings),
         (ONE_FOR_ALL, element_for_all_windows),
     ),
-    "slice": ((IN_TOTAL_ORDER, first_of_sorted),),
+    "slice": ((IN_TOTAL_ORDER, leading_sorted_elements),),
 }
 """Rewritings that are not patterns, by the operation that goes wrong."""
 
 OF_ANY: tuple[tuple[str, Rewriting], ...] = (
-    (KEPT, in_eight_bits),
+    (KEPT, untruncated_integer_results),
     (NEGATIVE, beside_negatives),
-    (KEPT_IN_F32, in_f32),
-    (KEPT_IN_F16, in_f16),
+    (KEPT_IN_F32, excess_f32_results),
+    (KEPT_IN_F16, excess_f16_results),
     (IOTA, _predict_iota),
 )
 """Rewritings that apply to any operation."""
@@ -170,7 +175,7 @@ def stated_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
 def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
     """Yield the rewritings that may apply to an operation, with their classes.
 
-    Rewritings that expectations in force state come first. `results_of_constant_nan` comes after
+    Rewritings that expectations in force state come first. `exponentials_of_constant_nan` comes after
     the identities, because an identity that explains a power of an exponential is more specific.
     """
     yield from stated_of(operation)

@@ -146,7 +146,7 @@ class UnroundedTerms(ObservedProgram):
         self, operation: Operation, selected: Callable[[Term], bool]
     ) -> Iterator[Term]:
         """Yield what the model's rewriting computes instead of an operation, if selected."""
-        for one in _of_class(self.label):
+        for one in _class_rewritings(self.label):
             if one.acts_on(operation):
                 for node in replacements(self._matcher, one, operation):
                     if isinstance(node, Term) and selected(node):
@@ -373,7 +373,7 @@ def is_sum_of_two(term: Term) -> bool:
     return term.op in SIGNS
 
 
-def _of_class(label: str) -> tuple[Rewriting, ...]:
+def _class_rewritings(label: str) -> tuple[Rewriting, ...]:
     """Return the rewritings of a class that compute products or sums."""
     return tuple(one for one in IDENTITIES if one.label == label and _can_contract(one))
 

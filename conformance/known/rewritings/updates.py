@@ -51,7 +51,7 @@ def overlapping_updates(
         return
     for taken in _slices(shown, base, new):
         compute = (
-            None if taken == new else partial(_computed, shown, _steps(shown, new, taken), taken)
+            None if taken == new else partial(_recompute, shown, _steps(shown, new, taken), taken)
         )
         for read in _read(shown, base, taken):
             written = _window(array.shape, read.shape, [shown.known_value(one) for one in starts])
@@ -130,7 +130,7 @@ def _steps(shown: ObservedProgram, new: Value, taken: Value) -> list[Operation]:
     ]
 
 
-def _computed(
+def _recompute(
     shown: ObservedProgram, steps: list[Operation], taken: Value, elements: Array
 ) -> Array | None:
     """Return the update for other elements of a slice; None if the values beside it are unknown."""

@@ -45,7 +45,7 @@ def merged_paddings(
     known = [one for one in operands if one is not None]
     if len(known) < len(operands):
         return
-    other = _with_sums(operation, low, high, edges["interior_padding"])
+    other = _absorb_pad(operation, low, high, edges["interior_padding"])
     if other is None:
         return
     other = replace(other, operands=(pad.operands[0], *operation.operands[1:]))
@@ -77,7 +77,7 @@ def element_for_all_windows(
         yield ValuePrediction(np.full(of.static_shape, element.reshape(()), element.dtype))
 
 
-def _with_sums(
+def _absorb_pad(
     operation: Operation, low: tuple[int, ...], high: tuple[int, ...], interior: tuple[int, ...]
 ) -> Operation | None:
     """Return the operation whose windows include a pad's padding and dilation; None if they have a

@@ -11,8 +11,8 @@ from conformance.known.hypothesis import (
     Operands,
     Results,
     any_outcome_hypothesis,
-    hypothesis_in_regions,
     predict_nothing,
+    region_hypothesis,
 )
 from conformance.known.rewritings.patterns import Rewriting
 from conformance.known.rewritings.single import pattern_hypothesis
@@ -88,7 +88,7 @@ def _leave_zero_out(_: Operation, operands: Operands, results: Results) -> Resul
     return (np.where(is_kept, np.where(np.signbit(x), x, y), right).astype(right.dtype),)
 
 
-ZERO_LEFT_OUT_OF_BODY = hypothesis_in_regions(
+ZERO_LEFT_OUT_OF_BODY = region_hypothesis(
     _ZERO,
     {
         "add": (Hypothesis(_ZERO, otherwise=_leave_zero_out),),

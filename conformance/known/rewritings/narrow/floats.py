@@ -54,14 +54,14 @@ _FUNCTION_ERROR = {_F32: 2.0**-21, _F16: 2.0**-10}
 """Relative error of a few functions: 8 units of 2^-24 in f32, 2 units of 2^-11 in f16."""
 
 
-def in_f32(
+def excess_f32_results(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
     """Yield results of an operation in f32, with some narrow operands not rounded."""
     return _predict_unrounded(program, operation, values, _F32)
 
 
-def in_f16(
+def excess_f16_results(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
     """Yield results of an operation in f16, with some narrow operands not rounded."""

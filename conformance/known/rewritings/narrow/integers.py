@@ -38,7 +38,7 @@ _WIDER = {
 }
 
 
-def in_eight_bits(
+def untruncated_integer_results(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[ValuePrediction]:
     """Yield results of an operation on narrow integers with some operands not truncated."""
@@ -124,7 +124,7 @@ def beside_negatives(
         yield ValuePrediction(_truncate(wide, result))
     for number, operand in enumerate(operation.operands):
         maker = model.maker(operand)
-        if maker is None or not _is_of_two_bits(operand):
+        if maker is None or not _has_two_bits(operand):
             continue
         one_bit = [*_predict_quotient_by_one_bit(model, maker)]
         compared = [*_compare_in_eight_bits(model, maker)]
@@ -142,7 +142,7 @@ def beside_negatives(
                 continue
             for predicted in _apply_operation(operation, known):
                 yield predicted
-                if one_bit and _is_of_two_bits(operation.results[0]):
+                if one_bit and _has_two_bits(operation.results[0]):
                     bits = predicted.result.astype(np.int8) & 1
                     yield ValuePrediction((-bits).astype(predicted.result.dtype))
 
@@ -195,7 +195,7 @@ _LOW = np.int8(3)
 _COMPARING = frozenset({"compare", "clamp"})
 
 
-def _is_of_two_bits(value: Value) -> bool:
+def _has_two_bits(value: Value) -> bool:
     of = _element(value)
     return of is not None and of.is_integer and of.is_signed and of.bits == 2
 
@@ -214,7 +214,7 @@ def _has_negative(shown: ObservedProgram, operation: Operation) -> bool:
 
 
 def _is_negative(shown: ObservedProgram, value: Value) -> bool:
-    constant = shown.constant(value) if _is_of_two_bits(value) else None
+    constant = shown.constant(value) if _has_two_bits(value) else None
     return constant is not None and bool((constant.astype(np.int8) < 0).any())
 
 

@@ -11,7 +11,7 @@ from conformance.known.interpreter.sums import (
     ALGORITHM_IGNORED,
     STEP_BY_STEP,
     WINDOWS_STEP_BY_STEP,
-    add_in_steps,
+    stepwise_products,
 )
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import apply
@@ -24,7 +24,7 @@ BF16 = ml_dtypes.bfloat16
 @pytest.mark.parametrize(("order", "total"), [([0, 1, 2], 256), ([1, 2, 0], 258)])
 def test_each_sum_is_rounded_in_the_given_order(order: list[int], total: float) -> None:
     row, column = np.array([[256.0, 1, 1]]), np.ones((3, 1))
-    found = add_in_steps(row, column, element_type("bf16"), np.array(order))
+    found = stepwise_products(row, column, element_type("bf16"), np.array(order))
     assert found.dtype == BF16
     assert found.tolist() == [[total]]
 
@@ -33,13 +33,13 @@ def test_products_are_rounded_before_they_are_added() -> None:
     """The product of 1 + 2^-7 with itself is 1 + 2^-6 + 2^-14, in bf16 without its last term."""
     number = np.array([[1 + 2.0**-7, 1]])
     columns = np.array([[1 + 2.0**-7], [-1 - 2.0**-6]])
-    found = add_in_steps(number, columns, element_type("bf16"), np.arange(2))
+    found = stepwise_products(number, columns, element_type("bf16"), np.arange(2))
     assert found.tolist() == [[0.0]]
 
 
 def test_complex_products_are_two_sums_of_products() -> None:
     row, column = np.array([[1 + 2j, 1j]]), np.array([[3 + 4j], [1j]])
-    found = add_in_steps(row, column, element_type("complex<f32>"), np.arange(2))
+    found = stepwise_products(row, column, element_type("complex<f32>"), np.arange(2))
     assert found.tolist() == [[-6 + 10j]]
 
 
