@@ -52,4 +52,4 @@ def _predict_converted_infinity(
 
 
 CONVERTED = exact_hypothesis(LABEL, _predict_converted_infinity)
-OF_FUNCTIONS = exact_hypothesis(LABEL, _predict_powers_of_infinity)
+POWERS_OF_INFINITY = exact_hypothesis(LABEL, _predict_powers_of_infinity)

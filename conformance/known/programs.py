@@ -133,7 +133,7 @@ PROGRAMS = (
         platform=Hardware.TPU,
     ),
     Hypothesis(
-        float_pairs.LABEL, rewrite=bits_of_pairs.compute_with_bits,
+        float_pairs.LABEL, rewrite=bits_of_pairs.rewrite_inner_bitcasts,
         concerns=bits_of_pairs.has_bits, platform=Hardware.TPU,
     ),
     Hypothesis(float_pairs.LABEL, rewrite=returned_pairs.rewrite, platform=Hardware.TPU),

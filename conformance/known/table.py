@@ -36,7 +36,7 @@ from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
 from conformance.known.xla.loops import small_loops
 from conformance.known.xla.normalization import NORMALIZED_BY_XLA
 from conformance.known.xla.pairs import float_pairs, zeros_of_products
-from conformance.known.xla.quantized import of_quantized
+from conformance.known.xla.quantized import quantized_hypotheses
 from conformance.known.xla.remainders import REMAINDERS
 from conformance.known.xla.sorting import misread_orders, selected_pairs
 from conformance.known.xla.sorting.nan_in_sorts import NAN_LARGEST
@@ -45,7 +45,10 @@ from conformance.known.xla.sub_byte import byte_copies, packed_elements, signed_
 from conformance.known.xla.sub_byte.two_bits import OF_TWO_BITS, SORTED
 from conformance.known.xla.subnormals import subnormal_operands
 from conformance.known.xla.subnormals.flushed_sums import flushing_class
-from conformance.known.xla.sums_of_products.products import of_contraction, of_convolution
+from conformance.known.xla.sums_of_products.products import (
+    contraction_hypotheses,
+    convolution_hypotheses,
+)
 from conformance.known.xla.sums_of_products.scaled import SCALED
 from conformance.known.xla.windows.undilated import UNDILATED
 from conformance.tolerance.bounds import reduction, scatter
@@ -55,12 +58,12 @@ from reference.ir.program import Operation, TensorType
 from reference.ops.table import OPS
 
 _CONSTANT_NAN = tuple(
-    replace(e8m0_nans.OF_FUNCTIONS, constants=(name,)) for name in ("operand", "lhs", "rhs")
+    replace(e8m0_nans.POWERS_OF_INFINITY, constants=(name,)) for name in ("operand", "lhs", "rhs")
 )
 """Functions whose narrow constant operands LLVM converts."""
 
 _FLUSHED = flushing_class(reduction.REDUCED)
-_REDUCED = (*orders.REDUCED, _FLUSHED, *extrema.OF_REDUCTIONS)
+_REDUCED = (*orders.REDUCED, _FLUSHED, *extrema.WRONG_REDUCTIONS)
 
 XLA: dict[str, tuple[Hypothesis, ...]] = {
     **dict.fromkeys(("add", "subtract"), (simplified.ZERO_LEFT_OUT,)),
@@ -91,7 +94,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
         narrow_bounds.CUT,
         *OF_TWO_BITS["dynamic_update_slice"],
     ),
-    "fft": (partial_transform.FLUSHED, partial_transform.OF_A_PART),
+    "fft": (partial_transform.FLUSHED, partial_transform.LEADING_PART),
     "log": (subnormal_operands.LOGARITHM, *_CONSTANT_NAN),
     "power": (
         simplified.ROUNDED_PRODUCT,
@@ -101,7 +104,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
         *_CONSTANT_NAN,
     ),
     "real_dynamic_slice": (SIGNED_LIMITS,),
-    "reduce_window": (*orders.WINDOWED, _FLUSHED, *extrema.OF_REDUCTIONS, UNDILATED),
+    "reduce_window": (*orders.WINDOWED, _FLUSHED, *extrema.WRONG_REDUCTIONS, UNDILATED),
     "remainder": OF_TWO_BITS["remainder"],
     "rng": (REMAINDERS,),
     "scatter": (
@@ -125,9 +128,9 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
 
 XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
     **dict.fromkeys(
-        ("chlo.ragged_dot", "dot", "dot_general", "einsum", "unary_einsum"), of_contraction
+        ("chlo.ragged_dot", "dot", "dot_general", "einsum", "unary_einsum"), contraction_hypotheses
     ),
-    **dict.fromkeys(("convolution", "dynamic_conv"), of_convolution),
+    **dict.fromkeys(("convolution", "dynamic_conv"), convolution_hypotheses),
 }
 """Hypotheses for XLA by `Hardware`, where the precision of results differs."""
 
@@ -136,18 +139,20 @@ TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
     **dict.fromkeys(
         ("dynamic_gather", "gather", "torch_index_select"), (selected_by_products.SELECTED,)
     ),
-    "batch_norm_grad": float_pairs.OF_GRADIENTS,
-    "batch_norm_inference": (float_pairs.OF_OFFSETS,),
-    "batch_norm_training": (float_pairs.OF_CONSTANT_DATA,),
-    "cholesky": (float_pairs.OF_CONSTANT_MATRICES,),
-    **dict.fromkeys(("reduce", "reduce_window"), (*extrema.OF_PAIRS, zeros_of_products.OF_BODIES)),
-    "subtract": (float_pairs.OF_MINUENDS,),
+    "batch_norm_grad": float_pairs.CONSTANT_GRADIENT_OPERANDS,
+    "batch_norm_inference": (float_pairs.CONSTANT_OFFSETS,),
+    "batch_norm_training": (float_pairs.CONSTANT_DATA,),
+    "cholesky": (float_pairs.CONSTANT_MATRICES,),
+    **dict.fromkeys(
+        ("reduce", "reduce_window"), (*extrema.PAIR_EXTREMA, zeros_of_products.POSITIVE_ZEROS)
+    ),
+    "subtract": (float_pairs.CONSTANT_MINUENDS,),
 }
 """Divergences of the TPU's compiler only, by op."""
 
 OF_TPUS = (
-    truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE, float_pairs.OF_SPLATS,
-    float_pairs.OF_EQUAL,
+    truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.SINGLE_ELEMENTS,
+    float_pairs.CONSTANT_SPLATS, float_pairs.BROADCAST_NUMBERS,
 )  # fmt: skip
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
@@ -157,7 +162,7 @@ OF_GPUS = {
     "concatenate": (packed_elements.STORED_PAIRS,),
     "dynamic_update_slice": (whole_offsets.MOVED, byte_copies.COPIED),
     "fft": (
-        partial_transform.OF_A_PART_IN_PLACE, partial_transform.BEYOND_THE_OPERAND,
+        partial_transform.SUBARRAY_PART, partial_transform.BEYOND_THE_OPERAND,
         paired_transforms.PAIRED,
     ),
     "or": (packed_elements.NOT_WRITTEN,),
@@ -175,7 +180,7 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
     of_codes: tuple[Hypothesis, ...] = ()
     if is_quantized_operation(operation):
         rule = rule_of_numbers(operation)
-        of_codes = () if rule is None else of_quantized(rule)
+        of_codes = () if rule is None else quantized_hypotheses(rule)
         if platform != Hardware.INTERPRETER:
             return of_codes
     of_numbers = hypotheses_of_op(operation.name, platform, is_complex=_takes_complex(operation))

@@ -17,7 +17,7 @@ from conformance.known.interpreter import (
 )
 from reference.ops.table import OPS
 
-_IN_F64 = (e8m0_nans.OF_FUNCTIONS,)
+_IN_F64 = (e8m0_nans.POWERS_OF_INFINITY,)
 """Hypotheses about functions that are evaluated in f64."""
 
 _ALONE: dict[str, tuple[Hypothesis, ...]] = {

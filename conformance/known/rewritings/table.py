@@ -175,8 +175,9 @@ def stated_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
 def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
     """Yield the rewritings that may apply to an operation, with their classes.
 
-    Rewritings that expectations in force state come first. `exponentials_of_constant_nan` comes after
-    the identities, because an identity that explains a power of an exponential is more specific.
+    Rewritings that expectations in force state come first. `exponentials_of_constant_nan` comes
+    after the identities, because an identity that explains a power of an exponential is more
+    specific.
     """
     yield from stated_of(operation)
     models = MODELS.get(operation.name, ())

@@ -66,7 +66,7 @@ def _without_the_greater_zero(
     return _replace_by_init(operand, taken, init), init
 
 
-def _of_pairs_without_the_greater_zero(
+def _pairs_without_the_greater_zero(
     monoid: Monoid, operand: Array, init: Array
 ) -> tuple[Array, Array] | None:
     """Round f64 operands to pairs of f32, which turns small numbers into zeros.
@@ -94,7 +94,7 @@ def _replace_by_init(operand: Array, mask: Array, init: Array) -> Array:
     return np.where(mask, init, operand).astype(operand.dtype)
 
 
-def _of_other_operands(otherwise: Otherwise) -> Compute:
+def _reduce_other_operands(otherwise: Otherwise) -> Compute:
     """Return a function that computes a reduction on the operands that `otherwise` returns."""
 
     def compute(operation: Operation, monoid: Monoid, operands: Operands) -> Array | None:
@@ -104,7 +104,7 @@ def _of_other_operands(otherwise: Otherwise) -> Compute:
     return compute
 
 
-def _of_kernel(kernel: Kernel) -> Compute:
+def _reduce_by_kernel(kernel: Kernel) -> Compute:
     """Return a function that computes a reduction in the order of a kernel."""
 
     def compute(operation: Operation, monoid: Monoid, operands: Operands) -> Array | None:
@@ -214,19 +214,21 @@ def _measured_hypothesis(label: str, measure: Measure, *, signs: bool = False) -
 
 _EQUAL_ZEROS = "zeros taken for equal"
 
-OF_PAIRS = (
+PAIR_EXTREMA = (
     _hypothesis(
-        _EQUAL_ZEROS, _of_other_operands(_of_pairs_without_the_greater_zero), _zeros, signs=True
+        _EQUAL_ZEROS, _reduce_other_operands(_pairs_without_the_greater_zero), _zeros, signs=True
     ),
 )
 """The class of extrema of numbers of f64 that are pairs of f32."""
 
-OF_REDUCTIONS = (
-    _hypothesis("NaN left out", _of_other_operands(_without_nan), _lost_elements),
-    *(_hypothesis("NaN left out", _of_kernel(one), _lost_elements) for one in KERNELS),
-    _hypothesis("NaN left out", _of_other_operands(_without_nan_nor_zero), _lost_elements),
-    _hypothesis(_EQUAL_ZEROS, _of_other_operands(_without_the_greater_zero), _zeros, signs=True),
-    _hypothesis("summed from +0", _of_other_operands(_from_zero), _zeros, signs=True),
+WRONG_REDUCTIONS = (
+    _hypothesis("NaN left out", _reduce_other_operands(_without_nan), _lost_elements),
+    *(_hypothesis("NaN left out", _reduce_by_kernel(one), _lost_elements) for one in KERNELS),
+    _hypothesis("NaN left out", _reduce_other_operands(_without_nan_nor_zero), _lost_elements),
+    _hypothesis(
+        _EQUAL_ZEROS, _reduce_other_operands(_without_the_greater_zero), _zeros, signs=True
+    ),
+    _hypothesis("summed from +0", _reduce_other_operands(_from_zero), _zeros, signs=True),
     _measured_hypothesis("summed from +0", _complex_from_zero, signs=True),
 )
 """Classes of wrong reductions: an extremum that ignores NaN; an extremum that ignores NaN and the

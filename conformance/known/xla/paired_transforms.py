@@ -15,7 +15,7 @@ from reference.ir.program import Operation
 LABEL = "two transforms as one"
 
 
-def _errors_of_pairs(
+def _paired_transform_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return errors in units of the bound on transforms of two rows."""
@@ -26,5 +26,5 @@ def _errors_of_pairs(
     return fft_errors(operation, operands, expected, actual, in_pairs=True)
 
 
-PAIRED = Hypothesis(LABEL, _errors_of_pairs)
+PAIRED = Hypothesis(LABEL, _paired_transform_errors)
 """The class of transforms whose errors are within the bound for two rows."""

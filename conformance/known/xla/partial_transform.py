@@ -52,7 +52,7 @@ def _at_the_beginning(array: Array, part: Array) -> Array:
     return array.reshape(-1)[: part.size].reshape(part.shape)
 
 
-def _in_place(array: Array, part: Array) -> Array:
+def _subarray(array: Array, part: Array) -> Array:
     return array[tuple(map(slice, part.shape))]
 
 
@@ -96,10 +96,10 @@ def _hypothesis(place: Place) -> Hypothesis:
     return Hypothesis(LABEL, measure, signs=True, unsteady=True, ulps=in_ulps)
 
 
-OF_A_PART = _hypothesis(_at_the_beginning)
+LEADING_PART = _hypothesis(_at_the_beginning)
 """The class of transforms of a part as XLA's CPU writes them."""
 
-OF_A_PART_IN_PLACE = _hypothesis(_in_place)
+SUBARRAY_PART = _hypothesis(_subarray)
 """The class of transforms of a part as cuFFT writes them."""
 
 
@@ -138,7 +138,7 @@ def _predict_longer_transform(
     sizes, lengths = _sizes_and_lengths(operation, operand)
     if not operand.size or all(map(le, lengths, sizes)):
         return predict_nothing(expected)
-    places = _places_of_transforms(operand, sizes, lengths)
+    places = _transform_positions(operand, sizes, lengths)
     is_inside = (places < operand.size).all(axis=1)
     written, right = np.zeros((2, operand.size), np.bool_)
     written[places[places < operand.size]] = True
@@ -153,9 +153,7 @@ def _predict_longer_transform(
     return predict_where(np.full(got.shape, (right | ~written).all()))
 
 
-def _places_of_transforms(
-    operand: Array, sizes: tuple[int, ...], lengths: tuple[int, ...]
-) -> Array:
+def _transform_positions(operand: Array, sizes: tuple[int, ...], lengths: tuple[int, ...]) -> Array:
     """Return the positions in memory, in elements, of each transform as a row."""
     places = np.arange(0, operand.size, prod(sizes))[:, None]
     for dimension, length in enumerate(lengths):

@@ -15,7 +15,7 @@ from reference.ir.types import Array
 
 
 @cache
-def of_quantized(rule: Rule) -> tuple[Hypothesis, ...]:
+def quantized_hypotheses(rule: Rule) -> tuple[Hypothesis, ...]:
     """Return the classes of an op on quantized tensors, given the rule for the op on numbers."""
     return (Hypothesis("reciprocal", partial(_predict_merged_scales, rule)),)
 

@@ -38,14 +38,14 @@ two.
 def stepwise_hypotheses(*formulas: Formula) -> tuple[Hypothesis, ...]:
     """Return the classes of formulas' results, from cancellation to certain overflow."""
     return (
-        of_any_range(*formulas),
+        cancellation_class(*formulas),
         formula_class(RANGE, formulas, _possible_machines),
-        formula_class(LOGARITHM, formulas, _with_few_digits),
-        formula_class(NEGATIVE, formulas, _with_negative_zeros),
+        formula_class(LOGARITHM, formulas, _imprecise_log_machines),
+        formula_class(NEGATIVE, formulas, _negative_zero_machines),
     )
 
 
-def of_any_range(*formulas: Formula) -> Hypothesis:
+def cancellation_class(*formulas: Formula) -> Hypothesis:
     """Return the class of cancellation in formulas, whatever the range of their type."""
     return formula_class(CANCELLATION, formulas, lambda of: (Machine(of, ranged=False),))
 
@@ -67,14 +67,14 @@ def _possible_machines(of: ElementType) -> tuple[Machine, ...]:
     return Machine(of), flushing, replace(flushing, contracted=True), Machine(of, is_exact=True)
 
 
-def _with_few_digits(of: ElementType) -> tuple[Machine, ...]:
+def _imprecise_log_machines(of: ElementType) -> tuple[Machine, ...]:
     if of.bits < 64:
         return ()
     exact = Machine(of, ranged=False, logarithm=FEW_DIGITS)
     return exact, replace(exact, ranged=True, tiny=Tiny.ZERO)
 
 
-def _with_negative_zeros(of: ElementType) -> tuple[Machine, ...]:
+def _negative_zero_machines(of: ElementType) -> tuple[Machine, ...]:
     if of.bits < 64:
         return ()
     exact = Machine(of, tiny=Tiny.NEGATIVE_ZERO)
@@ -107,7 +107,7 @@ def formula_class(
             for machine, formula in product(machines(of.part), formulas):
                 parts = ([part(z[left]) for part in _PARTS] for z in operands)
                 given = (Complex(*map(machine.exactly, pair)) for pair in parts)
-                errors = _errors_of_parts(formula(*given), got[left], of, is_rounded)
+                errors = _worse_part_errors(formula(*given), got[left], of, is_rounded)
                 if machine.tiny is not Tiny.KEPT:  # then no part of a result is subnormal
                     errors[_has_subnormals(got[left], of)] = np.inf
                 found[left] = np.minimum(found[left], errors)
@@ -122,7 +122,7 @@ def formula_class(
 _PARTS = (np.real, np.imag)
 
 
-def _errors_of_parts(result: Complex, got: Array, of: ElementType, is_rounded: bool) -> Array:
+def _worse_part_errors(result: Complex, got: Array, of: ElementType, is_rounded: bool) -> Array:
     """Return the distances of results from a number, in units of its error, by the worse part."""
     parts = tuple(part(got) for part in _PARTS)
     if not is_rounded:

@@ -35,7 +35,7 @@ _FORMULAS: dict[str, tuple[Formula, ...]] = {
 }
 
 
-def _of_constants(*formulas: Formula) -> tuple[Hypothesis, ...]:
+def _folding_classes(*formulas: Formula) -> tuple[Hypothesis, ...]:
     """Return the classes of formulas by which constant folding computes an op."""
     return tuple(replace(one, constants=("*",)) for one in stepwise_hypotheses(*formulas)[:2])
 
@@ -44,7 +44,7 @@ COMPLEX: dict[str, tuple[Hypothesis, ...]] = {
     **{op: stepwise_hypotheses(*formulas) for op, formulas in _FORMULAS.items()},
     "atan2": (
         *stepwise_hypotheses(*_FORMULAS["atan2"]),
-        *_of_constants(*folded_formulas.ANGLES),
+        *_folding_classes(*folded_formulas.ANGLES),
     ),
     "divide": (
         *stepwise_hypotheses(complex_formulas.divide),
@@ -52,7 +52,7 @@ COMPLEX: dict[str, tuple[Hypothesis, ...]] = {
     ),
     "power": (
         *stepwise_hypotheses(complex_formulas.power),
-        *_of_constants(complex_formulas.power_of_constant),
+        *_folding_classes(complex_formulas.power_of_constant),
     ),
     "clamp": (orders.BY_REAL_PART,),
     "compare": (orders.BY_REAL_PART,),

@@ -37,7 +37,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     subject = before.pop() if before else None
     if subject is None or end.operands != subject.results or not concerns(subject):
         return
-    word, operations = _word_of_pair(subject.operands[0])
+    word, operations = _pair_word(subject.operands[0])
     others = [*operations, *bitcast_by_bytes(replace(subject, operands=(word,)))]
     whole = with_body(program, (*before, *others, end))
     yield (with_results(whole, others[-1].results),)
@@ -52,7 +52,7 @@ def has_bits(operation: Operation) -> bool:
     )
 
 
-def compute_with_bits(program: Program) -> Iterator[tuple[Program]]:
+def rewrite_inner_bitcasts(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program that computes with the bits of pairs, if it has such a bitcast before its
     last operation.
     """
@@ -60,7 +60,7 @@ def compute_with_bits(program: Program) -> Iterator[tuple[Program]]:
     bitcasts = [one for one in before if one is not None and has_bits(one)]
     if not bitcasts or not all(map(_is_bounded, bitcasts)):
         return
-    yield (replace_operations(program, [(one, _bits_of_pair(one)) for one in bitcasts]),)
+    yield (replace_operations(program, [(one, _pair_bitcast(one)) for one in bitcasts]),)
 
 
 def _is_bounded(bitcast: Operation) -> bool:
@@ -69,12 +69,12 @@ def _is_bounded(bitcast: Operation) -> bool:
     return all(size is not None or bound is not None for size, bound in sizes)
 
 
-def _bits_of_pair(bitcast: Operation) -> tuple[Operation, ...]:
-    word, operations = _word_of_pair(bitcast.operands[0])
+def _pair_bitcast(bitcast: Operation) -> tuple[Operation, ...]:
+    word, operations = _pair_word(bitcast.operands[0])
     return (*operations, replace(bitcast, operands=(word,)))
 
 
-def _word_of_pair(given: Value) -> tuple[Value, list[Operation]]:
+def _pair_word(given: Value) -> tuple[Value, list[Operation]]:
     """Return an integer whose high half is the bits of the larger number, and its operations."""
     writer = pair_writer(given)
     words = [

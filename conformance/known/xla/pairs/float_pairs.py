@@ -28,10 +28,10 @@ from conformance.known.xla.pairs.representation import (
     LARGE,
     NORMAL,
     NUDGE,
-    OF_SUMS,
     PRECISION,
     SIGNS,
     SMALLEST,
+    SUM_ERROR,
     THICK,
     THIN,
     complex_of,
@@ -62,7 +62,7 @@ def _is_wide(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.dtype in (np.float64, np.complex128)
 
 
-def _without_signs_of_zeros(operand: Array, pairs: Array) -> Array:
+def _clear_flushed_signs(operand: Array, pairs: Array) -> Array:
     """Return pairs with 0 in place of -0 where that is a small number rounded."""
     return np.where((pairs == 0) & (operand != 0), 0.0, pairs)
 
@@ -74,7 +74,7 @@ def _as_pairs(operands: Operands) -> Iterator[list[Array]]:
     given = [round_to_pairs(one) if _is_wide(one) else one for one in operands]
     yield given
     others = [
-        complex_of(*(_without_signs_of_zeros(part(one), part(pair)) for part in (np.real, np.imag)))
+        complex_of(*(_clear_flushed_signs(part(one), part(pair)) for part in (np.real, np.imag)))
         if one.dtype == np.complex128
         else pair
         for one, pair in zip(operands, given, strict=True)
@@ -172,7 +172,7 @@ def _limits(
     for given in (operands, changed):  # sums that are exact in f64 may be rounded in pairs
         for number, one in enumerate(bound(operation, tuple(given), results)):
             if one is not None:
-                limits[number] = np.maximum(limits[number], own[number] + one * BOUND + OF_SUMS)
+                limits[number] = np.maximum(limits[number], own[number] + one * BOUND + SUM_ERROR)
     return tuple(limits)
 
 
@@ -188,10 +188,10 @@ def _errors(
 
     With `single`, second numbers of pairs are lost, so that results have the errors of f32.
     """
-    return _errors_of_pairs(operation, operands, expected, actual, [single] * len(operands))
+    return _pair_errors(operation, operands, expected, actual, [single] * len(operands))
 
 
-def _errors_of_equal(
+def _broadcast_number_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return the distances where one operand of a formula has equal elements.
@@ -200,10 +200,10 @@ def _errors_of_equal(
     """
     if len(operands) < 2 or not _takes_arrays(operation):
         return predict_nothing(expected)
-    equal = [_is_of_equal_elements(one) for one in operands]
+    equal = [_has_equal_elements(one) for one in operands]
     if sum(equal) != 1 or _weakness(operation, operands) is None:
         return predict_nothing(expected)
-    return _errors_of_pairs(operation, operands, expected, actual, equal)
+    return _pair_errors(operation, operands, expected, actual, equal)
 
 
 def _takes_arrays(operation: Operation) -> bool:
@@ -211,7 +211,7 @@ def _takes_arrays(operation: Operation) -> bool:
     return all(isinstance(value.type, TensorType) for value in operation.operands)
 
 
-def _is_of_equal_elements(operand: Array) -> bool:
+def _has_equal_elements(operand: Array) -> bool:
     return operand.size > 1 and bool((operand == operand.flat[0]).all())
 
 
@@ -221,7 +221,7 @@ def _precision(single: Sequence[bool]) -> float:
 
 
 @quiet
-def _errors_of_pairs(
+def _pair_errors(
     operation: Operation,
     operands: Operands,
     expected: Results,
@@ -352,7 +352,7 @@ PAIRS = Hypothesis(LABEL, _errors, represents=True)
 """The class of results of arithmetic on pairs of f32."""
 
 
-def _errors_of_one(
+def _single_element_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return the distances in units of f32 errors, for results of a single element."""
@@ -361,7 +361,7 @@ def _errors_of_one(
     return _errors(operation, operands, expected, actual, single=True)
 
 
-def _errors_of_splats(
+def _splat_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return the distances in units of f32 errors, for operands of equal elements."""
@@ -370,7 +370,7 @@ def _errors_of_splats(
     return _errors(operation, operands, expected, actual, single=True)
 
 
-def _errors_of_constant_minuends(
+def _constant_minuend_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return the distances from differences c - x that have only c's rounding error."""
@@ -398,19 +398,19 @@ def _one_sided_difference(minuend: Array, subtrahend: Array) -> Array:
     return round_to_pairs(total.astype(np.float64) + (error + lows))
 
 
-OF_OFFSETS = Hypothesis(
+CONSTANT_OFFSETS = Hypothesis(
     LABEL, partial(_errors, single=True), represents=True, constants=("offset",)
 )
 """The class of normalizations on pairs with a constant offset, from which the scaled mean is
 subtracted.
 """
 
-OF_CONSTANT_DATA = Hypothesis(
+CONSTANT_DATA = Hypothesis(
     LABEL, partial(_errors, single=True), represents=True, constants=("operand",)
 )
 """The class of normalizations of constant data on pairs, from which their mean is subtracted."""
 
-OF_GRADIENTS = tuple(
+CONSTANT_GRADIENT_OPERANDS = tuple(
     Hypothesis(LABEL, partial(_errors, single=True), represents=True, constants=(name,))
     for name in ("operand", "variance", "grad_output")
 )
@@ -420,30 +420,30 @@ Mean and sums are subtracted from operand and grad_output, and a quotient by a c
 subtracts products from one another.
 """
 
-OF_CONSTANT_MATRICES = Hypothesis(
+CONSTANT_MATRICES = Hypothesis(
     LABEL, partial(_errors, single=True), represents=True, constants=("a",)
 )
 """The class of Cholesky factors on pairs of a constant matrix, from which sums of products are
 subtracted.
 """
 
-OF_MINUENDS = Hypothesis(LABEL, _errors_of_constant_minuends, represents=True, constants=("lhs",))
+CONSTANT_MINUENDS = Hypothesis(LABEL, _constant_minuend_errors, represents=True, constants=("lhs",))
 """The class of c - x of a constant c. The sum s = c + (-x) has the rounding error
 (c - (s + x)) + (-x - (s - (s + x))). The algebraic simplifier makes 0 of the second summand, so
 that the result is as accurate as f32 if x is smaller than c.
 """
 
-OF_SPLATS = Hypothesis(LABEL, _errors_of_splats, represents=True, constants=("*",))
+CONSTANT_SPLATS = Hypothesis(LABEL, _splat_errors, represents=True, constants=("*",))
 """The class of results on pairs of constants whose elements are all equal: the compiler computes a
 single element.
 """
 
-OF_EQUAL = Hypothesis(LABEL, _errors_of_equal, represents=True)
+BROADCAST_NUMBERS = Hypothesis(LABEL, _broadcast_number_errors, represents=True)
 """The class of results on pairs of a number that is broadcast to all elements, and of others:
 functions of that number are as accurate as f32.
 """
 
-OF_ONE = Hypothesis(LABEL, _errors_of_one, represents=True)
+SINGLE_ELEMENTS = Hypothesis(LABEL, _single_element_errors, represents=True)
 """The class of results on pairs that have one element.
 
 There the algebraic simplifier removes steps that compute second numbers: exp of one number of f64

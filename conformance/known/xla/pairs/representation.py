@@ -18,7 +18,7 @@ NORMAL = 2.0**-126
 SMALLEST = 2.0**-125
 """Absolute error of pairs near the smallest normal number of f32."""
 
-OF_SUMS = 2.0**-112
+SUM_ERROR = 2.0**-112
 """Absolute error of sums of many products, whose low parts are flushed each."""
 
 THIN, THICK = 2.0**-102, 2.0**105

@@ -35,12 +35,12 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
     If it compares in total order, the second program has numbers in the order of pairs.
     """
-    yield from _with_pairs(program, round_to_pairs, _rounded_real)
+    yield from _replace_wide_values(program, round_to_pairs, _rounded_real)
     if any(one.attribute("compare_type") == "TOTALORDER" for one in program.walk()):
-        yield from _with_pairs(program, order_of_pairs, _ordered_real)
+        yield from _replace_wide_values(program, pair_order_keys, _ordered_real)
 
 
-def order_of_pairs(array: Array) -> Array:
+def pair_order_keys(array: Array) -> Array:
     """Return numbers of f64, or of another type unchanged, that are ordered as their pairs are.
 
     A pair with the second number -0 is the next number below its sum.
@@ -53,7 +53,7 @@ def order_of_pairs(array: Array) -> Array:
         return np.where(is_below, np.nextafter(rounded, -np.inf), rounded)
 
 
-def _with_pairs(
+def _replace_wide_values(
     program: Program,
     of_constant: Callable[[Array], Array],
     of_value: Callable[[Value, Value], Iterator[Operation]],
@@ -117,7 +117,7 @@ def _rounded_real(given: Value, result: Value) -> Iterator[Operation]:
 
 
 def _ordered_real(given: Value, result: Value) -> Iterator[Operation]:
-    """Yield operations that make `order_of_pairs` of a value.
+    """Yield operations that make `pair_order_keys` of a value.
 
     The number below a positive number has the next smaller bits, below a negative one the next
     larger.

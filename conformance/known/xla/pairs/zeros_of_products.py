@@ -26,19 +26,19 @@ def _predict_positive_zeros(
     operation: Operation, operands: Operands, expected: Results
 ) -> Results | None:
     del expected
-    regions = tuple(map(_with_positive_zeros, operation.regions))
+    regions = tuple(map(_add_positive_zeros, operation.regions))
     if regions == operation.regions:
         return None
     return apply(replace(operation, regions=regions), operands)
 
 
-def _with_positive_zeros(region: Region) -> Region:
+def _add_positive_zeros(region: Region) -> Region:
     """Return a body in which +0 is added to each product of f64."""
-    made = (other for one in region.operations for other in _with_sum(one))
+    made = (other for one in region.operations for other in _add_zero_to_product(one))
     return replace(region, operations=tuple(made))
 
 
-def _with_sum(operation: Operation) -> Iterator[Operation]:
+def _add_zero_to_product(operation: Operation) -> Iterator[Operation]:
     if operation.name != "multiply" or element_of(operation.results[0]) is not _WIDE:
         yield operation
         return
@@ -49,4 +49,4 @@ def _with_sum(operation: Operation) -> Iterator[Operation]:
     yield Operation("add", (product, zero), (result,))
 
 
-OF_BODIES = exact_hypothesis(LABEL, _predict_positive_zeros)
+POSITIVE_ZEROS = exact_hypothesis(LABEL, _predict_positive_zeros)

@@ -16,17 +16,17 @@ from conformance.known.hypothesis import (
     rewriting_hypothesis,
 )
 from conformance.known.xla.sums_of_products import product_types, ragged_groups, truncated_nans
-from conformance.known.xla.sums_of_products.products_in_loops import OF_CONVOLUTION_LOOPS, OF_LOOPS
+from conformance.known.xla.sums_of_products.products_in_loops import F16_CONVOLUTIONS, F16_PRODUCTS
 from conformance.known.xla.sums_of_products.repeated_products import TWICE
 from conformance.known.xla.sums_of_products.rounded_products import (
-    OF_OPERANDS,
-    OF_SINGLE_PLACES,
+    ROUNDED_CONVOLUTIONS,
+    ROUNDED_PRODUCTS,
 )
 from conformance.known.xla.sums_of_products.three_products import THREE_PRODUCTS
 from conformance.known.xla.windows import added_groups, dilated_kernels, unreversed
 from conformance.known.xla.windows.float_sums import ADDED_UP
 from conformance.known.xla.windows.image_overrun import IMAGE_OVERRUN
-from conformance.known.xla.windows.masked_groups import products_with_zero
+from conformance.known.xla.windows.masked_groups import zero_product_hypotheses
 from conformance.tolerance.bounds import contraction, convolution
 from conformance.tolerance.bounds.products import (
     DefaultPrecision,
@@ -66,7 +66,7 @@ def flushed_products_class(
     return Hypothesis(FLUSHED, lost, flushes=True)
 
 
-def kept_in_bf16(
+def bf16_accumulation_errors(
     summation: Summation, depth: Depth, default: DefaultPrecision
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """Return the errors of sums that are rounded to bf16 at each step without a request for it.
@@ -86,7 +86,7 @@ def _predict_bf16_sums(
     if element_type_of(operands[0]) is not _BF16:
         return predict_nothing(expected)
     of = contraction.contraction_sums, contraction.depth_of, DefaultPrecision()
-    return kept_in_bf16(*of)(operation, operands, expected, actual)
+    return bf16_accumulation_errors(*of)(operation, operands, expected, actual)
 
 
 def _without_algorithm(default: DefaultPrecision) -> Hypothesis:
@@ -155,7 +155,7 @@ def _ignore_algorithm(operation: Operation) -> tuple[Operation, Operation]:
     )
 
 
-def _of_other_types(bound: Bound, platform: str) -> tuple[Hypothesis, ...]:
+def _retyped_hypotheses(bound: Bound, platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of products in other types, given their largest permitted errors."""
     round_operands, round_result = product_types.round_operands, product_types.round_result
     if platform not in _PRECISE_BY_CHOICE:
@@ -168,7 +168,7 @@ def _of_other_types(bound: Bound, platform: str) -> tuple[Hypothesis, ...]:
     )
 
 
-def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
+def contraction_hypotheses(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of sums of products on a `Hardware`."""
     default = default_precision(platform)
     of = contraction.contraction_sums, contraction.depth_of, default
@@ -180,13 +180,13 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
     )
     of_nans = rewriting_hypothesis(truncated_nans.LABEL, truncated_nans.rewrite, bound)
     return (
-        *(() if is_cpu else (OF_OPERANDS,)),  # first: it predicts most exactly
+        *(() if is_cpu else (ROUNDED_PRODUCTS,)),  # first: it predicts most exactly
         flushed_products_class(*of),
         _without_algorithm(default),
-        *_of_other_types(bound, platform),
+        *_retyped_hypotheses(bound, platform),
         *((Hypothesis(IN_BF16, _predict_bf16_sums),) if is_cpu else ()),
         *((THREE_PRODUCTS,) if platform == Hardware.TPU else ()),
-        *((*of_groups, product_types.OVERFLOWED, OF_LOOPS, TWICE, of_nans) if is_gpu else ()),
+        *((*of_groups, product_types.OVERFLOWED, F16_PRODUCTS, TWICE, of_nans) if is_gpu else ()),
     )
 
 
@@ -195,7 +195,7 @@ _PRECISE_BY_CHOICE = (Hardware.GPU, Hardware.TPU)
 
 
 @cache
-def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
+def convolution_hypotheses(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of convolutions on a `Hardware`.
 
     In addition to the classes of sums of products, these are: exact data that a transform
@@ -212,17 +212,17 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     is_gpu = platform == Hardware.GPU
     return (
         # first: they predict most exactly
-        *((OF_SINGLE_PLACES,) if platform in _PRECISE_BY_CHOICE else ()),
-        *((OF_CONVOLUTION_LOOPS,) if is_gpu else ()),
+        *((ROUNDED_CONVOLUTIONS,) if platform in _PRECISE_BY_CHOICE else ()),
+        *((F16_CONVOLUTIONS,) if is_gpu else ()),
         flushed_products_class(*of),
-        *_of_other_types(bound, platform),
+        *_retyped_hypotheses(bound, platform),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),
         IMAGE_OVERRUN,
         *(
             rewriting_hypothesis(one.LABEL, one.rewrite, bound)
             for one in ((added_groups, dilated_kernels) if is_gpu else ())
         ),
-        *products_with_zero(default, platform),
+        *zero_product_hypotheses(default, platform),
         replace(ADDED_UP, constants=("*",)) if platform == Hardware.CPU else ADDED_UP,
         rewriting_hypothesis(unreversed.LABEL, unreversed.rewrite, bound),
     )

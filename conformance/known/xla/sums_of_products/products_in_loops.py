@@ -21,10 +21,10 @@ from conformance.known.hypothesis import (
 from conformance.known.xla.sums_of_products.ragged_groups import misread_sizes
 from conformance.known.xla.sums_of_products.rounded_products import (
     MOST,
-    errors_of_intervals,
+    interval_errors,
     rounded_hypothesis,
-    sums_in_order,
-    sums_of_rounded,
+    rounded_product_sums,
+    stepwise_sums,
 )
 from conformance.tolerance.bounds.contraction import matrices_of
 from conformance.tolerance.bounds.convolution import depth_of, geometry_of
@@ -40,7 +40,7 @@ _F16, _F32 = ELEMENT_TYPES["f16"], ELEMENT_TYPES["f32"]
 _BYTE = 8
 
 
-def _sums_of_a_loop(
+def _f16_product_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     types = [element_type_of(one) for one in operands[:2]]
@@ -55,15 +55,15 @@ def _sums_of_a_loop(
     lhs, rhs, _ = matrices_of(*product)
     if lhs.size * rhs.shape[-1] > MOST:
         return predict_nothing(expected)
-    return errors_of_intervals([sums_of_rounded(lhs, rhs, _F16)], expected, actual)
+    return interval_errors([rounded_product_sums(lhs, rhs, _F16)], expected, actual)
 
 
-OF_LOOPS = rounded_hypothesis(_sums_of_a_loop)
+F16_PRODUCTS = rounded_hypothesis(_f16_product_errors)
 """The class of sums of products rounded to f16, of operands of eight bits."""
 
 
 @quiet
-def _convolution_of_a_loop(
+def _predict_f16_convolution(
     operation: Operation, operands: Operands, expected: Results
 ) -> Results | None:
     """Return a convolution of f16 with each step rounded; None for other types."""
@@ -73,10 +73,10 @@ def _convolution_of_a_loop(
         return None
 
     def sum_products(left: Array, right: Array) -> Array:
-        return sums_in_order(left, right, _F16)[0]
+        return stepwise_sums(left, right, _F16)[0]
 
     return (round_to(convolve(lhs, rhs, geometry_of(operation, operands), sum_products), _F16),)
 
 
-OF_CONVOLUTION_LOOPS: Hypothesis = exact_hypothesis(IN_F16, _convolution_of_a_loop)
+F16_CONVOLUTIONS: Hypothesis = exact_hypothesis(IN_F16, _predict_f16_convolution)
 """The class of convolutions of f16 that round each step."""

@@ -51,13 +51,13 @@ MOST = 1 << 22
 _F32_ROUNDOFF = 2.0**-24
 
 
-def _of_operands(
+def _product_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     types = _types_of_algorithm(operation) or _narrow_types(operands, expected)
     if (len(operands) != 2 and not _is_ragged_batch(operation)) or not types:
         return predict_nothing(expected)
-    return errors_of_intervals(_sums_of_matrices(operation, operands[:2], types), expected, actual)
+    return interval_errors(_sums_of_matrices(operation, operands[:2], types), expected, actual)
 
 
 def _is_ragged_batch(operation: Operation) -> bool:
@@ -67,29 +67,29 @@ def _is_ragged_batch(operation: Operation) -> bool:
     return ragged_numbers(**given_attributes(operation)).mode is Mode.BATCH
 
 
-def _of_single_place(
+def _convolution_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     rewritten = without_reversal(operation, operands, expected)
     types = _narrow_types(operands, expected)
     if rewritten is None or not types or operands[0].size * expected[0].size > MOST:
         return predict_nothing(expected)
-    return errors_of_intervals(_sums_of_windows(rewritten, operands, types), expected, actual)
+    return interval_errors(_sums_of_windows(rewritten, operands, types), expected, actual)
 
 
-def _of_scaled_operands(
+def _scaled_product_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     product, _ = as_dot_general(operation, operands)
     types = {_BF16, element_type_of(expected[0])}
     sums = chain(
         _sums_of_matrices(product, factors_of(operands), types),
-        _sums_of_matrices(product, _factors_in_f16(operands), {_F32}),
+        _sums_of_matrices(product, _f16_factors(operands), {_F32}),
     )
-    return errors_of_intervals(sums, expected, actual)
+    return interval_errors(sums, expected, actual)
 
 
-def _factors_in_f16(operands: Operands) -> Operands:
+def _f16_factors(operands: Operands) -> Operands:
     """Return the operands times their scales, in f16 if one is of f16 and the other no wider.
 
     XLA for GPUs multiplies them in f16 then, which may overflow, and the rest in f32. A scale may
@@ -98,12 +98,12 @@ def _factors_in_f16(operands: Operands) -> Operands:
     in_f16 = factors_of(tuple(_round_to_type(to_float64(one), _F16) for one in operands))
     pairs = zip(operands[::2], operands[1::2], strict=True)
     return tuple(
-        _round_to_type(narrow, _F16) if _meet_in_f16(*pair) else factor
+        _round_to_type(narrow, _F16) if _is_scaled_in_f16(*pair) else factor
         for pair, factor, narrow in zip(pairs, factors_of(operands), in_f16, strict=True)
     )
 
 
-def _meet_in_f16(operand: Array, scale: Array) -> bool:
+def _is_scaled_in_f16(operand: Array, scale: Array) -> bool:
     """Return whether one of two arrays is of f16, and the other of f16 or of a narrower type."""
     types = {element_type_of(operand), element_type_of(scale)}
     return _F16 in types and all(one is _F16 or one.bits < _F16.bits for one in types)
@@ -125,7 +125,7 @@ def _narrow_types(operands: Operands, expected: Results) -> set[ElementType]:
 
 
 @quiet
-def errors_of_intervals(
+def interval_errors(
     intervals: Iterable[tuple[Array, Array]], expected: Results, actual: Results
 ) -> Results:
     """Return the widths, in ulp, of predicted intervals that contain elements, else infinity.
@@ -153,8 +153,8 @@ def _sums_of_matrices(
         a, b = (_round_to_type(one, of) for one in (lhs, rhs))
         yield _unrounded_sums(a, b)
         if is_elementwise and lhs.size * columns <= MOST:
-            yield sums_of_rounded(a, b, of)
-            yield sums_in_order(a, b, of)
+            yield rounded_product_sums(a, b, of)
+            yield stepwise_sums(a, b, of)
 
 
 def _sums_of_windows(
@@ -163,7 +163,7 @@ def _sums_of_windows(
     window = geometry_of(operation, operands)
     lhs, rhs = operands[:2]
     for of in sorted(types, key=lambda one: one.name):
-        for sums in (sums_of_rounded, sums_in_order):
+        for sums in (rounded_product_sums, stepwise_sums):
             low, high = (
                 convolve(
                     round_to(to_float64(lhs), of),
@@ -205,7 +205,7 @@ def _unrounded_sums(lhs: Array, rhs: Array) -> tuple[Array, Array]:
     return total - size, total + size
 
 
-def sums_of_rounded(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Array]:
+def rounded_product_sums(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Array]:
     """Return the smallest and largest sums in f32 of products rounded to a type."""
     products = _rounded_products(lhs, rhs, of)
     total, size = (
@@ -216,7 +216,7 @@ def sums_of_rounded(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Arr
     return total - size, total + size
 
 
-def sums_in_order(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Array]:
+def stepwise_sums(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Array]:
     """Return the sums, each step rounded to a type, twice: as the smallest and the largest."""
     products = _rounded_products(lhs, rhs, of)
     total = np.zeros((*products.shape[:-2], products.shape[-1]))
@@ -236,6 +236,6 @@ def _lies_between(low: Array, high: Array, got: Array) -> Array:
     return is_inside | equal_elements(low, got) | equal_elements(high, got)
 
 
-OF_OPERANDS = rounded_hypothesis(over_einsums(_of_operands))
-OF_SCALED_OPERANDS = rounded_hypothesis(_of_scaled_operands)
-OF_SINGLE_PLACES = rounded_hypothesis(_of_single_place)
+ROUNDED_PRODUCTS = rounded_hypothesis(over_einsums(_product_errors))
+ROUNDED_SCALED_PRODUCTS = rounded_hypothesis(_scaled_product_errors)
+ROUNDED_CONVOLUTIONS = rounded_hypothesis(_convolution_errors)

@@ -9,8 +9,12 @@ import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results
 from conformance.known.xla.sums_of_products import regrouped_scales
-from conformance.known.xla.sums_of_products.products import FLUSHED, IN_BF16, kept_in_bf16
-from conformance.known.xla.sums_of_products.rounded_products import OF_SCALED_OPERANDS
+from conformance.known.xla.sums_of_products.products import (
+    FLUSHED,
+    IN_BF16,
+    bf16_accumulation_errors,
+)
+from conformance.known.xla.sums_of_products.rounded_products import ROUNDED_SCALED_PRODUCTS
 from conformance.tolerance.bounds.contraction import contraction_sums, depth_of
 from conformance.tolerance.bounds.products import make_measure, quantum_of
 from conformance.tolerance.bounds.scaled import as_dot_general, factors_of, scale_operands
@@ -78,7 +82,7 @@ def _other_zeros(expected: Results, actual: Results) -> Array:
 
 SCALED = (
     Hypothesis(FLUSHED, _flushed_errors, flushes=True, signs=True),
-    Hypothesis(IN_BF16, scale_operands(kept_in_bf16)),
+    Hypothesis(IN_BF16, scale_operands(bf16_accumulation_errors)),
     *regrouped_scales.CLASSES,
-    OF_SCALED_OPERANDS,
+    ROUNDED_SCALED_PRODUCTS,
 )

@@ -31,7 +31,7 @@ def rewrite(
     if all(step == 1 for step in steps):
         return None
     lhs, kernel, *rest = operands
-    wide = _with_holes(kernel, {int(d): int(step) for d, step in zip(spatial, steps, strict=True)})
+    wide = _dilate(kernel, {int(d): int(step) for d, step in zip(spatial, steps, strict=True)})
     value, of = operation.operands[1], operation.operands[1].type
     assert isinstance(of, TensorType)
     factor = replace(value, type=TensorType(wide.shape, of.element_type))
@@ -40,7 +40,7 @@ def rewrite(
     return replace(other, operands=values), (lhs, wide, *rest)
 
 
-def _with_holes(kernel: Array, steps: dict[int, int]) -> Array:
+def _dilate(kernel: Array, steps: dict[int, int]) -> Array:
     shape = [
         size if d not in steps else max(0, (size - 1) * steps[d] + 1)
         for d, size in enumerate(kernel.shape)

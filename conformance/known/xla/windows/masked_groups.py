@@ -96,7 +96,7 @@ def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
     return np.where(nan | (above & below), np.nan, total)
 
 
-def products_with_zero(default: DefaultPrecision, platform: str) -> tuple[Hypothesis, ...]:
+def zero_product_hypotheses(default: DefaultPrecision, platform: str) -> tuple[Hypothesis, ...]:
     """Return the hypotheses: products with padding are omitted, or groups are merged.
 
     Args:

@@ -47,7 +47,7 @@ def _read_behind(
         return predict_nothing(expected)
     windows = leaves_of_windows(operand.shape, **given)
     select = body_of(operation.regions[0])
-    chosen = selected_index(operand, select, _with_first_window(windows), _one_by_one)
+    chosen = selected_index(operand, select, _pad_to_one_window(windows), _one_by_one)
     scattered = np.zeros(operand.size, np.bool_)
     scattered[chosen[chosen >= 0]] = True
     return predict_where(
@@ -55,7 +55,7 @@ def _read_behind(
     )
 
 
-def _with_first_window(windows: Windows) -> Windows:
+def _pad_to_one_window(windows: Windows) -> Windows:
     """Return the windows, with one window along each dimension that has none."""
     covered = zip(
         windows.given, windows.window_dimensions, windows.padding, windows.shape, strict=True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.known.e8m0_nans import CONVERTED, NAME, OF_FUNCTIONS
+from conformance.known.e8m0_nans import CONVERTED, NAME, POWERS_OF_INFINITY
 from conformance.known.hypothesis import Hypothesis
 from reference.interpreter.evaluate import apply
 from suites.meta.support.small_programs import array, op_program, tensor_of
@@ -25,6 +25,6 @@ def test_converted_nan_is_infinity_and_other_numbers_stay() -> None:
 
 def test_function_of_nan_is_that_of_infinity() -> None:
     """f8E8M0FNU has no zero: 1 / sqrt(infinity) is the smallest number."""
-    found = predicted(OF_FUNCTIONS, "rsqrt", [np.nan, 4.0], NAME)
+    found = predicted(POWERS_OF_INFINITY, "rsqrt", [np.nan, 4.0], NAME)
     assert found == [2.0**-127, 0.5]
-    assert predicted(OF_FUNCTIONS, "rsqrt", [np.nan], "f32", of="f32") is None
+    assert predicted(POWERS_OF_INFINITY, "rsqrt", [np.nan], "f32", of="f32") is None

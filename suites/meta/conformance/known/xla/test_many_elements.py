@@ -10,7 +10,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.known.xla.extrema import OF_REDUCTIONS
+from conformance.known.xla.extrema import WRONG_REDUCTIONS
 from conformance.known.xla.many_elements import KERNELS, LEAST, fold_extremum
 from generators.regions.bodies import fold_of
 from reference.interpreter.evaluate import evaluate
@@ -20,7 +20,7 @@ from reference.ir.types import Array, element_type_of
 from reference.unspecified.reduction import decompose_reduction
 
 NAN = math.nan
-LEFT_OUT = OF_REDUCTIONS[0].label
+LEFT_OUT = WRONG_REDUCTIONS[0].label
 MANY = 4096
 
 

@@ -12,8 +12,8 @@ from conformance.known.xla.partial_transform import (
     BEYOND_THE_OPERAND,
     FLUSHED,
     LABEL,
-    OF_A_PART,
-    OF_A_PART_IN_PLACE,
+    LEADING_PART,
+    SUBARRAY_PART,
 )
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
@@ -31,7 +31,9 @@ def fft(kind: str, length: int) -> Operation:
     return op_program("fft", [of], of, fft_type=kind, fft_length=(length,)).subject
 
 
-def explained(kind: str, length: int, got: list[complex], by: Hypothesis = OF_A_PART) -> list[bool]:
+def explained(
+    kind: str, length: int, got: list[complex], by: Hypothesis = LEADING_PART
+) -> list[bool]:
     actual = np.array(got, np.complex64).reshape(2, 3)
     assert by.errors is not None
     with np.errstate(invalid="ignore"):  # a transform of a single element has the bound 0
@@ -78,7 +80,7 @@ def test_all_elements_are_explained_if_the_first_are_transforms(
 def test_on_gpus_transforms_are_in_place_of_their_elements(
     kind: str, length: int, got: list[complex], is_explained: bool
 ) -> None:
-    assert explained(kind, length, got, OF_A_PART_IN_PLACE) == [is_explained] * 6
+    assert explained(kind, length, got, SUBARRAY_PART) == [is_explained] * 6
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_class_depends_on_hardware() -> None:
     assert [kind == LABEL for kind in kinds] == [True, False]
 
 
-@pytest.mark.parametrize(("by", "last"), [(OF_A_PART, 3), (OF_A_PART_IN_PLACE, 4)])
+@pytest.mark.parametrize(("by", "last"), [(LEADING_PART, 3), (SUBARRAY_PART, 4)])
 def test_distances_by_place(by: Hypothesis, last: int) -> None:
     assert by.ulps is not None
     (ulps,) = by.ulps(fft("FFT", 2), (X,), (np.zeros_like(X),), (np.full_like(X, -2),))
@@ -134,14 +136,14 @@ def test_distances_by_place(by: Hypothesis, last: int) -> None:
 
 
 def test_distances_are_those_of_the_first_elements() -> None:
-    assert OF_A_PART.ulps is not None
+    assert LEADING_PART.ulps is not None
     actual = np.array([3, -1, 8, -2, BEHIND, BEHIND], np.complex64).reshape(2, 3)
     actual[0, 2] = 8 * (1 + 2.0**-23)
-    (ulps,) = OF_A_PART.ulps(fft("FFT", 2), (X,), (np.zeros_like(X),), (actual,))
+    (ulps,) = LEADING_PART.ulps(fft("FFT", 2), (X,), (np.zeros_like(X),), (actual,))
     assert ulps.reshape(-1).tolist() == [0, 0, 1, 0, np.inf, np.inf]
-    (ulps,) = OF_A_PART.ulps(fft("FFT", 3), (X,), (np.zeros_like(X),), (actual,))
+    (ulps,) = LEADING_PART.ulps(fft("FFT", 3), (X,), (np.zeros_like(X),), (actual,))
     assert np.isinf(ulps).all()
-    assert (OF_A_PART.label, OF_A_PART.unsteady, OF_A_PART.signs) == (LABEL, True, True)
+    assert (LEADING_PART.label, LEADING_PART.unsteady, LEADING_PART.signs) == (LABEL, True, True)
 
 
 def flushed_errors(x: Array, got: Array) -> list[bool]:

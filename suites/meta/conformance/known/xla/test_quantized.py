@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.catalog import CATALOG
-from conformance.known.xla.quantized import of_quantized
+from conformance.known.xla.quantized import quantized_hypotheses
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
@@ -25,7 +25,7 @@ func.func @main(%x: tensor<2x!quant.uniform<i8:f32, 0.5>>)
 
 
 def explained(operation: Operation, operand: np.ndarray, codes: list[int]) -> list[bool]:
-    (hypothesis,) = of_quantized(CATALOG[operation.name].tolerance)
+    (hypothesis,) = quantized_hypotheses(CATALOG[operation.name].tolerance)
     assert hypothesis.errors is not None
     expected, actual = apply(operation, (operand,)), np.array(codes, np.int8)
     (errors,) = hypothesis.errors(operation, (operand,), tuple(expected), (actual,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.xla.pairs.bits_of_pairs import compute_with_bits, rewrite
+from conformance.known.xla.pairs.bits_of_pairs import rewrite, rewrite_inner_bitcasts
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
 
@@ -64,7 +64,7 @@ func.func @main(%x: tensor<f64>) -> tensor<ui64> {
 
 
 def test_bits_of_a_dynamic_size_are_computed_with_as_bits_of_pairs() -> None:
-    ((other,),) = compute_with_bits(parse_module(SUM_OF_BITS))
+    ((other,),) = rewrite_inner_bitcasts(parse_module(SUM_OF_BITS))
     numbers = np.array([-0.0, -1.0, 1.0])
     (got,) = evaluate(other, [numbers, np.array(2, np.int32)])
     assert int(got) == (0x80000000 + 0xBF800000 << 32) % 2**64
@@ -74,11 +74,11 @@ def test_bits_of_a_dynamic_size_are_computed_with_as_bits_of_pairs() -> None:
 
 @pytest.mark.parametrize("text", [BITS, SIZE, ARGUMENT, LAST])
 def test_bits_that_are_returned_have_no_such_candidate(text: str) -> None:
-    assert not list(compute_with_bits(parse_module(text)))
+    assert not list(rewrite_inner_bitcasts(parse_module(text)))
 
 
 def test_sizes_without_bounds_have_no_candidate() -> None:
     text = SUM_OF_BITS.replace("(%x: tensor<3xf64>, %n: tensor<i32>)", "(%0: tensor<?xf64>)")
     lines = [one for one in text.splitlines() if "set_dimension_size" not in one]
     unbounded = "\n".join(lines).replace("?xf64, #stablehlo.bounds<3>", "?xf64")
-    assert not list(compute_with_bits(parse_module(unbounded)))
+    assert not list(rewrite_inner_bitcasts(parse_module(unbounded)))

@@ -11,7 +11,7 @@ from conformance.judging.compare import judge_operation
 from conformance.judging.judgement import Judgement
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.template import has_constants
-from conformance.known.xla.pairs.float_pairs import LABEL, OF_EQUAL, OF_ONE, PAIRS
+from conformance.known.xla.pairs.float_pairs import BROADCAST_NUMBERS, LABEL, PAIRS, SINGLE_ELEMENTS
 from conformance.known.xla.pairs.representation import round_to_pairs
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
@@ -138,7 +138,7 @@ def test_operation_is_judged_by_its_own_results() -> None:
     assert [error.tolist() for error in found] == [[np.inf], [np.inf]]
 
 
-@pytest.mark.parametrize("hypothesis", [PAIRS, OF_ONE, OF_EQUAL])
+@pytest.mark.parametrize("hypothesis", [PAIRS, SINGLE_ELEMENTS, BROADCAST_NUMBERS])
 def test_an_operation_on_tuples_is_not_asked_about(hypothesis: Hypothesis) -> None:
     of = tensor_of(1, of="f64")
     program = single_op("get_tuple_element", (Value("x", TupleType((of,))),), (of,), {"index": 0})
@@ -149,7 +149,7 @@ def test_an_operation_on_tuples_is_not_asked_about(hypothesis: Hypothesis) -> No
     assert error.tolist() == [np.inf]
 
 
-@pytest.mark.parametrize("hypothesis", [PAIRS, OF_ONE, OF_EQUAL])
+@pytest.mark.parametrize("hypothesis", [PAIRS, SINGLE_ELEMENTS, BROADCAST_NUMBERS])
 def test_an_operation_on_tokens_is_not_asked_about(hypothesis: Hypothesis) -> None:
     of = tensor_of(2, of="f64")
     program = single_op(

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.known.xla.pairs.zeros_of_products import OF_BODIES
+from conformance.known.xla.pairs.zeros_of_products import POSITIVE_ZEROS
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
@@ -29,7 +29,7 @@ func.func @main(%x: tensor<2xf64>, %y: tensor<2xf64>, %i: tensor<f64>, %j: tenso
 @pytest.mark.parametrize(
     ("actual", "platform", "kind"),
     [
-        (0.0, Hardware.TPU, OF_BODIES.label),
+        (0.0, Hardware.TPU, POSITIVE_ZEROS.label),
         (1.0, Hardware.TPU, "wrong value"),
         (0.0, Hardware.CPU, "signed zero"),
     ],

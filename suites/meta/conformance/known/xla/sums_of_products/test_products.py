@@ -17,8 +17,8 @@ from conformance.known.xla.sums_of_products.products import (
     IN_BF16,
     NOT_KEPT,
     TRANSFORMED,
-    of_contraction,
-    of_convolution,
+    contraction_hypotheses,
+    convolution_hypotheses,
 )
 from conformance.known.xla.sums_of_products.repeated_products import REPEATED
 from conformance.known.xla.sums_of_products.rounded_products import LABEL as ROUNDED
@@ -56,7 +56,7 @@ def error(
 ) -> float:  # fmt: skip
     """Return the error of a result by a class, in units of the largest that it explains."""
     operation, operands = product(len(x), of, options), (array(x, of), array(y, of))
-    hypothesis = named(label, of_contraction(platform))
+    hypothesis = named(label, contraction_hypotheses(platform))
     assert hypothesis.errors is not None
     expected = tuple(apply(operation, operands))
     (found,) = hypothesis.errors(operation, operands, expected, (array(got),))
@@ -134,7 +134,10 @@ def test_distances_are_from_sums_in_order_too(got: float, is_near: bool) -> None
     """
     x = 1 + 2.0**-12
     operands = array([2.0**30, 1, -(2.0**30), -1 - 2.0**-11, x]), array([1, 1, 1, 1, x])
-    operation, (hypothesis) = product(5, "f32", ALGORITHM), named(NOT_KEPT, of_contraction(CPU))
+    operation, (hypothesis) = (
+        product(5, "f32", ALGORITHM),
+        named(NOT_KEPT, contraction_hypotheses(CPU)),
+    )
     assert hypothesis.ulps is not None
     expected = tuple(apply(operation, operands))
     (found,) = hypothesis.ulps(operation, operands, expected, (array(got),))
@@ -160,12 +163,13 @@ def test_classes_of_products_by_hardware() -> None:
         ),
         (TPU, [ROUNDED, *shared, THREE]),
     ):
-        assert [one.label for one in of_contraction(platform)] == labels
+        assert [one.label for one in contraction_hypotheses(platform)] == labels
 
 
 def test_classes_of_convolutions_by_hardware() -> None:
     labels = {
-        platform: [one.label for one in of_convolution(platform)] for platform in (CPU, GPU, TPU)
+        platform: [one.label for one in convolution_hypotheses(platform)]
+        for platform in (CPU, GPU, TPU)
     }
     of_gpu = {added_groups.LABEL, dilated_kernels.LABEL}
     in_loops = products_in_loops.IN_F16
@@ -191,7 +195,7 @@ def test_transforms_make_exact_sums_inexact(ulps: int, explained: bool) -> None:
     """The error of 1 + 2 + 3 is 3 u * 6 for the sum and u * 6 for its rounding, 3 ulp."""
     x: Array = array([1, 2, 3]).reshape(1, 3, 1)
     operands = x, np.ones((3, 1, 1), np.float32)
-    hypothesis = named(TRANSFORMED, of_convolution(CPU))
+    hypothesis = named(TRANSFORMED, convolution_hypotheses(CPU))
     assert hypothesis.errors is not None
     got = array(6 + ulps * 2.0**-21).reshape(1, 1, 1)
     (errors,) = hypothesis.errors(WINDOW, operands, tuple(apply(WINDOW, operands)), (got,))

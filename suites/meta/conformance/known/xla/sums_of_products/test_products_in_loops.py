@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.sums_of_products.products_in_loops import IN_F16, OF_LOOPS
+from conformance.known.xla.sums_of_products.products_in_loops import F16_PRODUCTS, IN_F16
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
@@ -58,7 +58,7 @@ def test_products_of_a_loop_are_rounded_to_f16(
     assert (expected[0] == RIGHT).all()
     actual = [np.array(got).astype(expected[0].dtype)]
     found = judge_operation(program, given, expected, actual, platform=on)
-    assert {one.kind == OF_LOOPS.label for one in found.failing} == (
+    assert {one.kind == F16_PRODUCTS.label for one in found.failing} == (
         {True} if is_rounded else {False} if got[1] == RIGHT[1] else {True, False}
     )
 

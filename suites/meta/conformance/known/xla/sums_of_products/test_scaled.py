@@ -9,7 +9,7 @@ import pytest
 
 from conformance.known.rewritings.identities import REGROUPED
 from conformance.known.xla.sums_of_products.products import FLUSHED, IN_BF16
-from conformance.known.xla.sums_of_products.rounded_products import OF_SCALED_OPERANDS
+from conformance.known.xla.sums_of_products.rounded_products import ROUNDED_SCALED_PRODUCTS
 from conformance.known.xla.sums_of_products.scaled import SCALED
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Value, single_op
@@ -89,4 +89,4 @@ def test_sums_may_be_kept_in_bf16(got: float, is_explained: bool) -> None:
 
 def test_rounded_products_are_tried_last() -> None:
     labels = dict.fromkeys(one.label for one in SCALED)
-    assert [*labels] == [FLUSHED, IN_BF16, REGROUPED, OF_SCALED_OPERANDS.label]
+    assert [*labels] == [FLUSHED, IN_BF16, REGROUPED, ROUNDED_SCALED_PRODUCTS.label]
