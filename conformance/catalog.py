@@ -367,7 +367,7 @@ def rule_of(operation: Operation) -> Rule | None:
     return _rule(row, is_complex=is_complex)
 
 
-def rule_of_numbers(operation: Operation) -> Rule | None:
+def unquantized_rule(operation: Operation) -> Rule | None:
     """Return the rule of the op on numbers, for an operation on quantized tensors."""
     row = RULED.get(operation.name)
     return None if row is None else row.tolerance

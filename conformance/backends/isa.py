@@ -81,7 +81,7 @@ def request(maximum: str) -> None:
 
 
 @contextmanager
-def request_in_block(maximum: str) -> Generator[None]:
+def temporary_maximum(maximum: str) -> Generator[None]:
     """Set the maximum, and restore the previous maximum if the block raises."""
     before = os.environ.get(ENVIRONMENT)
     request(maximum)

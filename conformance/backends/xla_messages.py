@@ -100,7 +100,7 @@ def refused_by_verifier(text: str) -> str | None:
     return diagnose(text)
 
 
-def verdict_of_verifier(refusal: str) -> BackendError:
+def verifier_error(refusal: str) -> BackendError:
     """Return the error for a refusal of MLIR's verifier: unsupported, or an invalid program."""
     newer = _UNREGISTERED.search(refusal)
     known = any(words.search(refusal) for words in _UNSUPPORTED)
@@ -121,7 +121,7 @@ def classify(message: str, text: str, program: Program) -> BackendError:
         return DeviceError(broken[0])
     refusal = refused_by_verifier(text)
     if refusal is not None:
-        return verdict_of_verifier(refusal)
+        return verifier_error(refusal)
     line = short_message(message)
     if any(words.search(message) for words in _UNSUPPORTED):
         return Unsupported(line)

@@ -61,10 +61,10 @@ def _rerun(case: RecordedCase, hypotheses: Sequence[Stated], generic: bool) -> R
     cell = Cell(record.op, column(record.element_type), parse(case.backend).name)
     task = Task(cell, case.seed, record.index, record.index + 1)
     if isinstance(cell.element_type, Invalid):
-        return _again_in_batch((task,), record, hypotheses, generic)
+        return _replay_in_batch((task,), record, hypotheses, generic)
     if record.kind == ONLY_IN_BATCH:
         batch = _batch_of(cell, record.index, case)
-        return _again_in_batch(batch, record, hypotheses, generic)
+        return _replay_in_batch(batch, record, hypotheses, generic)
     return _run_again(task, record, generic)
 
 
@@ -90,7 +90,7 @@ def crash_replay(case: RecordedCase, reason: WorkerCrash | WorkerTimeout) -> Rep
     return Replay(new, new.detail.program if new.detail else "")
 
 
-def _again_in_batch(
+def _replay_in_batch(
     batch: TaskBatch, record: Record, hypotheses: Sequence[Stated], generic: bool
 ) -> Replay:
     (new,) = (

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from conformance.frontends.assertions import Assertion, extract_assertions, rewrite
 from conformance.frontends.dialects import expand_chlo, module_text
-from conformance.frontends.older import ADVICE, NOTE, convert_mhlo, is_of_its_time, update_spellings
+from conformance.frontends.older import ADVICE, NOTE, convert_mhlo, is_obsolete, update_spellings
 from conformance.frontends.symbolic_shapes import specialise_main
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.lexical import blank_strings, comments, extract_strings, restore_strings
@@ -180,7 +180,7 @@ def _read(
         if now != text:
             yield from _read(now, types, queues, NOTE)
         else:
-            older = bool(note) or is_of_its_time(text)
+            older = bool(note) or is_obsolete(text)
             yield NotChecked(f"{error}; {ADVICE}" if older else str(error), invalid=not older)
         return
     for entry in _entries(program):

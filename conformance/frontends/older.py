@@ -37,7 +37,7 @@ _QUOTED_ENUM = re.compile(r"#(stablehlo|mhlo|chlo)<\"\0(\d+)\">")
 _MHLO = re.compile(r'(?:^|=)[ \t]*"?(mhlo\.\w+)"?(?!\s*=|\w)', re.MULTILINE)
 _KNOWN = {name for name in OPS if name.startswith("mhlo.")}
 """Instructions that StableHLO lacks: they keep their MHLO names."""
-_OF_ITS_TIME = re.compile(
+_OBSOLETE = re.compile(
     r'"stablehlo\.trace"|#(?:stablehlo|mhlo)\.type_extensions'
     r"|\b(?:comparison_direction|compare_type|fft_type|rng_distribution|precision_config)\s*=\s*"
     r'(?:"|\[")'
@@ -56,9 +56,9 @@ def update_spellings(text: str) -> str:
     return restore_strings(code, strings)
 
 
-def is_of_its_time(text: str) -> bool:
+def is_obsolete(text: str) -> bool:
     """Return whether a text has an obsolete spelling that cannot be read."""
-    return _OF_ITS_TIME.search(blank_strings(text)) is not None
+    return _OBSOLETE.search(blank_strings(text)) is not None
 
 
 def _list(match: re.Match[str], strings: list[str]) -> str:

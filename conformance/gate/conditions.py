@@ -18,7 +18,7 @@ from conformance.gate.versions import (
     as_text,
     conditions,
     holds_for_jaxlib,
-    of_description,
+    own_versions,
 )
 from conformance.verdict import Record
 
@@ -71,7 +71,7 @@ def _version_mismatch(entry: Expectation, failure: Failure | Record, under: Circ
         return f"it applies to jaxlib {conditions(entry.versions).jaxlib}, not to {under.jaxlib}"
     if under.described is None or applicable_entries([entry], [under.described]):
         return ""
-    own = of_description(under.described)
+    own = own_versions(under.described)
     found = ", ".join(filter(None, (own.number, own.library and f"library {own.library}")))
     return f"it applies to {wanted}; the backend has {found or 'no known version'}"
 

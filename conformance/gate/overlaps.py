@@ -120,8 +120,8 @@ def _has_common(one: Expectation, other: Expectation) -> bool:
         and bool({*one.verdicts} & {*other.verdicts})
         and _share_a_name(one.kinds, other.kinds, CLASSES)
         and _share_a_name(one.backends, other.backends, ())
-        and _may_be_in_one(one.words, other.words)
-        and _may_be_in_one(one.where, other.where)
+        and _can_share_message(one.words, other.words)
+        and _can_share_message(one.where, other.where)
     )
 
 
@@ -161,7 +161,7 @@ def _are_contained(narrow: Sequence[str], wide: Sequence[str]) -> bool:
     )
 
 
-def _may_be_in_one(some: Sequence[str], others: Sequence[str]) -> bool:
+def _can_share_message(some: Sequence[str], others: Sequence[str]) -> bool:
     """Return whether a message may contain texts of both lists; an empty list permits any
     message."""
     if not some or not others:

@@ -11,14 +11,14 @@ from __future__ import annotations
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import WITHOUT_RESULTS, Expectation
 from conformance.known.programs import PROGRAMS
-from conformance.known.rewritings.exponentials import OF_NAN
+from conformance.known.rewritings.exponentials import CONSTANT_NAN
 from conformance.known.table import EVERY
 from conformance.known.xla.windows.no_source import LABEL as NO_SOURCE
 
 UNPREDICTABLE = frozenset(
     {
         NOT_DETERMINISTIC,
-        OF_NAN,
+        CONSTANT_NAN,
         NO_SOURCE,
         *(one.label for one in (*EVERY, *PROGRAMS) if one.unsteady),
     }

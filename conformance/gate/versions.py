@@ -128,7 +128,7 @@ def with_given_version(description: Description, given: Mapping[str, str]) -> De
     return replace(description, versions=(*description.versions, (GIVEN, number)))
 
 
-def of_description(description: Description) -> OwnVersions:
+def own_versions(description: Description) -> OwnVersions:
     """Return a backend's own versions.
 
     Its number is the user's, otherwise the number in its client's description, otherwise the
@@ -153,7 +153,7 @@ def applicable_entries(
     Raises:
         ExpectationError: if an entry requires a plugin's version, and the plugin has none.
     """
-    own = {one.name: of_description(one) for one in described}
+    own = {one.name: own_versions(one) for one in described}
     found: list[Expectation] = []
     for entry in entries:
         if not needs_backend_version([entry]):

@@ -71,13 +71,13 @@ def _reduce_precision(site: Site) -> Tree:
 def _mulhi(site: Site) -> Tree:
     of = site.type.element
     if of.bits < 64:
-        return _high_of_wider(site.building, site.value(0), site.value(1), of)
+        return _high_half_by_wider_type(site.building, site.value(0), site.value(1), of)
     if of.is_signed:
         return _high_signed(site.building, site.value(0), site.value(1))
-    return high_of_products(site.building, site.value(0), site.value(1))
+    return high_half_of_product(site.building, site.value(0), site.value(1))
 
 
-def _high_of_wider(building: Building, lhs: Value, rhs: Value, of: ElementType) -> Value:
+def _high_half_by_wider_type(building: Building, lhs: Value, rhs: Value, of: ElementType) -> Value:
     """Return the high halves of products that fit in the type of twice the width."""
     wide = ELEMENT_TYPES[f"{'si' if of.is_signed else 'ui'}{2 * of.bits}"]
     factors = [building.convert(operand, wide) for operand in (lhs, rhs)]
@@ -86,7 +86,7 @@ def _high_of_wider(building: Building, lhs: Value, rhs: Value, of: ElementType) 
     return building.convert(building.binary("shift_right_logical", product, bits), of)
 
 
-def high_of_products(building: Building, lhs: Value, rhs: Value) -> Value:
+def high_half_of_product(building: Building, lhs: Value, rhs: Value) -> Value:
     """Return the high 64 bits of products of ui64, from products of halves."""
     of = tensor_of(lhs)
     half, low = building.full(32, of), building.full((1 << 32) - 1, of)
@@ -108,7 +108,7 @@ def _high_signed(building: Building, lhs: Value, rhs: Value) -> Value:
     of = tensor_of(lhs)
     unsigned = ELEMENT_TYPES["ui64"]
     a, b = building.bitcast(lhs, unsigned), building.bitcast(rhs, unsigned)
-    high = high_of_products(building, a, b)
+    high = high_half_of_product(building, a, b)
     zero, none = building.full(0, of), building.full(0, TensorType(of.shape, unsigned))
     for negative, other in ((lhs, b), (rhs, a)):
         is_negative = building.compare("LT", negative, zero)

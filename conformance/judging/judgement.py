@@ -83,15 +83,17 @@ def rename_kind(judgement: Judgement, kind: str, predicted: int = 0) -> Judgemen
 
 def replace_kinds(judgement: Judgement, kinds: Collection[str], kind: str) -> Judgement:
     """Return the judgement with `kind` in place of each class in `kinds`."""
-    failing = tuple(_of_kind(one, kind) if one.kind in kinds else one for one in judgement.failing)
-    whole = _of_kind(judgement, kind) if judgement.kind in kinds else judgement
+    failing = tuple(
+        _reclassify(one, kind) if one.kind in kinds else one for one in judgement.failing
+    )
+    whole = _reclassify(judgement, kind) if judgement.kind in kinds else judgement
     return replace(whole, failing=failing)
 
 
 _Classified = TypeVar("_Classified", Judgement, Failing)
 
 
-def _of_kind(one: _Classified, kind: str) -> _Classified:
+def _reclassify(one: _Classified, kind: str) -> _Classified:
     return replace(one, kind=kind, message=one.message.replace(one.kind, kind, 1))
 
 

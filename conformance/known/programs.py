@@ -149,13 +149,13 @@ class.
 SUBNORMAL = "subnormal intermediate"
 """Class of programs whose results are explained by flushed intermediate numbers."""
 
-OF_ARITHMETIC = (
+ARITHMETIC_HYPOTHESES = (
     Hypothesis(SUBNORMAL, flushes=True, arithmetic=Arithmetic.FLUSHED),
     Hypothesis(LEFT_OUT, arithmetic=Arithmetic.UNROUNDED),
 )
 """Hypotheses about arithmetic in the order of trial, for each element of a program's results."""
 
-OF_PROGRAMS = frozenset(one.label for one in PROGRAMS)
+PROGRAM_LABELS = frozenset(one.label for one in PROGRAMS)
 """Classes of hypotheses about programs; such a class explains all results of a program."""
 
 

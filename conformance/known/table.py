@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from conformance.catalog import rule_of_numbers
+from conformance.catalog import unquantized_rule
 from conformance.known import e8m0_nans
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.interpreter.indices import SOME_UNSIGNED
@@ -42,7 +42,7 @@ from conformance.known.xla.sorting import misread_orders, selected_pairs
 from conformance.known.xla.sorting.nan_in_sorts import NAN_LARGEST
 from conformance.known.xla.sorting.sorts import UNSORTED
 from conformance.known.xla.sub_byte import byte_copies, packed_elements, signed_constants
-from conformance.known.xla.sub_byte.two_bits import OF_TWO_BITS, SORTED
+from conformance.known.xla.sub_byte.two_bits import SORTED, TWO_BIT_OPS
 from conformance.known.xla.subnormals import subnormal_operands
 from conformance.known.xla.subnormals.flushed_sums import flushing_class
 from conformance.known.xla.sums_of_products.products import (
@@ -70,14 +70,14 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     **dict.fromkeys(("all_reduce", "collective_reduce", "reduce", "reduce_scatter"), _REDUCED),
     "atan2": (subnormal_operands.ANGLE, *_CONSTANT_NAN),
     **NORMALIZED_BY_XLA,
-    **dict.fromkeys(("case", "if", "while"), (small_loops.IN_LOOPS,)),
+    **dict.fromkeys(("case", "if", "while"), (small_loops.ROUNDED_LOOPS,)),
     "cbrt": (subnormal_operands.CUBE_ROOT, *_CONSTANT_NAN),
     "cholesky": linear_algebra.FACTORED,
-    "clamp": OF_TWO_BITS["clamp"],
+    "clamp": TWO_BIT_OPS["clamp"],
     "compare": (
         replace(COMPARED, constants=("*",)),
         misread_orders.COMPARED,
-        *OF_TWO_BITS["compare"],
+        *TWO_BIT_OPS["compare"],
     ),
     "convert": (replace(e8m0_nans.CONVERTED, constants=("*",)),),
     **dict.fromkeys(
@@ -92,7 +92,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "dynamic_update_slice": (
         SOME_UNSIGNED,
         narrow_bounds.CUT,
-        *OF_TWO_BITS["dynamic_update_slice"],
+        *TWO_BIT_OPS["dynamic_update_slice"],
     ),
     "fft": (partial_transform.FLUSHED, partial_transform.LEADING_PART),
     "log": (subnormal_operands.LOGARITHM, *_CONSTANT_NAN),
@@ -105,28 +105,28 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     ),
     "real_dynamic_slice": (SIGNED_LIMITS,),
     "reduce_window": (*orders.WINDOWED, _FLUSHED, *extrema.WRONG_REDUCTIONS, UNDILATED),
-    "remainder": OF_TWO_BITS["remainder"],
+    "remainder": TWO_BIT_OPS["remainder"],
     "rng": (REMAINDERS,),
     "scatter": (
         SHARED,
         *treatments.SCATTERED,
-        *OF_TWO_BITS["scatter"],
+        *TWO_BIT_OPS["scatter"],
         flushing_class(scatter.SCATTERED_UPDATES),
         out_of_bounds.READ_ELSEWHERE,
     ),
     "ScaledDot": SCALED,
-    "select_and_scatter": (*orders.SCATTERED, _FLUSHED, *OF_TWO_BITS["select_and_scatter"]),
-    "shift_right_logical": OF_TWO_BITS["shift_right_logical"],
+    "select_and_scatter": (*orders.SCATTERED, _FLUSHED, *TWO_BIT_OPS["select_and_scatter"]),
+    "shift_right_logical": TWO_BIT_OPS["shift_right_logical"],
     "sign": (subnormal_operands.COMPLEX_SIGN,),
-    "maximum": OF_TWO_BITS["maximum"],
-    "mhlo.scan": (small_loops.IN_LOOPS, simplified.ZERO_LEFT_OUT_OF_BODY),
+    "maximum": TWO_BIT_OPS["maximum"],
+    "mhlo.scan": (small_loops.ROUNDED_LOOPS, simplified.ZERO_LEFT_OUT_OF_BODY),
     "mhlo.topk": misread_orders.SELECTIONS,
     "sort": (SORTED, NAN_LARGEST, UNSORTED, *misread_orders.SORTS),
     "triangular_solve": linear_algebra.SOLVED,
 }  # fmt: skip
 """Divergences of XLA's compilers, and of backends built on them."""
 
-XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
+XLA_BY_HARDWARE: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
     **dict.fromkeys(
         ("chlo.ragged_dot", "dot", "dot_general", "einsum", "unary_einsum"), contraction_hypotheses
     ),
@@ -150,13 +150,13 @@ TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
 }
 """Divergences of the TPU's compiler only, by op."""
 
-OF_TPUS = (
+TPU_ANY_OP = (
     truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.SINGLE_ELEMENTS,
     float_pairs.CONSTANT_SPLATS, float_pairs.BROADCAST_NUMBERS,
 )  # fmt: skip
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
-OF_GPUS = {
+GPU_OPS = {
     "and": (packed_elements.NOT_WRITTEN,),
     "compare": signed_constants.COMPARISONS,
     "concatenate": (packed_elements.STORED_PAIRS,),
@@ -179,17 +179,17 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
     """Return the hypotheses about an operation's results on a `Hardware`, in the order of trial."""
     of_codes: tuple[Hypothesis, ...] = ()
     if is_quantized_operation(operation):
-        rule = rule_of_numbers(operation)
+        rule = unquantized_rule(operation)
         of_codes = () if rule is None else quantized_hypotheses(rule)
         if platform != Hardware.INTERPRETER:
             return of_codes
     of_numbers = hypotheses_of_op(operation.name, platform, is_complex=_takes_complex(operation))
-    of_tpus = (*TPU_OPS.get(operation.name, ()), *OF_TPUS)  # first: they explain more of f64
+    of_tpus = (*TPU_OPS.get(operation.name, ()), *TPU_ANY_OP)  # first: they explain more of f64
     of_words = of_tpus if platform == Hardware.TPU else ()
     of_numbers = (*of_words, *of_numbers, *of_codes)
     if platform != Hardware.GPU:
         return of_numbers
-    first, last = (of.get(operation.name, ()) for of in (FIRST_ON_GPUS, OF_GPUS))
+    first, last = (of.get(operation.name, ()) for of in (FIRST_ON_GPUS, GPU_OPS))
     return (*first, *of_numbers, *last, packed_elements.PAIRS)
 
 
@@ -202,11 +202,11 @@ def hypotheses_of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypot
     record = OPS.get(op)
     name = op if record is None else record.twin or op
     if platform == Hardware.INTERPRETER:
-        of_xla = {*treatments.OF_XLA, SORTED.label}
+        of_xla = {*treatments.XLA_LABELS, SORTED.label}
         refuting = (one for one in XLA.get(name, ()) if one.refutes and one.label not in of_xla)
         return (*INTERPRETER.get(name, ()), *refuting)
-    if name in XLA_ON:
-        return XLA_ON[name](platform)
+    if name in XLA_BY_HARDWARE:
+        return XLA_BY_HARDWARE[name](platform)
     return (*XLA.get(name, ()), *(COMPLEX.get(name, ()) if is_complex else ()))
 
 
@@ -220,13 +220,13 @@ EVERY = tuple(
     for hypotheses in (
         *XLA.values(),
         *COMPLEX.values(),
-        *(of(on) for of in XLA_ON.values() for on in (Hardware.CPU, Hardware.GPU)),
-        *OF_GPUS.values(),
+        *(of(on) for of in XLA_BY_HARDWARE.values() for on in (Hardware.CPU, Hardware.GPU)),
+        *GPU_OPS.values(),
         *FIRST_ON_GPUS.values(),
         (packed_elements.PAIRS,),
         *TPU_OPS.values(),
         *INTERPRETER.values(),
-        OF_TPUS,
+        TPU_ANY_OP,
     )
     for hypothesis in hypotheses
 )

@@ -20,7 +20,7 @@ from conformance.judging.judgement import Judgement, passing_judgement, rename_k
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import find_candidate, judge_program
 from conformance.judging.perturbation.overrides import Override
-from conformance.known.programs import OF_PROGRAMS, operations_of_class
+from conformance.known.programs import PROGRAM_LABELS, operations_of_class
 from conformance.known.rewritings.table import is_rewriting
 from conformance.transforms.extract import extract, extract_operation
 from conformance.transforms.values import definition_index
@@ -57,7 +57,7 @@ class Explainer:
     def explain(self, failed: FailedProgram) -> Explanation:
         """Return the cause of a program's failure."""
         judgement, steps = failed.judgement, failed.steps
-        if judgement.kind in OF_PROGRAMS:  # a class of the program explains everything
+        if judgement.kind in PROGRAM_LABELS:  # a class of the program explains everything
             for operation in operations_of_class(judgement.kind, failed.program):
                 if ids := self.match(operation, judgement):
                     return Explanation(

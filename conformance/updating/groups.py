@@ -97,7 +97,7 @@ class FailureGroup:
         """Whether the allocator reported damage, so that the program may end differently in another
         run.
         """
-        return any(map(_is_of_allocator, self.failures))
+        return any(map(_is_allocator_abort, self.failures))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ def group_failures(records: Iterable[Record]) -> list[FailureGroup]:
     for record in records:
         for failure in new_failures(record):
             one = failure.failing
-            words = "" if _is_of_allocator(failure) else _words(failure)
+            words = "" if _is_allocator_abort(failure) else _words(failure)
             is_predicted = one.verdict in _OF_VALUES and one.kind not in UNEXPLAINED
             verdict = "" if is_predicted else one.verdict.value
             op = record.op if one.verdict is Verdict.ACCEPTED else lowered_op(record.op)
@@ -154,7 +154,7 @@ def _words(failure: NewFailure) -> str:
     )
 
 
-def _is_of_allocator(failure: NewFailure) -> bool:
+def _is_allocator_abort(failure: NewFailure) -> bool:
     """Return whether a process ended with the allocator's message, not the backend's."""
     said = own_words(failure.failing.message)
     return failure.failing.verdict is Verdict.CRASHED and any(

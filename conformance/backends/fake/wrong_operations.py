@@ -173,14 +173,14 @@ def compare_flushed(computation: Computation, operands: Operands) -> Results:
     if name == "compare" and computation.operation.attribute("compare_type") != "TOTALORDER":
         return computation.right(tuple(map(flush_subnormals, operands)))
     if name in ("maximum", "minimum"):
-        return (_second_of_equals(operands[0], operands[1], *computation.right(operands)),)
+        return (_choose_second_equal(operands[0], operands[1], *computation.right(operands)),)
     if name == "clamp":
         low, operand, high = np.broadcast_arrays(*operands)
         pair = computation.operation.operands[1:]
         larger = computation.changed(name="maximum", operands=pair)
         smaller = computation.changed(name="minimum", operands=pair)
-        raised = _second_of_equals(operand, low, *larger.right((operand, low)))
-        return (_second_of_equals(raised, high, *smaller.right((raised, high))),)
+        raised = _choose_second_equal(operand, low, *larger.right((operand, low)))
+        return (_choose_second_equal(raised, high, *smaller.right((raised, high))),)
     return computation.right(operands)
 
 
@@ -188,7 +188,7 @@ def _real_or_complex(element: ElementType) -> bool:
     return element.is_float or element.is_complex
 
 
-def _second_of_equals(lhs: Array, rhs: Array, right: Array) -> Array:
+def _choose_second_equal(lhs: Array, rhs: Array, right: Array) -> Array:
     keys = [flush_subnormals(array) for array in (lhs, rhs)]
     changed = [key != array for key, array in zip(keys, (lhs, rhs), strict=True)]
     return np.where((keys[0] == keys[1]) & (changed[0] | changed[1]), rhs, right)

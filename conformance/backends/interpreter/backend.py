@@ -20,7 +20,7 @@ from conformance.backends.base import (
 from conformance.backends.interpreter.limits import CHLO, refusal_of, verifier_refusal_of
 from conformance.backends.interpreter.rewriting import adapt
 from conformance.backends.versions import distribution_versions
-from conformance.backends.xla_messages import short_message, verdict_of_verifier
+from conformance.backends.xla_messages import short_message, verifier_error
 from conformance.errors import NotAvailable
 from conformance.stablehlo.emit import emit
 from conformance.tolerance.hardware import Hardware
@@ -92,7 +92,7 @@ class InterpreterBackend:
             raise Unsupported(unasked)
         invalid = diagnose(text)
         if invalid is not None:
-            raise verdict_of_verifier(invalid)
+            raise verifier_error(invalid)
         refusal = self.refusal(program)
         if refusal is not None:
             raise refusal

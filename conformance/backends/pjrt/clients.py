@@ -113,7 +113,7 @@ def limited_device(maximum: str) -> Any:
             f"cpu:{maximum}: this machine's CPU ({machine.machine()}) has no {maximum} (it has: "
             f"{had}); choose an older instruction set, or run on cpu"
         )
-    with isa.request_in_block(maximum):
+    with isa.temporary_maximum(maximum):
         device = first_device("cpu")
         more = (targeted_instruction_sets(device) or frozenset()) & isa.excluded_sets(maximum)
         if more:

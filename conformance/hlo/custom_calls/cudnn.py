@@ -39,7 +39,7 @@ _ACTIVATIONS: dict[str, Activation] = {
 }  # fmt: skip
 
 
-def _with_scratch(site: Site, value: Value) -> Tree:
+def _append_scratch(site: Site, value: Value) -> Tree:
     """Return a result, followed by the library's scratch memory as zeros."""
     shapes = site.instruction.shape.tuple_shapes
     return (value, *(scratch(site.building, shape) for shape in shapes[1:])) if shapes else value
@@ -88,7 +88,7 @@ def _forward(site: Site) -> Tree:
         bias = building.broadcast(building.convert(extra[0], to), result.static_shape, along)
         value = building.binary("add", value, bias)
     value = _ACTIVATIONS[mode](building, value, float(config.get("leakyrelu_alpha", 0)))
-    return _with_scratch(site, building.convert(value, result.element))
+    return _append_scratch(site, building.convert(value, result.element))
 
 
 def _check_plain(site: Site) -> None:
@@ -135,7 +135,7 @@ def _backward_input(site: Site) -> Tree:
         output_spatial_dimensions=forward["input_spatial_dimensions"],
         feature_group_count=groups, batch_group_count=1,
     )  # fmt: skip
-    return _with_scratch(site, value)
+    return _append_scratch(site, value)
 
 
 def _swap_kernel_groups(
@@ -200,7 +200,7 @@ def _backward_filter(site: Site) -> Tree:
     )
     if reversed_:
         value = building.one("reverse", (value,), result, dimensions=reversed_)
-    return _with_scratch(site, value)
+    return _append_scratch(site, value)
 
 
 TARGETS: dict[str, Handler] = {

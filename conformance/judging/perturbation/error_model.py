@@ -239,7 +239,7 @@ def _shift(result: Array, error: Array, directions: Directions, rule: Rule) -> A
     there = wide + ways * error
     if of.float_format.has_nan and not of.float_format.has_infinity and np.isinf(error).any():
         # infinity would become NaN, so that no number was permitted
-        ends = _ends_of_format(of, ways, directions(result.shape))
+        ends = _largest_numbers(of, ways, directions(result.shape))
         there = np.where(np.isinf(error), ends, there)
     if rule.range is not None:
         there = np.clip(there, *rule.range)
@@ -247,7 +247,7 @@ def _shift(result: Array, error: Array, directions: Directions, rule: Rule) -> A
     return np.where(kept, result, round_to(np.asarray(there, np.float64), of)).astype(result.dtype)
 
 
-def _ends_of_format(of: ElementType, ways: Array, others: Array) -> Array:
+def _largest_numbers(of: ElementType, ways: Array, others: Array) -> Array:
     """Return the largest numbers in the given directions; NaN where the other directions differ.
 
     Directions that are all equal give numbers only, and random directions give NaN, too.

@@ -27,7 +27,7 @@ from conformance.judging.perturbation.hull import failure_answers, is_near, is_w
 from conformance.judging.questions import Answer, Question, VerdictClass, ask
 from conformance.known.candidates import Candidate
 from conformance.known.hypothesis import Hypothesis
-from conformance.known.programs import OF_ARITHMETIC, candidates_for
+from conformance.known.programs import ARITHMETIC_HYPOTHESES, candidates_for
 from conformance.tolerance.ulp import ulp_distances
 from conformance.transforms.values import working_operations
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
@@ -159,7 +159,7 @@ def is_flushed(
 def _is_result_flushed(permitted: PermittedResults, number: int, actual: Array) -> bool:
     hull = _Hull(permitted, number, actual)
     hull.samples += hull.pick(permitted.moved_samples())
-    flushing = [one for one in OF_ARITHMETIC if one.flushes]
+    flushing = [one for one in ARITHMETIC_HYPOTHESES if one.flushes]
     return any(bool(answer[2].all()) for answer in _find_other_arithmetic(hull, flushing))
 
 
@@ -283,7 +283,9 @@ def _find_unspecified_dependent(hull: _Hull) -> Answer:
         yield Verdict.UNSPECIFIED, hull.permitted.reasons[0], varying
 
 
-def _find_other_arithmetic(hull: _Hull, hypotheses: Sequence[Hypothesis] = OF_ARITHMETIC) -> Answer:
+def _find_other_arithmetic(
+    hull: _Hull, hypotheses: Sequence[Hypothesis] = ARITHMETIC_HYPOTHESES
+) -> Answer:
     """Yield elements explained by another arithmetic in some operations."""
     for one in hypotheses:
         if others := hull.pick(hull.permitted.arithmetic_samples(one)):

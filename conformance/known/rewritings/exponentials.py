@@ -20,7 +20,7 @@ from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS
 
 UNROUNDED = "exponential taken into a sum unrounded"
-OF_NAN = "exponential of a constant NaN"
+CONSTANT_NAN = "exponential of a constant NaN"
 
 LARGEST_ARGUMENT = float(np.float32(88.8))
 """Largest argument of the exponential of f32; larger arguments are clamped to it (jaxlib 0.10.2 and

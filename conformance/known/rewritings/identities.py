@@ -20,7 +20,7 @@ EXPONENTIAL = "quotient by an exponential as a product"
 POWER = "quotient by a power as a product"
 ROOT = "quotient by a root as a product"
 LOGISTIC = "logistic taken apart in a quotient"
-OF_EXPONENTIAL = "power of an exponential as one"
+POWER_OF_EXPONENTIAL = "power of an exponential as one"
 PRODUCT = "product of exponentials as one"
 MAGNITUDE = "root of a square as a magnitude"
 UNSIGNED = "magnitude left out of a maximum"
@@ -28,7 +28,7 @@ NOT_NEGATIVE = "taken for not negative"
 LEFT_OUT = "conversion left out"
 BIT_MOVED = "exponent of one bit less ignored"
 CANCELLED = "disjunction with itself as false"
-OF_ZEROS = "angle of zeros as a quotient"
+ANGLE_OF_ZEROS = "angle of zeros as a quotient"
 SELECTION = "truth value as a selection"
 NEGATION = "negation moved out of a sum"
 ZEROS = "zeros taken for equal"
@@ -173,7 +173,7 @@ IDENTITIES: tuple[Rewriting, ...] = (
     ),
     *_lines(INVERSE, "(log (exponential x)) -> x", has_budget=True),
     *_lines(
-        OF_EXPONENTIAL,
+        POWER_OF_EXPONENTIAL,
         "(power (exponential x) y) -> (exponential (multiply x y))",
         has_budget=True,
     ),
@@ -231,7 +231,7 @@ IDENTITIES: tuple[Rewriting, ...] = (
         is_exact=True,
     ),
     *_lines(
-        OF_ZEROS,
+        ANGLE_OF_ZEROS,
         "(atan2 x:zero_by_truth_values y:zero_by_truth_values) -> (divide x y)",
         is_exact=True,
     ),

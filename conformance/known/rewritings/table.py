@@ -15,7 +15,7 @@ from conformance.known.in_force import stated_rewritings
 from conformance.known.iota import IOTA, as_iotas
 from conformance.known.rewritings import contraction, exponentials
 from conformance.known.rewritings.contraction import TAKEN_APART
-from conformance.known.rewritings.exponentials import OF_NAN, UNROUNDED
+from conformance.known.rewritings.exponentials import CONSTANT_NAN, UNROUNDED
 from conformance.known.rewritings.identities import FORMS, IDENTITIES, SELECTION
 from conformance.known.rewritings.narrow.floats import (
     KEPT_IN_F16,
@@ -129,7 +129,7 @@ _OF_SUMS: tuple[tuple[str, Rewriting], ...] = (
 MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     **dict.fromkeys(
         ("exponential", "exponential_minus_one", "logistic", "power"),
-        ((OF_NAN, exponentials.exponentials_of_constant_nan),),
+        ((CONSTANT_NAN, exponentials.exponentials_of_constant_nan),),
     ),
     "dynamic_slice": ((ADDED_STARTS, merged_slices),),
     "gather": ((ADDED_STARTS, merged_gathers),),
@@ -157,7 +157,7 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
 }
 """Rewritings that are not patterns, by the operation that goes wrong."""
 
-OF_ANY: tuple[tuple[str, Rewriting], ...] = (
+ANY_OP: tuple[tuple[str, Rewriting], ...] = (
     (KEPT, untruncated_integer_results),
     (NEGATIVE, beside_negatives),
     (KEPT_IN_F32, excess_f32_results),
@@ -181,11 +181,11 @@ def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
     """
     yield from stated_of(operation)
     models = MODELS.get(operation.name, ())
-    yield from (one for one in models if one[0] is not OF_NAN)
+    yield from (one for one in models if one[0] is not CONSTANT_NAN)
     for label in dict.fromkeys(one.label for one in IDENTITIES if one.acts_on(operation)):
         yield label, partial(_predict_identities, label=label)
-    yield from (one for one in models if one[0] is OF_NAN)
-    yield from OF_ANY
+    yield from (one for one in models if one[0] is CONSTANT_NAN)
+    yield from ANY_OP
 
 
 def _predict_identities(
@@ -209,7 +209,7 @@ def is_rewriting(label: str) -> bool:
 LABELS = tuple(
     dict.fromkeys(
         (
-            *(label for each in (*MODELS.values(), OF_ANY) for label, _ in each),
+            *(label for each in (*MODELS.values(), ANY_OP) for label, _ in each),
             *(one.label for one in IDENTITIES),
         )
     )

@@ -27,13 +27,13 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield programs in which operations that move elements return NaN, and scatters and updates of
     slices take NaN: all of them, then single operations.
     """
-    found = [(one, new) for one in program.walk() if (new := tuple(_with_nans(one)))]
+    found = [(one, new) for one in program.walk() if (new := tuple(_replace_by_nans(one)))]
     for some in (found, *([one] for one in found)) if len(found) > 1 else (found,):
         if some:
             yield (replace_operations(program, some),)
 
 
-def _with_nans(operation: Operation) -> Iterator[Operation]:
+def _replace_by_nans(operation: Operation) -> Iterator[Operation]:
     """Yield what replaces an operation; nothing if it drops no dimension of such numbers."""
     moved = (*operation.operands, *operation.results) if operation.name in _MOVING else ()
     if moved and all(map(_are_powers, moved)):

@@ -63,9 +63,7 @@ ZERO_LEFT_OUT = pattern_hypothesis(
 """
 
 
-def _leave_zero_out_of_difference(
-    _: Operation, operands: Operands, results: Results
-) -> Results | None:
+def _negate_zero_differences(_: Operation, operands: Operands, results: Results) -> Results | None:
     """Return the differences of real numbers, and -0 where equal zeros are subtracted.
 
     This is x for x - 0 if x is -0, and -y for 0 - y if y is +0.
@@ -92,7 +90,7 @@ ZERO_LEFT_OUT_OF_BODY = region_hypothesis(
     _ZERO,
     {
         "add": (Hypothesis(_ZERO, otherwise=_leave_zero_out),),
-        "subtract": (Hypothesis(_ZERO, otherwise=_leave_zero_out_of_difference),),
+        "subtract": (Hypothesis(_ZERO, otherwise=_negate_zero_differences),),
     },
 )
 """The class of sums x + 0 and differences x - 0 that a body computes as x, and of 0 - x as -x. The

@@ -114,7 +114,7 @@ def permitted_results(
 
     `roundings` is the number of roundings in `quantize`: 2, for its quotient and its sum.
     """
-    around = _results_of_neighbours(operation, operands, rule.rounds_operands)
+    around = _neighbour_results(operation, operands, rule.rounds_operands)
     plain, numbers = (
         quantized.plain_operation(operation),
         tuple(quantized.numbers(operation, operands)),
@@ -144,7 +144,7 @@ def _permits(
     truth = [element_type_of(result).is_boolean for result in expected]
     if not all(truth) or not quantized.computes_on_numbers(operation):
         return (None,) * len(expected)
-    first, *others = (one[0] for one in _results_of_neighbours(operation, operands))
+    first, *others = (one[0] for one in _neighbour_results(operation, operands))
     return (np.logical_or.reduce([np.zeros(first.shape, bool), *(first != o for o in others)]),)
 
 
@@ -169,7 +169,7 @@ def _rounds_codes(operation: Operation) -> bool:
     return OPS[operation.name].rounding is not Rounding.MOVES
 
 
-def _results_of_neighbours(
+def _neighbour_results(
     operation: Operation, operands: tuple[Array, ...], rounds_operands: bool = False
 ) -> list[tuple[Array, ...]]:
     """Return results on the numbers of the operands, then on numbers that differ from these by a

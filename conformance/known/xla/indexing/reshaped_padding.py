@@ -53,7 +53,7 @@ def _reshape_padding(operation: Operation, whole: Value) -> Iterator[Operation]:
         cut = (
             result
             if last
-            else Value(f"{prefix}cut{number}", _with_bounded_dimension(value.type, number))
+            else Value(f"{prefix}cut{number}", _append_bounded_dimension(value.type, number))
         )
         size = given.results[0]
         yield Operation(_CUTS, (value, size), (cut,), attributes(dimension=number))
@@ -84,7 +84,7 @@ def _largest_sizes(of: TensorType) -> tuple[int, ...] | None:
     return known if of.bounds and len(known) == len(sizes) else None
 
 
-def _with_bounded_dimension(of: object, dimension: int) -> TensorType:
+def _append_bounded_dimension(of: object, dimension: int) -> TensorType:
     """Return the type with one more dimension whose size has only a bound."""
     assert isinstance(of, TensorType)
     bounds = of.bounds or (None,) * len(of.shape)

@@ -41,7 +41,7 @@ def _ulps(operation: Operation, operands: Operands, expected: Results, actual: R
     """Return 0 for elements equal to the results with one buffer, without further damage."""
     for one, other in _shared_pairs(operands, expected, actual):
         return predict_where(
-            *map(equal_elements, apply(_with_one_buffer(operation, one, other), operands), actual)
+            *map(equal_elements, apply(_share_buffer(operation, one, other), operands), actual)
         )
     return predict_nothing(expected)
 
@@ -59,7 +59,7 @@ def _shared_pairs(
             yield one, other
 
 
-def _with_one_buffer(operation: Operation, one: int, other: int) -> Operation:
+def _share_buffer(operation: Operation, one: int, other: int) -> Operation:
     """Return the scatter whose body returns the same value for both inputs."""
     (region,) = operation.regions
     *body, end = region.operations

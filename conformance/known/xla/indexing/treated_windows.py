@@ -30,13 +30,13 @@ def treated_scatters(scatter: Operation) -> Iterator[list[Operation]]:
     """
     given: dict[str, Any] = dict(scatter.attributes)
     if given["scatter_dims_to_operand_dims"]:
-        yield from _with_whole_windows(scatter, given)
+        yield from _drop_partial_windows(scatter, given)
     else:
-        yield from _with_last_update(scatter, given)
-        yield from _with_single_window(scatter, given)
+        yield from _keep_last_update(scatter, given)
+        yield from _merge_into_one_window(scatter, given)
 
 
-def _with_last_update(scatter: Operation, given: dict[str, Any]) -> Iterator[list[Operation]]:
+def _keep_last_update(scatter: Operation, given: dict[str, Any]) -> Iterator[list[Operation]]:
     count = len(scatter.results)
     inputs, indices, updates = (
         scatter.operands[:count], scatter.operands[count], scatter.operands[count + 1 :],
@@ -55,7 +55,7 @@ def _with_last_update(scatter: Operation, given: dict[str, Any]) -> Iterator[lis
     yield [*writer.operations, replace(scatter, operands=(*inputs, last, *few))]
 
 
-def _with_single_window(scatter: Operation, given: dict[str, Any]) -> Iterator[list[Operation]]:
+def _merge_into_one_window(scatter: Operation, given: dict[str, Any]) -> Iterator[list[Operation]]:
     count = len(scatter.results)
     inputs, updates = scatter.operands[:count], scatter.operands[count + 1 :]
     whole, size = (tensor_of(one[0]).static_shape for one in (inputs, updates))
@@ -71,7 +71,7 @@ def _with_single_window(scatter: Operation, given: dict[str, Any]) -> Iterator[l
     yield [*writer.operations, replace(scatter, operands=operands, attributes=attributes(**given))]
 
 
-def _with_whole_windows(scatter: Operation, given: dict[str, Any]) -> Iterator[list[Operation]]:
+def _drop_partial_windows(scatter: Operation, given: dict[str, Any]) -> Iterator[list[Operation]]:
     count = len(scatter.results)
     indices = scatter.operands[count]
     limits = _largest_starts(scatter, given)

@@ -38,7 +38,7 @@ def _scatter_hypothesis(label: str) -> Hypothesis:
     ) -> Results:
         body = body_of(operation.regions[0])
         found = [np.zeros(one.shape, np.bool_) for one in expected]
-        for given, places in _in_any_order(label, operation, operands):
+        for given, places in _treated_updates(label, operation, operands):
             parts = decompose_scatter(operation, given, body, places)
             masks = _explained_masks(label, parts, operation, operands, expected, actual)
             found = [before | mask for before, mask in zip(found, masks, strict=True)]
@@ -47,7 +47,7 @@ def _scatter_hypothesis(label: str) -> Hypothesis:
     return Hypothesis(label, errors, signs=True, refutes=True)
 
 
-def _in_any_order(
+def _treated_updates(
     label: str, operation: Operation, operands: Operands
 ) -> Iterator[tuple[Operands, Array]]:
     """Yield the operands and the positions that the updates write, for each treatment.
@@ -115,7 +115,7 @@ def _overflowing_elements(
     return unspecified_mask(operation, moved, result).reshape(-1) & infinite.reshape(-1)
 
 
-OF_XLA = frozenset({WINDOW, BOUND, NO_INDICES})
+XLA_LABELS = frozenset({WINDOW, BOUND, NO_INDICES})
 """Treatments of XLA's compilers.
 
 The interpreter follows the specification here: it drops only updates out of bounds, and has a

@@ -27,10 +27,10 @@ _AT_START = {"GT": gt, "GE": ge}
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with the counters after one iteration, if it has such loops."""
-    yield from replace_loops(program, _with_final_counter)
+    yield from replace_loops(program, _replace_final_counter)
 
 
-def _with_final_counter(loop: Operation, known: Numbers) -> tuple[Operation, ...]:
+def _replace_final_counter(loop: Operation, known: Numbers) -> tuple[Operation, ...]:
     """Return a loop, and the constant that replaces the last value of its counter."""
     counter = counter_of(loop, known)
     if counter is None or counter.direction not in _AT_START:

@@ -40,7 +40,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     found = [one for each in program.functions for one in _folded_extrema(each.body, set(), False)]
     if found:
         for place in range(2):
-            replaced = [(one, tuple(_with_operand(one, place))) for one in found]
+            replaced = [(one, tuple(_choose_equal_operand(one, place))) for one in found]
             yield (replace_operations(program, replaced),)
 
 
@@ -77,7 +77,7 @@ def _is_extremum(operation: Operation) -> bool:
     return is_float and (is_one or operation.name == _CLAMP)
 
 
-def _with_operand(extremum: Operation, place: int) -> Iterator[Operation]:
+def _choose_equal_operand(extremum: Operation, place: int) -> Iterator[Operation]:
     """Yield operations that return the operand at `place` where both are equal."""
     (result,) = extremum.results
     if extremum.name != _CLAMP:

@@ -106,5 +106,5 @@ def _move_slices(arrays: Operands, values: Sequence[Value], parts: Sequence[Valu
     )
 
 
-IN_LOOPS = exact_hypothesis(LABEL, _predict_small_loops)
+ROUNDED_LOOPS = exact_hypothesis(LABEL, _predict_small_loops)
 """The class of results of loops, and of branches that contain loops."""

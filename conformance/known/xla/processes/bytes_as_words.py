@@ -36,7 +36,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """
     *before, subject, end = program.main.body.operations
     if _is_promoting(subject) and end.operands == subject.results:
-        others = tuple(_in_words(subject))
+        others = tuple(_reduce_words(subject))
         yield (with_results(with_body(program, (*before, *others, end)), others[-1].results),)
 
 
@@ -50,7 +50,7 @@ def _is_promoting(operation: Operation) -> bool:
     return of.element.is_float and of.element.float_format.has_zero
 
 
-def _in_words(operation: Operation) -> Iterator[Operation]:
+def _reduce_words(operation: Operation) -> Iterator[Operation]:
     """Yield an all_reduce of words, and a reduce_scatter that chooses the process's own part."""
     (operand,), (result,) = operation.operands, operation.results
     byte, word = tensor_of(operand).element, tensor_of(result).element

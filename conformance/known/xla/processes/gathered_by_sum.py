@@ -33,12 +33,12 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     misread = (one.rewrite(program) for one in (misread_groups, process_order, gathered_first))
     for (one,) in chain([(program,)], *misread):
         gathers = [each for each in collectives_of(one) if each.name == "all_gather"]
-        added = [(each, tuple(_with_zeros(each))) for each in gathers]
+        added = [(each, tuple(_add_zeros(each))) for each in gathers]
         if any(len(others) > 1 for _, others in added):
             yield (replace_operations(one, added),)
 
 
-def _with_zeros(gather: Operation) -> Iterator[Operation]:
+def _add_zeros(gather: Operation) -> Iterator[Operation]:
     """Yield the gather, and a sum of each result with zero."""
     sums = [one for one in gather.results if _has_signed_zeros(one)]
     parts = {one.name: replace(one, name=f"{one.name}.gathered") for one in sums}
@@ -52,10 +52,10 @@ def _with_zeros(gather: Operation) -> Iterator[Operation]:
             yield zeros(zero)
             yield Operation("add", (parts[one.name], zero), (one,))
         else:
-            yield from _with_smallest(gather, operand, parts[one.name], one)
+            yield from _add_smallest(gather, operand, parts[one.name], one)
 
 
-def _with_smallest(
+def _add_smallest(
     gather: Operation, operand: Value, part: Value, result: Value
 ) -> Iterator[Operation]:
     """Yield sums of the parts with the smallest number for each other process.

@@ -30,12 +30,12 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 def without_device_ids(program: Program) -> Program | None:
     """Return the program with meshes whose devices are in natural order; None if all are."""
-    changed = [(one, _with_listed_groups(one)) for one in collectives_of(program)]
+    changed = [(one, _list_groups_in_mesh_order(one)) for one in collectives_of(program)]
     replaced = [(one, (other,)) for one, other in changed if other is not None]
     return replace_operations(program, replaced) if replaced else None
 
 
-def _with_listed_groups(one: Operation) -> Operation | None:
+def _list_groups_in_mesh_order(one: Operation) -> Operation | None:
     groups = one.attribute("replica_groups")
     if not isinstance(groups, MeshGroups) or groups.device_ids is None:
         return None

@@ -51,7 +51,7 @@ def concerns(operation: Operation) -> bool:
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with all bodies in the operands' types, and the types that follow."""
-    yield from _with_all(program, _with_narrow_body)
+    yield from _replace_all(program, _narrow_body)
 
 
 def rewrite_updates(program: Program) -> Iterator[tuple[Program]]:
@@ -62,10 +62,10 @@ def rewrite_updates(program: Program) -> Iterator[tuple[Program]]:
     """
     updating = [one for one in program.walk() if _updated_type(one)]
     for number in range(max((len(_expansions(one)) for one in updating), default=0)):
-        yield from _with_all(program, partial(_with_updates_in_memory, number=number))
+        yield from _replace_all(program, partial(_replace_updates, number=number))
 
 
-def _with_all(
+def _replace_all(
     program: Program, replacement: Callable[[Operation], Sequence[Operation]]
 ) -> Iterator[tuple[Program]]:
     if any(replacement(one) for one in program.walk()):
@@ -74,7 +74,7 @@ def _with_all(
             yield (whole,)
 
 
-def _with_narrow_body(operation: Operation) -> Sequence[Operation]:
+def _narrow_body(operation: Operation) -> Sequence[Operation]:
     types = _replaced_types(operation)
     return [replace(retype(operation, types), operands=operation.operands)] if types else []
 
@@ -143,17 +143,17 @@ def _expansions(operation: Operation) -> list[Expansion]:
     return [lambda: [operation], *(partial(list[Operation], one) for one in treated)]
 
 
-def _with_updates_in_memory(operation: Operation, number: int) -> Sequence[Operation]:
+def _replace_updates(operation: Operation, number: int) -> Sequence[Operation]:
     expansions = _expansions(operation) if _updated_type(operation) else []
     if not expansions:
         return []
     made: list[Operation] = []
     for one in expansions[min(number, len(expansions) - 1)]():
-        made += _updates_in_memory(one) if _updated_type(one) else [one]
+        made += _write_to_memory(one) if _updated_type(one) else [one]
     return made
 
 
-def _updates_in_memory(scatter: Operation) -> Iterator[Operation]:
+def _write_to_memory(scatter: Operation) -> Iterator[Operation]:
     """Yield a scatter on converted operands, which applies window after window, and its converted
     results.
     """
@@ -175,7 +175,7 @@ def _updates_in_memory(scatter: Operation) -> Iterator[Operation]:
         Value(f"{value.name}.made", replace(tensor_of(value), element_type=wide))
         for value in scatter.results
     )
-    body = _body_of_bits(scatter.regions[-1], wide)
+    body = _bit_writing_body(scatter.regions[-1], wide)
     ordered = attributes(**given | {"update_window_dims": last})
     yield Operation("scatter", operands, results, ordered, (body,))
     for made, value in zip(results, scatter.results, strict=True):
@@ -196,7 +196,7 @@ def _retyped(value: Value, of: ElementType) -> Value:
     return replace(value, type=replace(tensor_of(value), element_type=of))
 
 
-def _body_of_bits(body: Region, memory: ElementType) -> Region:
+def _bit_writing_body(body: Region, memory: ElementType) -> Region:
     """Return a body in bf16 on values in memory of a wider type, into which it writes bits."""
     arguments = tuple(_retyped(value, memory) for value in body.arguments)
     writer = OperationWriter(f"{arguments[0].name}.memory")

@@ -50,7 +50,7 @@ def bitcast_by_bytes(bitcast: Operation) -> Iterator[Operation]:
     before = value.type
     assert isinstance(before, TensorType)
     if of.is_boolean and to.bits == _SIX_BITS:  # has a byte, too
-        yield from _codes_of_truth(value, replace(result, type=TensorType(before.shape, to)), to)
+        yield from _truth_codes(value, replace(result, type=TensorType(before.shape, to)), to)
         return
     if to.is_complex or any(one.bits < _BYTE and _BYTE % one.bits for one in (of, to)):
         return
@@ -74,7 +74,7 @@ def bitcast_by_bytes(bitcast: Operation) -> Iterator[Operation]:
     yield Operation("compare", (bytes_, zero), (made,), given)
 
 
-def _codes_of_truth(value: Value, made: Value, to: ElementType) -> Iterator[Operation]:
+def _truth_codes(value: Value, made: Value, to: ElementType) -> Iterator[Operation]:
     """Yield code 1 for true and 0 for false, as numbers of a type."""
     assert isinstance(made.type, TensorType)
     one, zero = (Value(f"{made.name}.{n}", made.type) for n in ("one", "zero"))

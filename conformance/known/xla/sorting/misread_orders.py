@@ -56,7 +56,7 @@ def rank_by_code(array: Array) -> Array | None:
     return np.where(codes < half, 2 * half - 1 - codes, codes - half).view(array.dtype)
 
 
-def codes_of_six_bits(array: Array) -> Array | None:
+def six_bit_codes(array: Array) -> Array | None:
     """Return the codes of 6-bit numbers, as unsigned integers of 8 bits: no two are equal."""
     of = element_type_of(array)
     return to_bits(array).astype(np.uint8) if of.is_float and of.bits == 6 else None
@@ -72,7 +72,7 @@ def rounded_up(array: Array) -> Array | None:
     return np.where(is_lost, np.copysign(_LEAST, number), number).astype(array.dtype)
 
 
-def flush_in_order(array: Array) -> Array | None:
+def flush_keeping_signs(array: Array) -> Array | None:
     """Return numbers with subnormals replaced by zeros of their sign: -0 sorts before +0."""
     of = element_type_of(array)
     if not of.is_float or not has_subnormals(array):
@@ -155,8 +155,8 @@ SORTS = (
 """The classes of wrong results of `sort`, by the order that it uses."""
 
 SELECTIONS = (
-    value_hypothesis(CODES, _selects(codes_of_six_bits)),
+    value_hypothesis(CODES, _selects(six_bit_codes)),
     value_hypothesis(ROUNDED, _selects(rounded_up)),
-    value_hypothesis(FLUSHED, _selects(flush_in_order)),
+    value_hypothesis(FLUSHED, _selects(flush_keeping_signs)),
 )
 """The classes of wrong results of TopK, by the order that selects them."""

@@ -28,7 +28,7 @@ from reference.numerics.comparison import total_order_key
 _WORD = 32
 
 
-def rank_of_pairs(array: Array) -> Array:
+def pair_ranks(array: Array) -> Array:
     """Return integers of 64 bits in the order in which pairs of f32 come."""
     high, low = map(total_order_key, split_into_pairs(array))
     return (high << _WORD) + low
@@ -42,7 +42,7 @@ def _errors(
     largest = operation.attribute("largest")
     if operand.dtype != np.float64 or largest is None:
         return predict_nothing(expected)
-    ranks = rank_of_pairs(operand)
+    ranks = pair_ranks(operand)
     order = np.argsort(~ranks if largest else ranks, axis=-1, kind="stable")
     count = expected[0].shape[-1]
     indices = order[..., :count].astype(expected[1].dtype)

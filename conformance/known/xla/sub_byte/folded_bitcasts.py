@@ -46,7 +46,7 @@ def read_elements_as_bytes(program: Program) -> Iterator[tuple[Program, ...]]:
     Beyond the constants' own bytes, memory may contain anything.
     """
     reads = (partial(_read_by_bytes, behind=byte) for byte in _BEHIND)
-    programs = tuple(one for read in reads if (one := _with_read_bitcasts(program, read)))
+    programs = tuple(one for read in reads if (one := _replace_bitcasts(program, read)))
     if programs:
         yield programs
 
@@ -70,13 +70,13 @@ def extend_sign(program: Program) -> Iterator[tuple[Program]]:
     """Yield programs whose bitcasts of constants with one negative element are sign-extended: to
     the bits of a result's element, or of a byte.
     """
-    for read in (_read_with_sign, _read_with_sign_in_bytes):
-        other = _with_read_bitcasts(program, read)
+    for read in (_sign_extended, _sign_extended_bytes):
+        other = _replace_bitcasts(program, read)
         if other is not None:
             yield (other,)
 
 
-def _read_with_sign(folded: Array, result: TensorType) -> Array | None:
+def _sign_extended(folded: Array, result: TensorType) -> Array | None:
     word, to = _repeated_negative(folded), result.element
     if word is None or to.is_complex:
         return None
@@ -84,7 +84,7 @@ def _read_with_sign(folded: Array, result: TensorType) -> Array | None:
     return from_bits(bits, to)
 
 
-def _read_with_sign_in_bytes(folded: Array, result: TensorType) -> Array | None:
+def _sign_extended_bytes(folded: Array, result: TensorType) -> Array | None:
     word, to = _repeated_negative(folded), result.element
     if word is None or not element_type_of(folded).bits < to.bits < _BYTE:
         return None
@@ -101,7 +101,7 @@ def _repeated_negative(folded: Array) -> int | None:
     return int(first) if int(first) < 0 and bool((folded == first).all()) else None
 
 
-def _with_read_bitcasts(
+def _replace_bitcasts(
     program: Program, read: Callable[[Array, TensorType], Array | None]
 ) -> Program | None:
     """Return the program with each bitcast of a constant replaced by the array that `read` returns.

@@ -60,7 +60,7 @@ def read_first_pairs(array: Array, order: tuple[int, ...]) -> Array:
     return read.reshape(stored.shape).transpose(np.argsort(order))
 
 
-def _results_of_pairs(operation: Operation, operands: Operands) -> Iterator[Results]:
+def _pairwise_results(operation: Operation, operands: Operands) -> Iterator[Results]:
     """Yield the results where some operands of two bits are read in pairs.
 
     Operands are in memory in the order of their dimensions, or, in products, with the contracting
@@ -90,7 +90,7 @@ def _readings(operation: Operation, number: int, operand: Array, first: Array) -
     return [read_first_pairs(operand, order) for order in dict.fromkeys(orders)]
 
 
-PAIRS = any_outcome_hypothesis(READ, _results_of_pairs)
+PAIRS = any_outcome_hypothesis(READ, _pairwise_results)
 
 
 def _explain_stored_pairs(
@@ -109,7 +109,7 @@ def _explain_stored_pairs(
     if element_type_of(result).bits != _PAIR or not has_pairs or gcd(*sizes) % _VECTOR == 0:
         return predict_nothing(expected)
     read = [read_first_pairs(one, tuple(range(one.ndim))) for one in operands]
-    pairs, right, stored = map(_rows_of_bytes, (*apply(operation, read), result, got))
+    pairs, right, stored = map(_byte_rows, (*apply(operation, read), result, got))
     zeros = np.zeros_like(pairs[:, :_PAIR])
     halves = (pairs[:, :_PAIR], pairs[:, _PAIR:])
     outcomes = [np.concatenate([half, zeros], axis=1) for half in halves]
@@ -122,7 +122,7 @@ def _explain_stored_pairs(
     return predict_where(np.repeat(found, _VECTOR)[: result.size].reshape(result.shape))
 
 
-def _rows_of_bytes(array: Array) -> Array:
+def _byte_rows(array: Array) -> Array:
     """Return the two-bit elements of each byte as a row, padded with zeros."""
     flat = array.reshape(-1)
     return np.pad(flat, (0, -flat.size % _VECTOR)).reshape(-1, _VECTOR)

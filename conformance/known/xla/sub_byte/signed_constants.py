@@ -30,7 +30,7 @@ _SMALLEST = {"si4": 8, "f4E2M1FN": 15}
 def _results(operation: Operation, operands: Operands, *, place: int) -> Iterator[Results]:
     """Yield the result of a comparison with a negative constant, if it is wrong."""
     constant = operands[place]
-    bits = _bits_of_all(constant)
+    bits = _common_bits(constant)
     name, direction = element_type_of(constant).name, operation.attribute("comparison_direction")
     if name not in _SMALLEST or bits is None or bits < _SIGN:
         return
@@ -44,7 +44,7 @@ def _results(operation: Operation, operands: Operands, *, place: int) -> Iterato
         yield (np.full(constant.shape, direction == _OVER[place]),)
 
 
-def _bits_of_all(array: Array) -> int | None:
+def _common_bits(array: Array) -> int | None:
     """Return the bits that all elements have; None if they differ or there are none."""
     found = np.unique(to_bits(array))
     return int(found[0]) if found.size == 1 else None

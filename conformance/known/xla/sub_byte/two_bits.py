@@ -266,7 +266,7 @@ _MODELS: tuple[tuple[str, str, Others, str], ...] = (
 )
 """Models: op, class, model, and the position of the constant operand."""
 
-OF_TWO_BITS = {
+TWO_BIT_OPS = {
     op: tuple(
         any_outcome_hypothesis(label, model, constants=(operand,))
         for name, label, model, operand in _MODELS

@@ -11,7 +11,7 @@ from conformance.backends.base import (
     Rejected,
     Unsupported,
 )
-from conformance.backends.xla_messages import classify, short_message, verdict_of_verifier
+from conformance.backends.xla_messages import classify, short_message, verifier_error
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from reference.ir.program import Value, single_op
@@ -99,7 +99,7 @@ def test_an_invalid_program_is_rejected_with_any_message() -> None:
 def test_an_op_that_the_dialect_lacks_is_unsupported(
     refusal: str, kind: type[BackendError]
 ) -> None:
-    assert type(verdict_of_verifier(refusal)) is kind
+    assert type(verifier_error(refusal)) is kind
 
 
 def test_an_algorithm_without_known_hardware_is_unsupported() -> None:

@@ -22,7 +22,7 @@ from conformance.gate.expectations import (
 from conformance.gate.reading import ExpectationError, load, read
 from conformance.judging.messages import additional_failure_line
 from conformance.known.any_op import hypotheses_of_any_op
-from conformance.known.programs import OF_ARITHMETIC, PROGRAMS
+from conformance.known.programs import ARITHMETIC_HYPOTHESES, PROGRAMS
 from conformance.known.rewritings.table import LABELS
 from conformance.known.table import EVERY
 from conformance.known.xla.indexing.out_of_bounds import BOUND, WINDOW
@@ -233,7 +233,7 @@ def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
     sources = [path.read_text() for path in Path(conformance.__file__).parent.rglob("*.py")]
     given = set[str]().union(*map(_classes_in, sources))
     given |= {*LABELS, NEGATIVE, WINDOW, BOUND, LABEL, TILES, NO_SOURCE, UNPADDED, NO_SOLUTION}
-    of_programs = (*PROGRAMS, *OF_ARITHMETIC)
+    of_programs = (*PROGRAMS, *ARITHMETIC_HYPOTHESES)
     given |= {one.label for one in (*EVERY, *of_programs, *hypotheses_of_any_op((True,)))}
     assert len(given) > 40
     assert given - {*CLASSES} == set()

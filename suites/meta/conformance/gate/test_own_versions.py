@@ -20,7 +20,7 @@ from conformance.gate.versions import (
     applicable_entries,
     given_versions,
     needs_backend_version,
-    of_description,
+    own_versions,
     with_given_version,
 )
 
@@ -61,7 +61,7 @@ def an_entry(**versions: str) -> Expectation:
 def test_a_backends_version_is_given_or_reported_or_that_of_its_distribution(
     versions: tuple[tuple[str, str], ...], number: str
 ) -> None:
-    assert of_description(a_plugin(*versions)).number == number
+    assert own_versions(a_plugin(*versions)).number == number
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from conformance.judging import compare
 from conformance.judging.differences import DifferingElements
 from conformance.judging.questions import ElementClasses
 from conformance.known.any_op import hypotheses_of_any_op
-from conformance.known.programs import OF_PROGRAMS
+from conformance.known.programs import PROGRAM_LABELS
 from conformance.known.table import hypotheses_of_op
 from conformance.tolerance.hardware import Hardware
 from generators.cells.plan import cases, valid_columns
@@ -112,7 +112,7 @@ def _classes_of_mistakes(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[
                             case.program, inputs, expected, wrong, rule, platform=hardware
                         )
                     explained |= set(_explaining_classes(seen, name))
-                    if judgement.kind in OF_PROGRAMS:
+                    if judgement.kind in PROGRAM_LABELS:
                         explained.add((judgement.kind, name))
     return explained
 

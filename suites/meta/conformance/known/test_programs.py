@@ -6,8 +6,8 @@ import pytest
 
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.programs import (
-    OF_ARITHMETIC,
-    OF_PROGRAMS,
+    ARITHMETIC_HYPOTHESES,
+    PROGRAM_LABELS,
     PROGRAMS,
     candidates_for,
     operations_of_class,
@@ -24,14 +24,14 @@ def test_hypothesis_rewrites_programs(hypothesis: Hypothesis) -> None:
     assert hypothesis.rewrite is not None
     assert hypothesis.arithmetic is None
     assert hypothesis.platform in ("", *Hardware)
-    assert hypothesis.label in OF_PROGRAMS
+    assert hypothesis.label in PROGRAM_LABELS
 
 
 def test_arithmetic_is_no_rewriting() -> None:
-    for one in OF_ARITHMETIC:
+    for one in ARITHMETIC_HYPOTHESES:
         assert one.rewrite is None
         assert one.arithmetic is not None
-        assert one.label not in OF_PROGRAMS
+        assert one.label not in PROGRAM_LABELS
 
 
 @pytest.mark.parametrize("platform", Hardware)

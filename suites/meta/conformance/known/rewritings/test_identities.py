@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.rewritings.exponentials import OF_NAN
+from conformance.known.rewritings.exponentials import CONSTANT_NAN
 from conformance.known.rewritings.identities import (
     ADDED,
+    ANGLE_OF_ZEROS,
     BIT_MOVED,
     FACTOR,
     INVERSE,
@@ -16,9 +17,8 @@ from conformance.known.rewritings.identities import (
     LOGISTIC,
     MAGNITUDE,
     MERGED,
-    OF_EXPONENTIAL,
-    OF_ZEROS,
     POWER,
+    POWER_OF_EXPONENTIAL,
     PRODUCT,
     ROOT,
     UNDONE,
@@ -109,14 +109,14 @@ IDENTITIES = {
     ),
     "a / sqrt(x)": (ROOT, "%p = sqrt %y", "%r = divide %x, %p", (41, 1681, 0), 1 - 2**-24),
     "exp(x)^y": (
-        OF_EXPONENTIAL,
+        POWER_OF_EXPONENTIAL,
         "%p = exponential %x",
         "%r = power %p, %y",
         (100, 0.1, 0),
         np.e**10,
     ),
     "(exp(x) / exp(y))^z": (
-        OF_EXPONENTIAL,
+        POWER_OF_EXPONENTIAL,
         "%a = exponential %x; %b = exponential %y; %p = divide %a, %b",
         "%r = power %p, %z",
         (1, 1, np.nan),
@@ -237,7 +237,7 @@ func.func @main(%x: tensor<{size}xf32>, %y: tensor<{size}xf32>) -> tensor<{size}
 def test_a_sum_of_one_exponential_is_that_exponential(size: int, is_explained: bool) -> None:
     given = [np.full(size, 2, np.float32), np.full(size, 0 if size > 1 else np.nan, np.float32)]
     found = kind_of(SUM_OF_ONE.format(size=size), given, np.full(size, np.nan, np.float32))
-    assert (found == OF_EXPONENTIAL) == is_explained
+    assert (found == POWER_OF_EXPONENTIAL) == is_explained
 
 
 RESHAPED = """
@@ -281,7 +281,7 @@ def test_an_update_of_a_whole_array_is_the_update(size: int, is_explained: bool)
     assert (kind_of(OVERWRITTEN.format(size=size), given, got) == ADDED) == is_explained
 
 
-CONSTANT_NAN = """
+EXPONENTIAL_OF_NAN = """
 func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %p: tensor<2xi1>) -> tensor<2xf32> {{
   %nan = stablehlo.constant dense<[0x7FC00000, 0.0]> : tensor<2xf32>
   {0}
@@ -322,11 +322,11 @@ EXPONENTIAL = f"%r = stablehlo.exponential %0 {T}"
 def test_exponential_is_unpredictable_only_for_constant_nan(
     operations: str, is_explained: bool
 ) -> None:
-    text = CONSTANT_NAN.format(operations.replace("; ", "\n"))
+    text = EXPONENTIAL_OF_NAN.format(operations.replace("; ", "\n"))
     x = np.array([2, 0], np.float32)
     given = [x, np.array([np.nan, 0], np.float32), np.array([True, False])]
-    assert (kind_of(text, given, np.array([3.5, 1], np.float32)) == OF_NAN) == is_explained
-    assert kind_of(text, given, np.array([3.5, 1.5], np.float32)) != OF_NAN
+    assert (kind_of(text, given, np.array([3.5, 1], np.float32)) == CONSTANT_NAN) == is_explained
+    assert kind_of(text, given, np.array([3.5, 1.5], np.float32)) != CONSTANT_NAN
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_an_angle_of_zeros_is_nan_where_they_are_truth_values(
 ) -> None:
     given = [np.array([1, 2], np.float32), np.array([2, 0], np.float32)]
     kind = kind_of(OF_TRUTH_VALUES.format(operands=operands), given, np.array(got, np.float32))
-    assert (kind == OF_ZEROS) == is_explained
+    assert (kind == ANGLE_OF_ZEROS) == is_explained
 
 
 @pytest.mark.parametrize(("first", "label"), [(0, POWER), (1, "wrong value")])

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.judging.compare import judge_operation
 from conformance.known.xla.indexing.out_of_bounds import BOUND, NO_INDICES, SIGNED, WINDOW
-from conformance.known.xla.indexing.treatments import OF_XLA, SCATTERED
+from conformance.known.xla.indexing.treatments import SCATTERED, XLA_LABELS
 from conformance.stablehlo.parse import parse_module
 from generators.regions.bodies import fold_of
 from reference.interpreter.evaluate import apply, evaluate
@@ -118,7 +118,7 @@ def test_zero_that_is_moved_keeps_its_sign() -> None:
 
 def test_the_interpreter_has_only_the_treatment_of_signed_indices() -> None:
     assert [one.label for one in SCATTERED] == [WINDOW, BOUND, NO_INDICES, SIGNED]
-    assert {one.label for one in SCATTERED} - OF_XLA == {SIGNED}
+    assert {one.label for one in SCATTERED} - XLA_LABELS == {SIGNED}
 
 
 @pytest.mark.parametrize(

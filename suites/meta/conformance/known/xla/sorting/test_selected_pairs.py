@@ -7,7 +7,7 @@ import pytest
 
 from conformance.judging.compare import judge_operation
 from conformance.known.xla.pairs.float_pairs import LABEL
-from conformance.known.xla.sorting.selected_pairs import rank_of_pairs
+from conformance.known.xla.sorting.selected_pairs import pair_ranks
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
@@ -23,10 +23,10 @@ ONE, NEXT = 1.0, 1.0 + 2.0**-40
 
 def test_pairs_are_ranked_by_the_larger_number_then_by_the_other() -> None:
     ordered = np.array([-np.inf, -NEXT, -ONE, -1e-60, -0.0, 0.0, 1e-50, ONE, NEXT, 1e300, np.nan])
-    ranks = rank_of_pairs(ordered)
+    ranks = pair_ranks(ordered)
     assert (np.diff(ranks) >= 0).all()
     assert len(set(ranks.tolist())) == 10  # 0 and 1e-50 are one pair
-    assert rank_of_pairs(np.array(1e200)) == rank_of_pairs(np.array(np.inf))
+    assert pair_ranks(np.array(1e200)) == pair_ranks(np.array(np.inf))
 
 
 @pytest.mark.parametrize(

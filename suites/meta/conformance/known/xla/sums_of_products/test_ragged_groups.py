@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.catalog import rule_of_numbers
+from conformance.catalog import unquantized_rule
 from conformance.judging.compare import judge
 from conformance.known.xla.sums_of_products.ragged_groups import MISREAD, ROTATED
 from conformance.stablehlo.parse import parse_module
@@ -49,7 +49,7 @@ def class_of(
     inputs = [np.asarray(one, np.int32) for one in given]
     expected = evaluate(program, inputs)
     results: tuple[Array, ...] = (np.array(actual, np.int32).reshape(expected[0].shape),)
-    rule = rule_of_numbers(program.subject)
+    rule = unquantized_rule(program.subject)
     assert rule is not None
     return judge(program, inputs, expected, results, rule, platform=on).kind
 
