@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
-from conformance.known.xla.pairs.written_pairs import pair_writer, split_written
+from conformance.known.xla.pairs.written_pairs import pair_writer, write_pair
 from conformance.known.xla.result_types.other_types import bitcast_by_bytes
 from conformance.transforms.extract import with_body, with_results
 from conformance.transforms.replacing import replace_operations
@@ -79,7 +79,7 @@ def _pair_word(given: Value) -> tuple[Value, list[Operation]]:
     writer = pair_writer(given)
     words = [
         writer.add("convert", (writer.add("bitcast_convert", (part,), _WORD),), _WIDE_WORD)
-        for part in split_written(writer, given)
+        for part in write_pair(writer, given)
     ]
     width = writer.fill_like(given, _WORD.bits, _WIDE_WORD)
     shifted = writer.add("shift_left", (words[0], width), _WIDE_WORD)

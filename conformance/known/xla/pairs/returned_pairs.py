@@ -17,7 +17,7 @@ import numpy as np
 
 from conformance.known.writing import OperationWriter
 from conformance.known.xla.pairs.representation import round_to_pairs, split_into_pairs
-from conformance.known.xla.pairs.written_pairs import pair_writer, split_written
+from conformance.known.xla.pairs.written_pairs import pair_writer, write_pair
 from conformance.transforms.extract import with_main
 from conformance.transforms.replacing import with_operations
 from conformance.transforms.retype import element_of
@@ -144,7 +144,7 @@ def _parts_and_sum(writer: OperationWriter, given: Value) -> tuple[Value, Value,
 
     The sum of -0 and +0 is +0.
     """
-    high, low = split_written(writer, given)
+    high, low = write_pair(writer, given)
     wide_high, wide_low = (writer.add("convert", (part,), _WIDE) for part in (high, low))
     total = writer.add("add", (wide_high, wide_low), _WIDE)
     return low, wide_high, total, writer.add("convert", (low,), BOOLEAN[0])

@@ -14,10 +14,10 @@ def pair_writer(given: Value) -> OperationWriter:
     return OperationWriter(f"{given.name}.pair")
 
 
-def split_written(writer: OperationWriter, given: Value) -> tuple[Value, Value]:
-    """Return the numbers of f32 that represent a value of f64, the larger first.
+def write_pair(writer: OperationWriter, given: Value) -> tuple[Value, Value]:
+    """Write operations that split a value of f64 into a pair; return its numbers, the larger first.
 
-    The second is 0 beside an infinite one.
+    The second number is 0 beside an infinite one.
     """
     high = writer.add("convert", (given,), _F32)
     rest = writer.add("subtract", (given, writer.add("convert", (high,), _F64)), _F64)

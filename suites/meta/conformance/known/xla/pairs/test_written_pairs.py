@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.xla.pairs.written_pairs import pair_writer, split_written
+from conformance.known.xla.pairs.written_pairs import pair_writer, write_pair
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Function, Operation, Program, Region, Value
 from suites.meta.support.small_programs import array, tensor_of
@@ -15,7 +15,7 @@ X = Value("x", tensor_of(1, of="f64"))
 
 def split(number: float) -> tuple[float, float]:
     writer = pair_writer(X)
-    pair = split_written(writer, X)
+    pair = write_pair(writer, X)
     body = Region((X,), (*writer.operations, Operation("return", pair)))
     program = Program((Function("main", body, tuple(one.type for one in pair)),))
     high, low = evaluate(program, [array([number], "f64")])
