@@ -162,7 +162,7 @@ def report(
 
 @dataclass(frozen=True)
 class _Gate:
-    """What a run must satisfy: a strict report, a baseline, the smallest share of tested cells."""
+    """The conditions on a run: a strict report, a baseline, the smallest share of tested cells."""
 
     is_strict: bool
     baseline: ReadBaseline | None
