@@ -5,7 +5,7 @@
 For the counterexample of each expectation, if it gives a wrong result here and runs in one process:
 the step of the compiler that evaluated stages name, the passes without which the result is right,
 and the seconds that each way takes. Prints how many agree, each pair that does not, and the ratio
-of the times.
+of the times. As in a campaign, a finding comes with the optimised module that gave its results.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
+from conformance.text import plural
 from conformance.triage.stages import Step
 
 SEARCHING = 50.0
@@ -170,6 +171,14 @@ def lines_of(compared: Sequence[Comparison]) -> Iterable[str]:
     if search:
         ratio = stages / search
         yield f"where both answer: {stages:.1f} s by stages, {search:.1f} s by search ({ratio:.2f})"
+    lost = [one for one in compared if one.agreement is Agreement.NO_SEARCH]
+    searches = plural(len(lost), "search that hangs or crashes", "searches that hang or crash")
+    stopped = sum(one.search_seconds for one in lost)
+    yield f"not counted: {searches}, stopped after {stopped:.1f} s in all"
+    silent = [one for one in compared if one.agreement is Agreement.NO_STAGES]
+    spent = sum(one.stages_seconds for one in silent)
+    unanswered = f"{plural(len(silent), 'counterexample')} without an answer by stages"
+    yield f"not counted: {unanswered}, which took {spent:.1f} s"
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
@@ -124,6 +124,15 @@ class Executable(Protocol):
         Raises:
             BackendError: if the backend answers with an error.
         """
+        ...
+
+
+@runtime_checkable
+class HasOptimisedModule(Protocol):
+    """An executable that gives the HLO module that its compiler has generated code from."""
+
+    def optimised_module(self) -> bytes:
+        """Return the optimised module as a serialised HloModuleProto; b"" if there is none."""
         ...
 
 

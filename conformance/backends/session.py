@@ -20,6 +20,7 @@ from conformance.backends.base import (
     DeviceError,
     Executable,
     Failed,
+    HasOptimisedModule,
     Settings,
     Unsupported,
 )
@@ -211,6 +212,20 @@ class Session:
                 del self._compiled[next(iter(self._compiled))]
             self._compiled[text] = self.compile(program, text)
         return self._compiled[text]
+
+    def optimised_module(self, program: Program, text: str = "") -> bytes:
+        """Return the optimised HLO module of a program in the small cache, as a serialised proto.
+
+        b"" if the program is not in the cache, or the backend gives no modules.
+        """
+        try:
+            compiled = self._compiled.get(text or emit(program))
+        except EmitError:
+            return b""
+        executable = None if compiled is None else compiled.executable
+        if not isinstance(executable, HasOptimisedModule):
+            return b""
+        return executable.optimised_module()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ class Finding(Outcome):
 
     `text` is the program as people read it. `cause` has the outcomes of the program's variants,
     `vote` the third vote on it. `number` distinguishes findings whose programs have the same
-    operations, but not the same cause.
+    operations, but not the same cause. `optimised` is the HLO module that the actual results come
+    from, as a serialised proto, until the finding has a cause; b"" if the backend gives none.
     """
 
     program: Program
@@ -31,6 +32,7 @@ class Finding(Outcome):
     cause: Cause = field(default_factory=Cause)
     vote: Vote = field(default_factory=Vote)
     number: int = 1
+    optimised: bytes = field(default=b"", compare=False, repr=False)
 
     @property
     def signature(self) -> str:

@@ -133,6 +133,7 @@ def _finding_of_failure(trial: Trial, session: Session, failure: FailingProgram)
         inputs=inputs,
         expected=expected,
         actual=actual,
+        optimised=session.optimised_module(program) if actual else b"",
         elements=elements,
         backend=session.name,
     )

@@ -1,29 +1,34 @@
 """The pass after which a program has another meaning: stages of a compiler, evaluated.
 
-One compilation is enough if the modules between passes can be read back. If the optimised module is
-right, code generation or the runtime is wrong.
+If the optimised module is right, code generation or the runtime is wrong: the module that the
+results come from is evaluated first, and needs no compilation. Otherwise one compilation is enough,
+if the modules between passes can be read back.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
 
 from conformance.backends.base import NotReadBack, Unsupported
-from conformance.backends.compiled.stages import Stage, dumped_stages
+from conformance.backends.compiled.modules import RewrittenProgram, read_back
+from conformance.backends.compiled.stages import Stage, dump_folder, dumped_stages
 from conformance.backends.session import Session
 from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.judging.compare import judge_operation
+from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
 from conformance.transforms.inline import inline
-from reference.interpreter.evaluate import EvaluationError
+from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array
-from reference.numerics.alike import equal_results
+from reference.numerics.alike import different_bits, equal_results
 
 
 class Step(Enum):
@@ -69,6 +74,9 @@ def find_culprit(
     actual: Sequence[Array],
     seconds: float,
     text: str = "",
+    *,
+    optimised: bytes = b"",
+    is_failure: bool = False,
 ) -> Culprit | None:
     """Return the step of a session's compiler that makes results of a program wrong.
 
@@ -79,6 +87,10 @@ def find_culprit(
         actual: the results of the backend.
         seconds: the limit on one evaluation by the reference.
         text: the program as it was compiled, if it was given as text.
+        optimised: the optimised module that gave the results, as a serialised proto, if the session
+            does not have it.
+        is_failure: whether `actual` has been judged, and is wrong. A single operation is not judged
+            again then. Results of several operations are, as a single one of them may have failed.
 
     Returns:
         None where the stages do not answer: the backend has no compiler that dumps them, the
@@ -86,20 +98,25 @@ def find_culprit(
     """
     judge = _Judge(program, inputs, session)
     try:
+        if is_failure and judge.is_single and not judge.is_expected(actual):
+            judge.add_wrong(actual)
         if judge.is_right(actual):
             return None
-        with tempfile.TemporaryDirectory(prefix="hlo-conformance-") as folder:
-            stages = dumped_stages(session, program, Path(folder), text)
 
-            def is_right(stage: Stage) -> bool | None:
-                try:
-                    with limit_wall_time(seconds):
-                        results = stage.read(program).evaluate(inputs)
-                except (NotReadBack, TooSlow):
-                    return None
-                return judge.is_right(results)
+        def is_right(read: Callable[[], RewrittenProgram]) -> bool | None:
+            try:
+                with limit_wall_time(seconds):
+                    results = read().evaluate(inputs)
+            except (NotReadBack, TooSlow):
+                return None
+            return judge.is_right(results)
 
-            return culprit_among(stages, is_right)
+        module = optimised or session.optimised_module(program, text)
+        if module and is_right(partial(read_back, module, program)):
+            return Culprit(Step.CODE_GENERATION)
+        with dump_folder() as folder:
+            stages = dumped_stages(session, program, folder, text)
+            return culprit_among(stages, lambda stage: is_right(partial(stage.read, program)))
     except (Unsupported, EvaluationError, TooSlow):
         return None
 
@@ -148,17 +165,43 @@ class _Judge:
         self._program, self._inputs, self._hardware = flat, tuple(inputs), session.hardware
         self._judged: list[tuple[Sequence[Array], bool]] = []
 
+    @property
+    def is_single(self) -> bool:
+        """Whether the program is a single operation, which is judged by its rule."""
+        return is_single(self._program)
+
+    @cached_property
+    def _expected(self) -> Sequence[Any]:
+        return evaluate(self._program, self._inputs)
+
+    def is_expected(self, results: Sequence[Array]) -> bool:
+        """Return whether results are arrays with the bits of the reference's results."""
+        return len(results) == len(self._expected) and all(
+            isinstance(want, np.ndarray)
+            and (want.dtype, want.shape) == (got.dtype, got.shape)
+            and not different_bits(want, got).any()
+            for want, got in zip(self._expected, results, strict=True)
+        )
+
+    def add_wrong(self, results: Sequence[Array]) -> None:
+        """Add results that are known to be wrong."""
+        self._judged.append((results, False))
+
     def is_right(self, results: Sequence[Array]) -> bool:
         """Return whether the program permits these results."""
         for others, is_right in self._judged:
             if equal_results(results, others):
                 return is_right
-        permitted = PermittedResults(self._program, self._inputs, self._hardware)
-        if is_single(self._program):
-            judgement = judge_operation(
-                self._program, self._inputs, permitted.expected, results, self._hardware
+        if self.is_expected(results):
+            return True
+        is_right = not self._judge(results).verdict.fails
+        self._judged.append((results, is_right))
+        return is_right
+
+    def _judge(self, results: Sequence[Array]) -> Judgement:
+        if self.is_single:
+            return judge_operation(
+                self._program, self._inputs, self._expected, results, self._hardware
             )
-        else:
-            judgement = judge_program(permitted, results)
-        self._judged.append((results, not judgement.verdict.fails))
-        return not judgement.verdict.fails
+        permitted = PermittedResults(self._program, self._inputs, self._hardware)
+        return judge_program(permitted, results)

@@ -7,9 +7,11 @@ the beginning of each pipeline, and before and after all passes, as an HloProto.
 from __future__ import annotations
 
 import re
+import shutil
+import tempfile
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +29,16 @@ _DUMPED = re.compile(
 _BEGINS = "pipeline-start"
 _MOST_STAGES = 400
 """Largest number of stages that are read of one compilation; loops of passes may make thousands."""
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 - a temporary folder with a random name is made in it
+"""Where Linux has files in memory: to write and remove a dump on a disk may take longer than to
+compile.
+"""
+
+_ROOM = 1 << 30
+"""Free bytes of memory for files with which dumps are written there; a dump has a few MB at most,
+unless a pass folds a large constant.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +65,20 @@ class Stage:
         return read_back(_module_of(self.path.read_bytes()), compiled)
 
 
+@contextmanager
+def dump_folder() -> Generator[Path]:
+    """Make a folder for a dump, in memory if there is room, and remove it after the block."""
+    in_memory = _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= _ROOM
+    place = str(_MEMORY) if in_memory else None
+    with tempfile.TemporaryDirectory(prefix="hlo-conformance-", dir=place) as folder:
+        yield Path(folder)
+
+
 def dumped_stages(session: Session, program: Program, folder: Path, text: str = "") -> list[Stage]:
     """Compile a program and return its stages in order; they are dumped into a folder.
 
-    `text` is the source text, if there is one.
+    `text` is the source text, if there is one. The code is generated without optimisation, because
+    nobody runs it; the passes are the same.
 
     If the compiler fails, the stages before the failure are returned.
 
@@ -64,7 +86,8 @@ def dumped_stages(session: Session, program: Program, folder: Path, text: str = 
         Unsupported: when the backend has no compiler that could be told.
     """
     with suppress(BackendError):
-        session.configured(Settings(dump=str(folder), dump_as_protos=True)).compile(program, text)
+        told = Settings(unoptimized=True, dump=str(folder), dump_as_protos=True)
+        session.configured(told).compile(program, text)
     return stages_in(folder)
 
 

@@ -90,6 +90,13 @@ class PjrtExecutable:
         except (RuntimeError, TypeError, ValueError) as error:
             raise classify(str(error), self._text, self._program) from error
 
+    def optimised_module(self) -> bytes:
+        """Return the module (see `conformance.backends.base.HasOptimisedModule`)."""
+        try:
+            return bytes(self._loaded.hlo_modules()[0].as_serialized_hlo_module_proto())
+        except (RuntimeError, IndexError):  # of a plugin
+            return b""
+
     def _check(self, inputs: Sequence[Array]) -> None:
         if len(inputs) != len(self._types):
             raise ValueError(f"main takes {len(self._types)} arguments, {len(inputs)} given")

@@ -41,7 +41,7 @@ def explain_finding(trial: Trial, finding: Finding, seconds: float) -> Finding:
         NotAvailable: if the backend is not available.
     """
     cause = _cause(trial, finding, seconds)
-    return replace(finding, cause=cause, vote=vote(trial, finding))
+    return replace(finding, cause=cause, vote=vote(trial, finding), optimised=b"")
 
 
 def _cause(trial: Trial, finding: Finding, seconds: float) -> Cause:

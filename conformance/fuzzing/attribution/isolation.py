@@ -45,7 +45,7 @@ def explain_in_isolation(
         vote = Vote(NO_VOTE, "it did not answer")
     text = executor.one(Call("", calls.READABLE, (finding.program,), timeout))
     text = text if isinstance(text, str) and text else finding.text
-    return replace(finding, cause=cause, vote=vote, text=text)
+    return replace(finding, cause=cause, vote=vote, text=text, optimised=b"")
 
 
 def _plan(executor: Executor, trial: Trial, finding: Finding, timeout: float) -> Plan:

@@ -39,8 +39,9 @@ def cause_by_stages(trial: Trial, finding: Finding) -> Cause | None:
     session = open_session(trial.backend, phase)
     with in_force(hypotheses_of(trial.expectations, session.name)):
         culprit = find_culprit(
-            session, finding.program, finding.inputs, finding.actual, trial.seconds
-        )
+            session, finding.program, finding.inputs, finding.actual, trial.seconds,
+            optimised=finding.optimised, is_failure=finding.verdict.fails,
+        )  # fmt: skip
     return None if culprit is None else Cause(_ways(culprit), culprit=str(culprit))
 
 

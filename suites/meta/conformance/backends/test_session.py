@@ -20,6 +20,7 @@ from conformance.backends.base import (
     Rejected,
     Unsupported,
 )
+from conformance.backends.compiled.modules import read_back
 from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
 from conformance.backends.session import KEPT, Session, cached_backend, open_session
 from conformance.errors import UsageError
@@ -300,3 +301,20 @@ def test_only_a_worker_ends_when_its_device_is_unusable() -> None:
     assert ended == WorkerCrash(f"exit code {DEVICE_ERROR_EXIT}", f"fatal: {message}")
     with pytest.raises(DeviceError, match=message):
         run_on_a_failing_device()
+
+
+# Optimised modules
+
+
+def test_optimised_module_is_given_after_a_run() -> None:
+    session, program = open_session("cpu"), negation()
+    assert session.optimised_module(program) == b""
+    (results,) = session.run(program, [[ONES]])
+    (again,) = read_back(session.optimised_module(program), program).evaluate([ONES])
+    assert again.tolist() == results[0].tolist() == [-1, -1]
+
+
+def test_backend_without_compiler_gives_no_module() -> None:
+    session, program = open_session("reference"), negation()
+    assert next(session.run(program, [[ONES]]))
+    assert session.optimised_module(program) == b""

@@ -8,6 +8,7 @@ import pytest
 
 from conformance.backends.compiled.stages import Stage
 from conformance.backends.session import open_session
+from conformance.triage import stages
 from conformance.triage.stages import Culprit, Step, culprit_among, find_culprit
 from suites.meta.support.small_programs import array, op_program, tensor_of
 
@@ -85,3 +86,40 @@ def test_a_backend_without_a_compiler_has_no_stages() -> None:
     assert (
         find_culprit(open_session("reference:low_precision"), program, inputs, wrong, 5.0) is None
     )
+
+
+NEGATION = op_program("negate", [tensor_of(2)], tensor_of(2))
+NUMBERS = (array([1.0, 2.0]),)
+WRONG = [array([1.0, 2.0])]
+
+
+def test_right_optimised_module_needs_no_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = open_session("cpu")
+    assert next(session.run(NEGATION, [NUMBERS]))
+    module = session.optimised_module(NEGATION)
+    monkeypatch.setattr(stages, "dumped_stages", lambda *_: pytest.fail("compiled again"))
+    by_code = Culprit(Step.CODE_GENERATION)
+    assert find_culprit(session, NEGATION, NUMBERS, WRONG, 5.0) == by_code
+    other = open_session("cpu")
+    assert find_culprit(other, NEGATION, NUMBERS, WRONG, 5.0, optimised=module) == by_code
+
+
+def test_stages_are_evaluated_if_the_optimised_module_is_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session, copy = open_session("cpu"), op_program("abs", [tensor_of(2)], tensor_of(2))
+    assert next(session.run(copy, [NUMBERS]))
+    module = session.optimised_module(copy)
+    asked: list[object] = []
+    monkeypatch.setattr(stages, "dumped_stages", lambda *given: asked.append(given) or [])
+    assert find_culprit(session, NEGATION, NUMBERS, WRONG, 5.0, optimised=module) is None
+    assert len(asked) == 1
+
+
+def test_a_failure_of_one_operation_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "judge_operation", lambda *_: pytest.fail("judged again"))
+    session = open_session("cpu")
+    found = find_culprit(session, NEGATION, NUMBERS, WRONG, 5.0, is_failure=True)
+    assert found == Culprit(Step.CODE_GENERATION)
+    right = [array([-1.0, -2.0])]
+    assert find_culprit(session, NEGATION, NUMBERS, right, 5.0, is_failure=True) is None

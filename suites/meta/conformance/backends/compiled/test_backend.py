@@ -8,14 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.backends.base import NOT_READ_BACK, NotReadBack, Unsupported, kind_of_unsupported
+from conformance.backends.base import (
+    NOT_READ_BACK,
+    NotReadBack,
+    Settings,
+    Unsupported,
+    kind_of_unsupported,
+)
 from conformance.backends.compiled import backend as compiled
-from conformance.backends.compiled import compilers, modules
+from conformance.backends.compiled import compilers, modules, stages
 from conformance.backends.compiled.stages import dumped_stages, stages_in
 from conformance.backends.registry import names_of, open_backend, parse
 from conformance.backends.session import Session, open_session
 from conformance.errors import NotAvailable, UsageError
 from conformance.hlo.unreadable import Unreadable
+from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
@@ -75,13 +82,34 @@ def test_stages_are_dumped_from_the_program_to_the_optimised_module(
     session: Session, tmp_path: Path
 ) -> None:
     inputs = [array(np.ones((4, 8))), array(np.ones((8, 3)))]
-    stages = dumped_stages(session, PROGRAM, tmp_path)
-    assert (stages[0].name, stages[-1].name) == ("", "")
-    assert "layout-assignment" in [stage.name for stage in stages]
-    first = stages[0].read(PROGRAM).evaluate(inputs)
+    found = dumped_stages(session, PROGRAM, tmp_path)
+    assert (found[0].name, found[-1].name) == ("", "")
+    assert "layout-assignment" in [stage.name for stage in found]
+    first = found[0].read(PROGRAM).evaluate(inputs)
     assert are_same(first, evaluate(PROGRAM, inputs))
-    last = stages[-1].read(PROGRAM).evaluate(inputs)
+    last = found[-1].read(PROGRAM).evaluate(inputs)
     assert are_same(last, session.compile(PROGRAM).run(inputs))
+
+
+@pytest.mark.parametrize("room", [0, 1 << 62])
+def test_dumps_are_written_to_memory_where_there_is_room(
+    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "_MEMORY", tmp_path)
+    monkeypatch.setattr(stages, "_ROOM", room)
+    with stages.dump_folder() as folder:
+        assert (folder.parent == tmp_path) is (room == 0)
+    assert not folder.exists()
+
+
+def test_passes_do_not_depend_on_the_optimisation_of_code(session: Session, tmp_path: Path) -> None:
+    plain, dumped = tmp_path / "plain", tmp_path / "dumped"
+    session.configured(Settings(dump=str(plain), dump_as_protos=True)).compile(PROGRAM)
+    found = [
+        [(one.name, one.pipeline, emit(one.read(PROGRAM).program)) for one in each]
+        for each in (stages_in(plain), dumped_stages(session, PROGRAM, dumped))
+    ]
+    assert found[0] == found[1]
 
 
 def test_a_folder_without_modules_has_no_stages(tmp_path: Path) -> None:

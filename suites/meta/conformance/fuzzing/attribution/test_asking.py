@@ -74,6 +74,12 @@ def test_the_pass_that_rewrites_a_product_is_named() -> None:
     assert "gone before pass algsimp" in cause.line
 
 
+def test_finding_has_its_optimised_module_until_it_has_a_cause() -> None:
+    trial, finding = find_finding("cpu", *known_divergence("exponential-accuracy"))
+    assert finding.optimised
+    assert explain_finding(trial, finding, 60.0).optimised == b""
+
+
 @pytest.mark.x86
 def test_fault_before_all_passes_is_attributed_to_translation() -> None:
     cause = explain_finding(*find_finding("cpu", *known_divergence("fold-boolean-add")), 60.0).cause
