@@ -35,7 +35,7 @@ from conformance.known.xla.indexing.shared_buffers import SHARED
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
 from conformance.known.xla.loops import small_loops
 from conformance.known.xla.normalization import NORMALIZED_BY_XLA
-from conformance.known.xla.pairs import float_pairs, zeros_of_products
+from conformance.known.xla.pairs import float_pairs, positive_zeros
 from conformance.known.xla.quantized import quantized_hypotheses
 from conformance.known.xla.remainders import REMAINDERS
 from conformance.known.xla.sorting import misread_orders, selected_pairs
@@ -144,8 +144,9 @@ TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
     "batch_norm_training": (float_pairs.CONSTANT_DATA,),
     "cholesky": (float_pairs.CONSTANT_MATRICES,),
     **dict.fromkeys(
-        ("reduce", "reduce_window"), (*extrema.PAIR_EXTREMA, zeros_of_products.POSITIVE_ZEROS)
+        ("reduce", "reduce_window"), (*extrema.PAIR_EXTREMA, positive_zeros.POSITIVE_ZEROS)
     ),
+    **dict.fromkeys(("scatter", "select_and_scatter"), (positive_zeros.POSITIVE_ZEROS,)),
     "subtract": (float_pairs.CONSTANT_MINUENDS,),
 }
 """Divergences of the TPU's compiler only, by op."""

@@ -1,4 +1,4 @@
-"""Zeros of products of f64 in bodies."""
+"""Zeros of sums and products of f64 in bodies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.known.xla.pairs.zeros_of_products import POSITIVE_ZEROS
+from conformance.known.xla.pairs.positive_zeros import POSITIVE_ZEROS
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
@@ -42,4 +42,35 @@ def test_a_zero_without_its_sign_is_of_the_class(actual: float, platform: str, k
     assert np.signbit(product[0])
     got, rule = [np.array([actual]), total], CATALOG["reduce_window"].tolerance
     found = judge(program, inputs, (product, total), got, rule, platform=platform)
+    assert found.kind == kind
+
+
+SUMS = """
+func.func @main(%x: tensor<2xf64>, %y: tensor<2xf64>) -> tensor<2xf64> {
+  %i = stablehlo.constant dense<[[0], [1]]> : tensor<2x1xi32>
+  %0 = "stablehlo.scatter"(%x, %i, %y) <{scatter_dimension_numbers = #stablehlo.scatter<
+    inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %1 = stablehlo.add %a, %b : tensor<f64>
+    stablehlo.return %1 : tensor<f64>
+  }) : (tensor<2xf64>, tensor<2x1xi32>, tensor<2xf64>) -> tensor<2xf64>
+  return %0 : tensor<2xf64>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("actual", "platform", "kind"),
+    [
+        ([0.0, 1.25], Hardware.TPU, POSITIVE_ZEROS.label),
+        ([-0.0, 1.5], Hardware.TPU, "wrong value"),
+        ([0.0, 1.25], Hardware.CPU, "signed zero"),
+    ],
+)
+def test_the_sum_of_negative_zeros_is_of_the_class(
+    actual: list[float], platform: str, kind: str
+) -> None:
+    program = parse_module(SUMS)
+    inputs = [np.array([-0.0, 1.5]), np.array([-0.0, -0.25])]
+    expected, rule = evaluate(program, inputs), CATALOG["scatter"].tolerance
+    found = judge(program, inputs, expected, [np.array(actual)], rule, platform=platform)
     assert found.kind == kind
