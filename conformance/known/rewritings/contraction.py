@@ -11,8 +11,10 @@ not cover the difference, so these cases are modelled here, on the values that t
 - also after a conversion to a wider type: narrow types are computed in f32, and a value that is
   rounded to a narrow type, only to be widened again, may stay unrounded;
 - also after operations that a compiler removes: factors and divisors of 1, added zeros, extrema
-  and clamps by infinities, folds of a single element with such an init value, magnitudes of
-  squares, real parts of real numbers;
+  and clamps by infinities, extrema of a number and itself, folds of a single element with a neutral
+  init value, magnitudes of squares, real parts of real numbers, selections that always return the
+  same operand, a reduced precision that is the type's own;
+- also after operations that move elements without storing them, such as concatenations;
 - also the product that another rewriting computes: a quotient by a root is a product with the
   reciprocal root, and that is contracted like a product of the program;
 - also within a sum that another rewriting computes, such as one with its constants added first;

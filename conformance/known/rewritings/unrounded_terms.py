@@ -6,7 +6,7 @@ computes them. `contraction.py` adds them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -26,7 +26,12 @@ from reference.ir.types import ELEMENT_TYPES, Array, ElementType, Kind, element_
 from reference.numerics.alike import flush_subnormals
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64
-from reference.numerics.unrounded import UnroundedNumbers, rounded_sum, unrounded_product
+from reference.numerics.unrounded import (
+    UnroundedNumbers,
+    rounded_sum,
+    unrounded_number,
+    unrounded_product,
+)
 from reference.ops.table import OPS
 from reference.unspecified.reduction import decompose_reduction
 
@@ -106,41 +111,95 @@ class UnroundedTerms(ObservedProgram):
         maker = self.maker(node) if isinstance(node, Value) else None
         if maker is None or len(maker.results) != 1:
             return
-        if maker.name == "convert" and _widens(maker):  # back to where it was computed
+        if _keeps_numbers(maker):
             yield from self.unrounded_values(maker.operands[0])
-        elif (places := self._places(maker)) is not None:
-            for wide in self.unrounded_values(maker.operands[0]):
-                yield wide.take(places)
+        elif carried := self._moved_operands(maker):
+            yield from self._moved_values(maker, carried)
         yield from self.unrounded_values(as_term(maker))
         for other in self.rewritten_terms(maker, lambda one: not is_sum_of_two(one)):
             for wide in self.unrounded_values(other):
                 yield replace(wide, label=self.label)
 
     def _unchanged_operands(self, term: Term) -> Iterator[Node]:
-        """Yield the operands that a term returns, because its other operand is neutral."""
+        """Yield the operands that a term returns: the other is neutral, or an extremum's same
+        one.
+        """
         neutral = _NEUTRAL.get(term.op)
         if neutral is None or len(term.operands) != PAIR:
             return
-        lhs, rhs = term.operands
-        if self.is_equal(rhs, neutral):
+        (lhs, rhs), monoid = term.operands, OPS[term.op].monoid
+        is_repeated = monoid is not None and monoid.idempotent and lhs == rhs
+        if is_repeated or self.is_equal(rhs, neutral):
             yield lhs
-        if OPS[term.op].monoid is not None and self.is_equal(lhs, neutral):
+        if monoid is not None and self.is_equal(lhs, neutral):
             yield rhs
 
-    def _places(self, operation: Operation) -> Array | None:
-        """Return the flat position in the operand of each element that an operation only moves.
+    def _moved_operands(self, operation: Operation) -> tuple[Value, ...]:
+        """Return the operands whose elements are the results of an operation, unchanged.
 
-        Folds of a single element with a neutral init value move it. None for other operations.
+        A fold of a single element with a neutral init value moves the element, too.
         """
-        if OPS[operation.name].rearranges:
-            return _rearranged_places(operation)
-        if operation.name not in ("reduce", "reduce_window") or len(operation.operands) != PAIR:
-            return None
-        monoid, (operand, init) = monoid_of(operation.regions[0]), operation.operands
+        record, operands = OPS[operation.name], operation.operands
+        if record.moves_elements and operation.name not in _STORED:
+            carries = range(len(operands)) if record.carries is None else record.carries
+            return tuple(operands[number] for number in carries)
+        if operation.name not in ("reduce", "reduce_window") or len(operands) != PAIR:
+            return ()
+        monoid = monoid_of(operation.regions[0])
         if monoid is None or monoid.name not in _NEUTRAL:
+            return ()
+        return operands[:1] if self.is_equal(operands[1], _NEUTRAL[monoid.name]) else ()
+
+    def _moved_values(
+        self, operation: Operation, carried: Sequence[Value]
+    ) -> Iterator[UnroundedTerm]:
+        """Yield the values of an operation that moves elements, some of which are not rounded."""
+        known = [list(self.unrounded_values(value)) for value in carried]
+        most = max(map(len, known))
+        places = self._places(operation, carried) if most else None
+        if places is None:
+            return
+        for number in range(most):
+            parts = [
+                found[min(number, len(found) - 1)] if found else self._rounded_value(value)
+                for value, found in zip(carried, known, strict=True)
+            ]
+            present = [part for part in parts if part is not None]
+            if len(present) == len(parts):
+                yield _joined(present).take(places)
+
+    def _rounded_value(self, value: Value) -> UnroundedTerm | None:
+        """Return the value as it is stored; None if it is not available."""
+        found = self.number_of(value)
+        return None if found is None else UnroundedTerm(unrounded_number(found[0]), found[1])
+
+    def _places(self, operation: Operation, carried: Sequence[Value]) -> Array | None:
+        """Return the flat position of each element of a result among the elements of all operands
+        that are moved; None if unknown.
+        """
+        types = [value.type for value in (*operation.operands, *operation.results)]
+        if not all(isinstance(one, TensorType) and one.is_static for one in types):
             return None
-        is_neutral = self.is_equal(init, _NEUTRAL[monoid.name])
-        return _single_elements(operation, operand, init) if is_neutral else None
+        if not OPS[operation.name].moves_elements:
+            return _single_elements(operation)
+        given: list[Array] = []
+        start = 0
+        for value in operation.operands:
+            array = self.known_value(value)
+            if value in carried:
+                shape = tensor_of(value).static_shape
+                array = np.arange(start, start + prod(shape), dtype=np.int64).reshape(shape)
+                start += array.size
+            if array is None:
+                return None
+            given.append(array)
+        operands = tuple(_as_index(one) if one in carried else one for one in operation.operands)
+        results = tuple(map(_as_index, operation.results))
+        try:
+            (found,) = apply(replace(operation, operands=operands, results=results), given)
+        except EvaluationError:
+            return None
+        return found
 
     def rewritten_terms(
         self, operation: Operation, selected: Callable[[Term], bool]
@@ -175,9 +234,11 @@ class UnroundedTerms(ObservedProgram):
         if OPS[maker.name] is OPS["add"]:
             lhs, rhs = (list(self.unrounded_values(one)) for one in maker.operands)
             yield from ((one.value, other.value) for one in lhs for other in rhs)
-        elif (places := self._places(maker)) is not None:
-            for one, other in self.products(maker.operands[0]):
-                yield one.take(places), other.take(places)
+        elif len(carried := self._moved_operands(maker)) == 1:
+            found = list(self.products(carried[0]))
+            places = self._places(maker, carried) if found else None
+            if places is not None:
+                yield from ((one.take(places), other.take(places)) for one, other in found)
 
     def complex_factors(self, value: Value) -> tuple[Array, Array] | None:
         """Return the two factors of a complex product."""
@@ -245,15 +306,26 @@ def _quotient(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm
             yield _exact_product(dividend, factor, QUOTIENT)
 
 
-def _widens(maker: Operation) -> bool:
-    """Return whether an operation converts floating-point numbers to a wider type."""
+def _keeps_numbers(maker: Operation) -> bool:
+    """Return whether an operation returns floating-point numbers as they are: it converts them to
+    their own or a wider type, or reduces their precision to their own.
+    """
+    if maker.name not in ("convert", "reduce_precision"):
+        return False
     of, to = maker.operands[0].type, maker.results[0].type
     if not (isinstance(of, TensorType) and isinstance(to, TensorType)):
         return False
     if not (isinstance(of.element_type, ElementType) and isinstance(to.element_type, ElementType)):
         return False
-    floats = of.element_type.is_float and to.element_type.is_float
-    return floats and of.element_type.bits < to.element_type.bits
+    if not (of.element_type.is_float and to.element_type.is_float):
+        return False
+    if maker.name == "convert":
+        return of.element_type == to.element_type or of.element_type.bits < to.element_type.bits
+    own, given = of.element_type.float_format, maker.attribute
+    return (given("exponent_bits"), given("mantissa_bits")) == (
+        own.exponent_bits,
+        own.mantissa_bits,
+    )
 
 
 def _is_repeated(maker: Operation) -> bool:
@@ -289,6 +361,41 @@ def _clamped(model: UnroundedTerms, low: Node, x: Node, high: Node) -> Iterator[
         yield from model.unrounded_values(x)
 
 
+def _part(model: UnroundedTerms, x: Node, number: int) -> Iterator[UnroundedTerm]:
+    """Yield the real or the imaginary part that a complex number is made of."""
+    maker = model.maker(x) if isinstance(x, Value) else None
+    if maker is not None and OPS[maker.name] is OPS["complex"]:
+        yield from model.unrounded_values(maker.operands[number])
+
+
+def _real(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
+    yield from model.unrounded_values(x)  # of real numbers: others are given as no array
+    yield from _part(model, x, 0)
+
+
+def _imag(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
+    yield from _part(model, x, 1)
+
+
+def _bits(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
+    """Yield numbers whose bits are taken and converted back."""
+    maker = model.maker(x) if isinstance(x, Value) else None
+    if maker is not None and maker.name == "bitcast_convert":
+        yield from model.unrounded_values(maker.operands[0])
+
+
+def _selected(model: UnroundedTerms, which: Node, x: Node, y: Node) -> Iterator[UnroundedTerm]:
+    """Yield the operand that a selection always returns."""
+    chosen = model.constant(which) if isinstance(which, Value) else None
+    if x == y or (chosen is not None and chosen.all()):
+        yield from model.unrounded_values(x)
+    elif chosen is not None and not chosen.any():
+        yield from model.unrounded_values(y)
+
+
+_STORED = ("dynamic_update_slice", "sort")
+"""Ops that move elements after these are stored, and so rounded."""
+
 _NEUTRAL = {
     "add": 0.0,
     "subtract": 0.0,
@@ -308,7 +415,10 @@ _UNROUNDED: dict[str, Callable[..., Iterator[UnroundedTerm]]] = {
     "negate": _negate_unrounded,
     "abs": _magnitude,
     "clamp": _clamped,
-    "real": UnroundedTerms.unrounded_values,  # of real numbers: others are given as no array
+    "select": _selected,
+    "bitcast_convert": _bits,
+    "real": _real,
+    "imag": _imag,
 }
 """Functions that yield the unrounded values of an operation, by its name."""
 
@@ -323,36 +433,31 @@ def _reciprocals(divisor: Array) -> Iterator[Array]:
         yield exact.astype(np.float32)
 
 
-def _rearranged_places(operation: Operation) -> Array | None:
-    """Return the flat source position of each element of a rearranging operation."""
-    (operand,), (result,) = operation.operands, operation.results
-    of, to = operand.type, result.type
-    if not (isinstance(of, TensorType) and isinstance(to, TensorType)):
-        return None
-    if not (of.is_static and to.is_static):
-        return None
-    retyped = replace(
-        operation,
-        operands=(Value(operand.name, replace(of, element_type=_INDEX)),),
-        results=(Value(result.name, replace(to, element_type=_INDEX)),),
+def _as_index(value: Value) -> Value:
+    """Return a value of the same shape whose elements are positions."""
+    return replace(value, type=replace(tensor_of(value), element_type=_INDEX))
+
+
+def _joined(parts: Sequence[UnroundedTerm]) -> UnroundedTerm:
+    """Return the elements of several values, flat."""
+    high, low, error = (
+        np.concatenate([np.broadcast_to(one, to.shape).reshape(-1) for one, to in pairs])
+        for pairs in (
+            [(part.value.high, part.value.high) for part in parts],
+            [(part.value.low, part.value.high) for part in parts],
+            [(part.error, part.value.high) for part in parts],
+        )
     )
-    shape = of.static_shape
-    try:
-        (found,) = apply(retyped, (np.arange(np.prod(shape), dtype=np.int64).reshape(shape),))
-    except EvaluationError:
-        return None
-    return found
+    labels = [part.label for part in parts if part.label != CONTRACTED]
+    return UnroundedTerm(UnroundedNumbers(high, low), error, (*labels, CONTRACTED)[0])
 
 
-def _single_elements(operation: Operation, operand: Value, init: Value) -> Array | None:
+def _single_elements(operation: Operation) -> Array | None:
     """Return the flat position of the only element of each slice or window of a fold.
 
     None if a slice or window has several elements or padding, or if the result has another type.
     """
-    types = (operand.type, init.type, operation.results[0].type)
-    if not all(isinstance(one, TensorType) and one.is_static for one in types):
-        return None
-    of, _, to = map(tensor_of, (operand, init, operation.results[0]))
+    of, to = tensor_of(operation.operands[0]), tensor_of(operation.results[0])
     if of.element_type != to.element_type:
         return None
     zeros = (np.zeros(of.static_shape, of.stored.storage), np.zeros((), of.stored.storage))
