@@ -166,7 +166,7 @@ class UnroundedTerms(ObservedProgram):
             ]
             present = [part for part in parts if part is not None]
             if len(present) == len(parts):
-                yield _joined(present).take(places)
+                yield _joined(present, carried).take(places)
 
     def _rounded_value(self, value: Value) -> UnroundedTerm | None:
         """Return the value as it is stored; None if it is not available."""
@@ -438,14 +438,17 @@ def _as_index(value: Value) -> Value:
     return replace(value, type=replace(tensor_of(value), element_type=_INDEX))
 
 
-def _joined(parts: Sequence[UnroundedTerm]) -> UnroundedTerm:
-    """Return the elements of several values, flat."""
+def _joined(parts: Sequence[UnroundedTerm], values: Sequence[Value]) -> UnroundedTerm:
+    """Return the elements of several values, flat. Parts are broadcast to the values' shapes."""
+    shapes = [tensor_of(value).static_shape for value in values]
     high, low, error = (
-        np.concatenate([np.broadcast_to(one, to.shape).reshape(-1) for one, to in pairs])
-        for pairs in (
-            [(part.value.high, part.value.high) for part in parts],
-            [(part.value.low, part.value.high) for part in parts],
-            [(part.error, part.value.high) for part in parts],
+        np.concatenate(
+            [np.broadcast_to(*one).reshape(-1) for one in zip(arrays, shapes, strict=True)]
+        )
+        for arrays in (
+            [part.value.high for part in parts],
+            [part.value.low for part in parts],
+            [part.error for part in parts],
         )
     )
     labels = [part.label for part in parts if part.label != CONTRACTED]
