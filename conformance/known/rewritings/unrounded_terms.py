@@ -121,9 +121,7 @@ class UnroundedTerms(ObservedProgram):
                 yield replace(wide, label=self.label)
 
     def _unchanged_operands(self, term: Term) -> Iterator[Node]:
-        """Yield the operands that a term returns: the other is neutral, or an extremum's same
-        one.
-        """
+        """Yield the operands that a term returns: the other is neutral, or equal in an extremum."""
         neutral = _NEUTRAL.get(term.op)
         if neutral is None or len(term.operands) != PAIR:
             return
@@ -140,7 +138,7 @@ class UnroundedTerms(ObservedProgram):
         A fold of a single element with a neutral init value moves the element, too.
         """
         record, operands = OPS[operation.name], operation.operands
-        if record.moves_elements and operation.name not in _STORED:
+        if record.moves_elements and operation.name not in _STORES:
             carries = range(len(operands)) if record.carries is None else record.carries
             return tuple(operands[number] for number in carries)
         if operation.name not in ("reduce", "reduce_window") or len(operands) != PAIR:
@@ -166,7 +164,7 @@ class UnroundedTerms(ObservedProgram):
             ]
             present = [part for part in parts if part is not None]
             if len(present) == len(parts):
-                yield _joined(present, carried).take(places)
+                yield _join_parts(present, carried).take(places)
 
     def _rounded_value(self, value: Value) -> UnroundedTerm | None:
         """Return the value as it is stored; None if it is not available."""
@@ -355,36 +353,41 @@ def _magnitude(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
         yield from model.unrounded_values(x)
 
 
-def _clamped(model: UnroundedTerms, low: Node, x: Node, high: Node) -> Iterator[UnroundedTerm]:
+def _unbounded_clamp(
+    model: UnroundedTerms, low: Node, x: Node, high: Node
+) -> Iterator[UnroundedTerm]:
     """Yield the operand of a clamp without bounds."""
     if model.is_equal(low, -np.inf) and model.is_equal(high, np.inf):
         yield from model.unrounded_values(x)
 
 
-def _part(model: UnroundedTerms, x: Node, number: int) -> Iterator[UnroundedTerm]:
+def _complex_part(model: UnroundedTerms, x: Node, number: int) -> Iterator[UnroundedTerm]:
     """Yield the real or the imaginary part that a complex number is made of."""
     maker = model.maker(x) if isinstance(x, Value) else None
     if maker is not None and OPS[maker.name] is OPS["complex"]:
         yield from model.unrounded_values(maker.operands[number])
 
 
-def _real(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
+def _real_part(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
+    """Yield the real part of a real or a complex number."""
     yield from model.unrounded_values(x)  # of real numbers: others are given as no array
-    yield from _part(model, x, 0)
+    yield from _complex_part(model, x, 0)
 
 
-def _imag(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
-    yield from _part(model, x, 1)
+def _imaginary_part(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
+    yield from _complex_part(model, x, 1)
 
 
-def _bits(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
+def _numbers_of_bits(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
     """Yield numbers whose bits are taken and converted back."""
     maker = model.maker(x) if isinstance(x, Value) else None
     if maker is not None and maker.name == "bitcast_convert":
         yield from model.unrounded_values(maker.operands[0])
 
 
-def _selected(model: UnroundedTerms, which: Node, x: Node, y: Node) -> Iterator[UnroundedTerm]:
+def _uniform_selection(
+    model: UnroundedTerms, which: Node, x: Node, y: Node
+) -> Iterator[UnroundedTerm]:
     """Yield the operand that a selection always returns."""
     chosen = model.constant(which) if isinstance(which, Value) else None
     if x == y or (chosen is not None and chosen.all()):
@@ -393,7 +396,7 @@ def _selected(model: UnroundedTerms, which: Node, x: Node, y: Node) -> Iterator[
         yield from model.unrounded_values(y)
 
 
-_STORED = ("dynamic_update_slice", "sort")
+_STORES = ("dynamic_update_slice", "sort")
 """Ops that move elements after these are stored, and so rounded."""
 
 _NEUTRAL = {
@@ -414,11 +417,11 @@ _UNROUNDED: dict[str, Callable[..., Iterator[UnroundedTerm]]] = {
     "divide": _quotient,
     "negate": _negate_unrounded,
     "abs": _magnitude,
-    "clamp": _clamped,
-    "select": _selected,
-    "bitcast_convert": _bits,
-    "real": _real,
-    "imag": _imag,
+    "clamp": _unbounded_clamp,
+    "select": _uniform_selection,
+    "bitcast_convert": _numbers_of_bits,
+    "real": _real_part,
+    "imag": _imaginary_part,
 }
 """Functions that yield the unrounded values of an operation, by its name."""
 
@@ -438,7 +441,7 @@ def _as_index(value: Value) -> Value:
     return replace(value, type=replace(tensor_of(value), element_type=_INDEX))
 
 
-def _joined(parts: Sequence[UnroundedTerm], values: Sequence[Value]) -> UnroundedTerm:
+def _join_parts(parts: Sequence[UnroundedTerm], values: Sequence[Value]) -> UnroundedTerm:
     """Return the elements of several values, flat. Parts are broadcast to the values' shapes."""
     shapes = [tensor_of(value).static_shape for value in values]
     high, low, error = (
