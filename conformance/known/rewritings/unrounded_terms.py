@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 
 import numpy as np
@@ -374,10 +374,6 @@ def _real_part(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
     yield from _complex_part(model, x, 0)
 
 
-def _imaginary_part(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
-    yield from _complex_part(model, x, 1)
-
-
 def _numbers_of_bits(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
     """Yield numbers whose bits are taken and converted back."""
     maker = model.maker(x) if isinstance(x, Value) else None
@@ -421,7 +417,7 @@ _UNROUNDED: dict[str, Callable[..., Iterator[UnroundedTerm]]] = {
     "select": _uniform_selection,
     "bitcast_convert": _numbers_of_bits,
     "real": _real_part,
-    "imag": _imaginary_part,
+    "imag": partial(_complex_part, number=1),
 }
 """Functions that yield the unrounded values of an operation, by its name."""
 
