@@ -48,6 +48,7 @@ _WIDE = 32
 """Bits of the types for which no order of sums is exact."""
 
 _SINGLE = ELEMENT_TYPES["f32"].float_format
+_DOUBLE = ELEMENT_TYPES["f64"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class BlockArithmetic(Arithmetic):
         if self.flushes and self.is_exact and self.of.bits <= _WIDE:  # in f32
             value = np.where(np.abs(value) < _SINGLE.smallest_normal, 0 * value, value)
         narrow = self.flushed(round_numbers(value, self.of))
-        again = to_wide_type(narrow)
+        again = self.widened(narrow)
         if self.is_exact:
             return Number(again, np.zeros(again.shape), self)
         error = error + (1 if units is None else units) * unit_roundoff(self.of) * np.abs(exact)
@@ -93,6 +94,12 @@ class BlockArithmetic(Arithmetic):
         may_overflow = np.abs(value) + error > self.of.float_format.max_finite
         error = np.where(may_overflow & np.isfinite(again), np.inf, error)
         return Number(kept, error.astype(np.float64), self, lost)
+
+    def widened(self, array: Array) -> Array:
+        """Return numbers in a type whose operations are nearly exact. Exact steps of f64 are taken
+        in f64 itself, because a wider type would round twice.
+        """
+        return array if self.is_exact and self.of is _DOUBLE else to_wide_type(array)
 
     def flushed(self, array: Array) -> Array:
         """Return the numbers as the arithmetic reads them, possibly flushed."""
@@ -122,12 +129,13 @@ def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[
     is_many = prod(shape[:-2]) > _FEW and shape[-1] < _SMALL
     for flushes, is_exact in product((False, True), exactness(of)):
         steps = BlockArithmetic(of, flushes, is_exact)
-        a, b = (to_wide_type(steps.flushed(one)) for one in operands)
+        a, b = (steps.widened(steps.flushed(one)) for one in operands)
         if not is_many:
             yield _compute_solution(steps, a, b, **given)
         if is_many or shape[-1] == 1:
             if shape[-1] == 1 and not of.is_complex:  # nothing is added up
                 steps = replace(steps, is_exact=True)
+                a, b = (steps.widened(steps.flushed(one)) for one in operands)
             for kept in reciprocal_types(of):
                 yield _substitute_rows(steps, replace(steps, of=kept), a, b, **given)
 

@@ -120,3 +120,12 @@ def test_substitution_multiplies_by_reciprocals_that_underflow(
     b = np.broadcast_to(np.array([[1.5e308], [3]]), (9, 2, 1)).copy()
     found = np.array([[first], [(3 - first / 2) / 2]])
     assert kinds_of(a, b, np.broadcast_to(found, b.shape).copy()) == kinds
+
+
+@pytest.mark.parametrize(("ulps", "kinds"), [(0, {LABEL}), (1, {"accuracy"})])
+def test_the_reciprocal_of_a_single_equation_is_rounded_once(ulps: int, kinds: set[str]) -> None:
+    """The reciprocal lies near the middle of two numbers; a wider type would round it there."""
+    a = np.array([[1 - 2.0**-53]])
+    b = np.array([[0.8445716497913155]])
+    found = b * (1 / a) * (1 + ulps * 2.0**-52)
+    assert kinds_of(a, b, found) == kinds
