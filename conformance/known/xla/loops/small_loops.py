@@ -1,4 +1,4 @@
-"""Numbers rounded from wider types to FNUZ types in loops over little memory.
+"""Numbers rounded from wider types to FNUZ types and f8E4M3FN in loops over little memory.
 
 XLA's CPU compiler compiles a loop over at most one KiB as one function, with another code
 generator. It rounds to these types differently:
@@ -6,6 +6,8 @@ generator. It rounds to these types differently:
 - Negative numbers that become zero keep their sign, and -0 is the NaN of these types.
 - Numbers that are subnormal in f16 become 2^-14 with their sign, where f8E5M2FNUZ has normal
   numbers.
+- 496 and -496 become -0 in f8E4M3FN, not NaN: they are rounded up to 512, and the carry sets the
+  bit of the sign.
 
 Arithmetic on these types is done in f16, as is most movement of elements, and each operation
 rounds. A slice that a scan reads is not rounded before the first operation on it; slices that it
@@ -35,10 +37,13 @@ from reference.ops.structure import CONTROL_FLOW
 LABEL = "rounded in a small loop"
 
 _F16 = ELEMENT_TYPES["f16"]
+_FN = ELEMENT_TYPES["f8E4M3FN"]
+_CARRIED = 496.0
+"""The number whose rounding to f8E4M3FN carries into the sign: the middle of 480 and 512."""
 _IN_F16 = {
     of: _F16
     for of in ELEMENT_TYPES.values()
-    if of.is_float and of.float_format.non_finite is NonFinite.NAN_NEGATIVE_ZERO
+    if of is _FN or (of.is_float and of.float_format.non_finite is NonFinite.NAN_NEGATIVE_ZERO)
 }
 _LOOPS = frozenset({"while", "mhlo.scan"})
 _ASSEMBLING = frozenset({"mhlo.scan"})
@@ -53,6 +58,8 @@ def _round_to(wide: Array, to: ElementType) -> Array:
     """Return numbers of a wider type rounded to one of these types by small loops."""
     number = to_float64(wide)
     right = round_to(number, to)
+    if to is _FN:
+        return np.where(np.abs(number) == _CARRIED, -0.0, right).astype(right.dtype)
     up = rounded_up(right) if element_type_of(wide) is _F16 else None
     is_lost = (to_float64(right) == 0) & (number < 0)
     return np.where(is_lost, np.nan, right if up is None else up).astype(right.dtype)

@@ -79,6 +79,23 @@ def test_result_of_small_loop_has_the_class(
     assert kind(loop(of, operation), array(x, of), array([0.25] * 4, of), actual) == expected
 
 
+@pytest.mark.parametrize(
+    ("of", "actual", "expected"),
+    [
+        ("f8E4M3FN", [-0.0, -0.0, np.nan, 448], LABEL),
+        ("f8E4M3FN", [np.nan, np.nan, -0.0, 448], "NaN"),
+        ("f8E4M3FN", [0.0, np.nan, np.nan, 448], "NaN"),
+        ("f8E4M3FN", [np.nan, np.nan, np.nan, 448], ""),
+        ("f8E5M2", [-0.0, -512, 704, 448], "wrong value"),
+    ],
+)
+def test_the_carry_of_rounding_sets_the_sign_of_zero(
+    of: str, actual: list[float], expected: str
+) -> None:
+    x, y = [256, -256, 448, 208], [240, -240, 240, 240]
+    assert kind(loop(of, "add %b, %y"), array(x, of), array(y, of), actual) == expected
+
+
 def test_values_around_a_loop_are_right() -> None:
     program = loop("f8E5M2FNUZ", "optimization_barrier %b")
     x = array(OF_FIVE_BITS, "f8E5M2FNUZ")
