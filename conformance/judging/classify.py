@@ -94,9 +94,9 @@ def _find_flushed_for_type(d: DifferingElements) -> Answer:
     """Yield elements explained by flushed subnormals.
 
     In types that are computed in wider types only comparisons flush. Nothing is yielded where
-    flushed comparisons explain only a part of an order.
+    flushed comparisons explain only a part of an order, and flushing not all differing elements.
     """
-    if is_order_partly_flushed(d):
+    if is_order_partly_flushed(d) and not _union(find_flushed(d), d).all():
         return ()
     return find_flushed_comparisons(d) if is_normal_in_f32(d) else find_flushed(d)
 

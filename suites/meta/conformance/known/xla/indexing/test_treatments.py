@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.judging import classify
 from conformance.judging.compare import judge_operation
 from conformance.known.xla.indexing.out_of_bounds import BOUND, NO_INDICES, SIGNED, WINDOW
 from conformance.known.xla.indexing.treatments import SCATTERED, XLA_LABELS
@@ -215,3 +216,34 @@ func.func @main(%x: tensor<2x{of}>, %i: tensor<2x0xi64>, %u: tensor<2x{of}>) -> 
     inputs = x, np.zeros((2, 0), np.int64), u
     found = judge_operation(program, inputs, evaluate(program, inputs), (actual,))
     assert found.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("second", "kinds"),
+    [(0.0, {"subnormal comparison"}), (1.0, {BOUND, "wrong value"})],
+)
+def test_flushing_that_explains_all_elements_comes_before_dropped_updates(
+    monkeypatch: pytest.MonkeyPatch, second: float, kinds: set[str]
+) -> None:
+    """The first update is lost by a flushed comparison, or because its index has no room. Flushed
+    comparisons of many updates may explain only a part of the elements.
+    """
+    monkeypatch.setattr(classify, "is_order_partly_flushed", lambda _: True)
+    program = parse_module("""
+func.func @main(%x: tensor<130xf32>, %i: tensor<2x1xi8>, %u: tensor<2xf32>) -> tensor<130xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %1 = stablehlo.maximum %p, %q : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) {
+    scatter_dimension_numbers = #stablehlo.scatter<
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
+  } : (tensor<130xf32>, tensor<2x1xi8>, tensor<2xf32>) -> tensor<130xf32>
+  return %0 : tensor<130xf32>
+}""")
+    x, u = np.zeros(130, np.float32), np.array([1e-40, 1e-41], np.float32)
+    actual = x.copy()
+    actual[1] = second
+    inputs = x, np.array([[0], [1]], np.int8), u
+    found = judge_operation(program, inputs, evaluate(program, inputs), (actual,))
+    assert {one.kind for one in found.failures} == kinds
