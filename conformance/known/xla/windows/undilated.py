@@ -48,7 +48,10 @@ def _remove_dilation(operation: Operation, sizes: tuple[int, ...]) -> Operation 
     if operation.name != "reduce_window" or dilations is None:
         return None
     window = given["window_dimensions"]
-    kept = tuple(1 if size == 1 else by for size, by in zip(window, dilations, strict=True))
+    kept = tuple(  # a single element has no holes beside it
+        1 if window_size == 1 and size > 1 else by
+        for size, window_size, by in zip(sizes, window, dilations, strict=True)
+    )
     if kept == dilations:
         return None
     padding = given.get("padding")

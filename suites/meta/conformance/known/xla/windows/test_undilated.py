@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.windows.undilated import LABEL
+from conformance.known.xla.windows.undilated import LABEL, UNDILATED
 from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor
 from generators.regions.bodies import fold_of
-from reference.interpreter.evaluate import evaluate
+from reference.interpreter.evaluate import apply, evaluate
 from reference.ir.program import Attribute, Program, Value, single_op
 from reference.ir.types import Array, element_type
 
@@ -118,3 +118,21 @@ def test_sums_of_nan_are_nan_there() -> None:
 
     assert kind(np.nan) == LABEL
     assert kind(5.0) != LABEL
+
+
+def test_dilation_of_a_single_element_changes_nothing() -> None:
+    """No element is of the class, though errors of sums are permitted beside a smaller result."""
+    of = element_type("bf16")
+    body = fold_of("add", of)
+    subject = single_op(
+        "reduce_window",
+        (Value("x", tensor(of, 4, 1)), *body.identity),
+        (tensor(of, 2, 1),),
+        {"window_dimensions": (2, 1), "window_strides": (2, 1), "base_dilations": (1, 2)},
+        (body.region,),
+    )
+    operands = np.ones((4, 1), of.storage), np.zeros((), of.storage)
+    (right,) = apply(subject.subject, operands)
+    assert UNDILATED.errors is not None
+    (errors,) = UNDILATED.errors(subject.subject, operands, (right,), (right,))
+    assert np.isinf(errors).all()
