@@ -206,28 +206,47 @@ def region_hypothesis(label: str, known: Mapping[str, tuple[Hypothesis, ...]]) -
     return exact_hypothesis(label, whole)
 
 
-def rewriting_hypothesis(label: str, rewrite: Rewrite, bound: Bound) -> Hypothesis:
+def rewriting_hypothesis(
+    label: str, rewrite: Rewrite, bound: Bound, *, others: tuple[Rewrite, ...] = ()
+) -> Hypothesis:
     """Return the class of elements that are right for another operation, within its `bound`.
 
-    Results of the other operation are converted to the types of the stated results.
+    Results of the other operation are converted to the types of the stated results. `others` give
+    further operations that may be executed instead.
     """
 
     def measure(distances: Callable[[Array, Array, Array | None], Array]) -> Measure:
         def errors(
             operation: Operation, operands: Operands, expected: Results, actual: Results
         ) -> Results:
-            other = rewrite(operation, operands, expected)
-            if other is None:
-                return predict_nothing(expected)
-            results = apply(*other)
-            pairs = zip(results, expected, strict=True)
-            converted = (convert_to(one, element_type_of(want)) for one, want in pairs)
-            return tuple(map(distances, converted, actual, bound(*other, results)))
+            found = predict_nothing(expected)
+            for one in (rewrite, *others):
+                other = one(operation, operands, expected)
+                if other is None:
+                    continue
+                results = apply(*other)
+                pairs = zip(results, expected, strict=True)
+                converted = (convert_to(got, element_type_of(want)) for got, want in pairs)
+                apart = map(distances, converted, actual, bound(*other, results))
+                found = tuple(map(np.minimum, found, apart))
+            return found
 
         return errors
 
     in_ulps = measure(lambda other, got, _: ulps_from_prediction(other, got))
     return Hypothesis(label, measure(bound_units_from_prediction), ulps=in_ulps)
+
+
+def successive_rewrites(first: Rewrite, second: Rewrite) -> Rewrite:
+    """Return the rewriting of what another rewriting gives; None where either changes nothing."""
+
+    def rewritten(
+        operation: Operation, operands: Operands, expected: Results
+    ) -> tuple[Operation, Operands] | None:
+        found = first(operation, operands, expected)
+        return None if found is None else second(*found, expected)
+
+    return rewritten
 
 
 def any_outcome_hypothesis(

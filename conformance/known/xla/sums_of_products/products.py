@@ -12,8 +12,10 @@ from conformance.known.hypothesis import (
     Hypothesis,
     Operands,
     Results,
+    Rewrite,
     predict_nothing,
     rewriting_hypothesis,
+    successive_rewrites,
 )
 from conformance.known.xla.sums_of_products import product_types, ragged_groups, truncated_nans
 from conformance.known.xla.sums_of_products.products_in_loops import F16_CONVOLUTIONS, F16_PRODUCTS
@@ -157,15 +159,21 @@ def _ignore_algorithm(operation: Operation) -> tuple[Operation, Operation]:
 
 def _retyped_hypotheses(bound: Bound, platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of products in other types, given their largest permitted errors."""
-    round_operands, round_result = product_types.round_operands, product_types.round_result
+    round_result = product_types.round_result
     if platform not in _PRECISE_BY_CHOICE:
-        round_operands = product_types.where_result_has_more_range(round_operands)
         round_result = product_types.where_operands_have_more_range(round_result)
     own = product_types.bound_in_operands_type(bound)
     return (
-        rewriting_hypothesis(product_types.OPERANDS, round_operands, bound),
+        rewriting_hypothesis(product_types.OPERANDS, _operand_rounding(platform), bound),
         rewriting_hypothesis(product_types.RESULT, round_result, own),
     )
+
+
+def _operand_rounding(platform: str) -> Rewrite:
+    """Return the rewriting of a product to one of operands rounded to the result's type."""
+    if platform in _PRECISE_BY_CHOICE:
+        return product_types.round_operands
+    return product_types.where_result_has_more_range(product_types.round_operands)
 
 
 def contraction_hypotheses(platform: str) -> tuple[Hypothesis, ...]:
@@ -224,5 +232,10 @@ def convolution_hypotheses(platform: str) -> tuple[Hypothesis, ...]:
         ),
         *zero_product_hypotheses(default, platform),
         replace(ADDED_UP, constants=("*",)) if platform == Hardware.CPU else ADDED_UP,
-        rewriting_hypothesis(unreversed.LABEL, unreversed.rewrite, bound),
+        rewriting_hypothesis(
+            unreversed.LABEL,
+            unreversed.rewrite,
+            bound,
+            others=(successive_rewrites(unreversed.rewrite, _operand_rounding(platform)),),
+        ),
     )

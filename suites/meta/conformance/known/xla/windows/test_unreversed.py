@@ -60,3 +60,20 @@ def test_unreversed_window_has_the_class() -> None:
 )
 def test_anything_else_is_just_wrong(subject: Program) -> None:
     assert kind_of(subject) == "wrong value"
+
+
+@pytest.mark.parametrize(("actual", "kind"), [(-3.0, LABEL), (-1.75, ""), (-4.0, "wrong value")])
+def test_operands_of_an_unreversed_window_may_be_rounded_too(actual: float, kind: str) -> None:
+    """The result's type has fewer bits and more range than the operands'."""
+    of, to = element_type("f8E4M3B11FNUZ"), element_type("f8E5M2")
+    values = (Value("x", tensor(of, 1, 3, 1)), Value("k", tensor(of, 3, 1, 1)))
+    given: dict[str, Attribute] = {**ONE_SPATIAL, "window_reversal": (True,)}
+    subject = single_op("convolution", values, (tensor(to, 1, 1, 1),), given, ())
+    numbers = [1.125, 1, 1.25], [2.25, -1.375, -2.75]
+    x, k = (
+        np.array(one).astype(of.storage).reshape(shape)
+        for one, shape in zip(numbers, ((1, 3, 1), (3, 1, 1)), strict=True)
+    )
+    got = np.full((1, 1, 1), actual).astype(to.storage)
+    judged = judge(subject, (x, k), evaluate(subject, (x, k)), (got,), RULES["convolution"])
+    assert judged.kind == kind
