@@ -72,17 +72,14 @@ def _find_refuted(d: DifferingElements) -> Answer:
     """Yield elements that are wrong even where the result is unspecified.
 
     Elements explained by flushed subnormals, or by the representation of a type, are not refuted.
-    But if all differing elements are wrong for one reason, flushed comparisons of a type without
-    subnormals in f32 explain them by chance.
     """
     for label, wrong, *predicted in (*_refutations(d), *_exclusions(d)):
         if wrong.any():
-            by_chance = wrong.all() and is_normal_in_f32(d)
             yield from restrict_answers(
                 (
                     *_find_stated(d),
                     *_find_represented(d),
-                    *(() if by_chance else _find_flushed_for_type(d)),
+                    *_find_flushed_for_type(d),
                     *find_flushed_in_f32(d),
                 ),
                 wrong,

@@ -31,8 +31,8 @@ _MOST_STAGES = 400
 """Largest number of stages that are read of one compilation; loops of passes may make thousands."""
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a temporary folder with a random name is made in it
-"""Where Linux has files in memory: to write and remove a dump on a disk may take longer than to
-compile.
+"""The folder of files in memory on Linux: to write and remove a dump on a disk may take longer than
+to compile.
 """
 
 _ROOM = 1 << 30
