@@ -91,7 +91,7 @@ def _repeated_integer(operation: Operation, repeated: Mapping[str, Array]) -> Ar
     None if they are not known to be one. `repeated` are the integers of values before it.
     """
     record = OPS.get(operation.name)
-    of = _element_type(operation.results[0]) if len(operation.results) == 1 else None
+    of = static_element_type(operation.results[0]) if len(operation.results) == 1 else None
     if record is None or of is None or not (of.is_integer or of.is_boolean):
         return None
     if record.structure is Structure.CONSTANT:
@@ -141,10 +141,10 @@ def evaluate_values(program: Program, inputs: Sequence[Array]) -> dict[str, Any]
 
 def can_be_result(value: Value) -> bool:
     """Return whether any backend can return a value from main: a plain tensor of static shape."""
-    return _element_type(value) is not None
+    return static_element_type(value) is not None
 
 
-def _element_type(value: Value) -> ElementType | None:
+def static_element_type(value: Value) -> ElementType | None:
     """Return the element type of a plain tensor of static shape; None for other values."""
     of = value.type
     if not isinstance(of, TensorType) or not of.is_static:

@@ -151,7 +151,7 @@ class UnroundedTerms(ObservedProgram):
     def _moved_values(
         self, operation: Operation, carried: Sequence[Value]
     ) -> Iterator[UnroundedTerm]:
-        """Yield the values of an operation that moves elements, some of which are not rounded."""
+        """Yield the values of an operation that moves elements, where some are not rounded."""
         known = [list(self.unrounded_values(value)) for value in carried]
         most = max(map(len, known))
         places = self._places(operation, carried) if most else None

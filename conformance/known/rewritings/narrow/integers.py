@@ -20,11 +20,12 @@ import numpy as np
 
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from conformance.transforms.retype import retype
+from conformance.transforms.values import static_element_type
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import MAXIMUM, MINIMUM
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.regions import monoid_of
-from reference.ir.types import ELEMENT_TYPES, Array, ElementType
+from reference.ir.types import ELEMENT_TYPES, Array
 from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
@@ -70,23 +71,16 @@ def _predict_sum_of_products(model: _Model, operation: Operation) -> Iterator[Va
     maker = model.maker(value) if operation.name == "convert" else None
     if maker is None or maker.name not in _SUMS_OF_PRODUCTS:
         return
-    of, to = _element(value), _element(result)
+    of, to = static_element_type(value), static_element_type(result)
     if of is not None and _WIDER.get(of) == to:
         found = model.evaluate(maker, [False] * len(maker.operands))
         if found is not None:
             yield ValuePrediction(found)
 
 
-def _element(value: Value) -> ElementType | None:
-    of = value.type
-    if not isinstance(of, TensorType) or not of.is_static:
-        return None
-    return of.element_type if isinstance(of.element_type, ElementType) else None
-
-
 def is_narrow(value: Value) -> bool:
     """Return whether a value is of integers of fewer than eight bits."""
-    of = _element(value)
+    of = static_element_type(value)
     return of is not None and of.is_integer and of.bits < _BYTE
 
 
@@ -196,7 +190,7 @@ _COMPARING = frozenset({"compare", "clamp"})
 
 
 def _has_two_bits(value: Value) -> bool:
-    of = _element(value)
+    of = static_element_type(value)
     return of is not None and of.is_integer and of.is_signed and of.bits == 2
 
 
@@ -243,7 +237,7 @@ class _Model(ObservedProgram):
         array = self.known_value(value)
         if array is None or not is_narrow(value):
             return array
-        of = _element(value)
+        of = static_element_type(value)
         return array.astype(_WIDE[of is not None and of.is_signed].storage)
 
     def _wide(self, value: Value) -> Array | None:
@@ -257,7 +251,7 @@ class _Model(ObservedProgram):
 
 def _truncate(array: Array, value: Value) -> Array:
     """Return a result in its own type: the low bits."""
-    of = _element(value)
+    of = static_element_type(value)
     if of is None or not is_narrow(value):
         return array
     span = 1 << of.bits
