@@ -98,7 +98,7 @@ def test_vectors_hold_terms_of_several_rows(
 
 
 def test_vectors_within_blocks_begin_with_the_sum_of_the_blocks_before() -> None:
-    """Vectors of two blocks add the second block to 0 first; those of rows add it to 2^24."""
+    """Vectors of two blocks add the second block to 0 first. Vectors of rows add it to 2^24."""
     x = np.array([[[2.0**24, 0], [0, 0]], [[1, 0], [1, 0]]], np.float32)[..., None]
     assert items(x, axes=(0, 1, 2))[5::2] == [2.0**24 + 2, 2.0**24]
 
