@@ -23,13 +23,14 @@ from conformance.known.hypothesis import (
     predict_where,
     value_hypothesis,
 )
+from conformance.known.xla.normalization_gradients import factor_out_root, factor_out_root_of_loops
 from conformance.known.xla.normalization_steps import (
     Machine,
     NormalizationOperands,
     distinct_arrays,
     store_result,
 )
-from conformance.known.xla.normalization_sums import mixed_sums, paired_sums
+from conformance.known.xla.normalization_sums import mixed_sums
 from conformance.tolerance.bounds.normalization import (
     FULL_SIZE_OPERANDS,
     measure_by,
@@ -240,61 +241,11 @@ def _moments_of_equal_numbers(
     yield [machine.round_step(given.operands[0] - mean)], mean, variances
 
 
-def _reorder(given: NormalizationOperands) -> Iterator[Results]:
-    """Yield gradients with 1 / sqrt(variance + epsilon) factored out of the sums.
-
-    In the operands' own type, products of constants are also taken first: (x - mean) /
-    (variance + epsilon) of a constant x, and 1 / sqrt(variance + epsilon) / count. Compilers that
-    compute in a wider type may store these products, and what they multiply, in the operands' type.
-    """
-    machine, (x, scale, mean, variance, grad_output) = given.machine, given.operands
-    centered, inverse = machine.round_step(x - mean), given.inverse
-    is_folded = machine.of == machine.narrow or "constants" in machine.rounded
-
-    def folded(numbers: Array) -> Array:
-        return machine.store_step("constants", machine.round_step(numbers))
-
-    pairs = paired_sums(machine, (grad_output,), (grad_output, centered), given.axes)
-    for offset, unrounded in pairs:
-        covariance = machine.store_step("covariance", unrounded)
-        along = machine.round_step(-covariance * centered)
-        wholes = machine.multiply_add(grad_output, given.count, -offset)
-        inner = [
-            result
-            for whole in (machine.store_step("whole", one) for one in wholes)
-            for spread in given.spreads(variance)
-            for result in (
-                *machine.multiply_add(
-                    along, machine.round_step(np.ones_like(spread) / spread), whole
-                ),
-                machine.round_step(whole + machine.round_step(along / spread)),
-                *(
-                    [machine.round_step(whole - folded(covariance * folded(centered / spread)))]
-                    if is_folded
-                    else []
-                ),
-            )
-        ]
-        for root in given.roots(variance):
-            factor = machine.round_step(machine.round_step(scale * root) * inverse)
-            other = factor
-            if is_folded:
-                other = folded(scale * folded(root * inverse))
-            factors = distinct_arrays(factor, other)
-            for factor in factors:
-                for one in inner:
-                    yield (
-                        machine.round_step(factor * one),
-                        machine.round_step(covariance * root),
-                        offset,
-                    )
-
-
 Expansion = Callable[[NormalizationOperands], Iterator[Results]]
 """A function expansion(given) that yields results of an op, computed with other operations."""
 
 _EXPANSIONS: dict[str, tuple[str, Expansion]] = {
-    GRAD: ("order of the factors", _reorder),
+    GRAD: ("order of the factors", factor_out_root),
     INFERENCE: ("folded normalization", _fold),
     TRAINING: ("one-pass variance", _normalize_in_one_pass),
 }
@@ -331,7 +282,7 @@ def _predict(
     expected: Results,
     actual: Results,
     *,
-    flushes: bool,
+    flushes: tuple[bool, ...],
     is_folded: bool = False,
     expansion: Expansion | None = None,
 ) -> Iterator[Results]:
@@ -345,9 +296,11 @@ def _predict(
         return
     expand = expansion or _EXPANSIONS[operation.name][1]
     machines = (
-        _folding_machines(operation, of) if is_folded else _machines(operation, of, flushes=flushes)
+        _folding_machines(operation, of)
+        if is_folded
+        else chain.from_iterable(_machines(operation, of, flushes=one) for one in flushes)
     )
-    for machine in machines:
+    for machine in dict.fromkeys(machines):  # a type that is never flushed has one machine
         for results in expand(_given_on(machine, operation, operands, actual)):
             yield tuple(
                 store_result(one, want) for one, want in zip(results, expected, strict=True)
@@ -385,7 +338,7 @@ def _equal_elements(
     expected: Results,
     actual: Results,
     *,
-    flushes: bool,
+    flushes: tuple[bool, ...],
     is_folded: bool = False,
     expansion: Expansion | None = None,
 ) -> Results:
@@ -418,10 +371,7 @@ def _expansion_errors(
 ) -> Results:
     """Return 0 for predicted elements, else infinity."""
     given = operation, operands, expected, actual
-    masks = (
-        _equal_elements(*given, flushes=flushes, expansion=expansion) for flushes in (True, False)
-    )
-    return predict_where(*(a | b for a, b in zip(*masks, strict=True)))
+    return predict_where(*_equal_elements(*given, flushes=(True, False), expansion=expansion))
 
 
 def _folding_errors(
@@ -430,7 +380,7 @@ def _folding_errors(
     """Return 0 for elements that constant folding gives, which divides by the count and rounds each
     folded step to the operands' type; else infinity."""
     given = operation, operands, expected, actual
-    return predict_where(*_equal_elements(*given, flushes=False, is_folded=True))
+    return predict_where(*_equal_elements(*given, flushes=(False,), is_folded=True))
 
 
 def _flushing_errors(
@@ -443,10 +393,10 @@ def _flushing_errors(
     if not any(map(has_flushing_modes, _computed_types(element_type_of(operands[0])))):
         return predict_nothing(expected)
     given = operation, operands, expected, actual
-    found, same = (_equal_elements(*given, flushes=flushes) for flushes in (True, False))
+    found, same = (_equal_elements(*given, flushes=(one,)) for one in (True, False))
     left = [a & ~b for a, b in zip(found, same, strict=True)]
     flushed = [np.zeros(want.shape, np.bool_) for want in expected]
-    for results in _predict(operation, operands, expected, actual, flushes=False):
+    for results in _predict(operation, operands, expected, actual, flushes=(False,)):
         if not any(map(np.any, left)):
             break
         errors = _MEASURE(operation, operands, expected, results)
@@ -480,10 +430,16 @@ _ZERO_OFFSETS = replace(
     constants=("offset",),
 )
 
+_ADDED_IN_LOOPS = value_hypothesis(
+    _EXPANSIONS[GRAD][0], partial(_expansion_errors, expansion=factor_out_root_of_loops)
+)
+"""A class of its own, as it takes long, and is rarely needed."""
+
 NORMALIZED_BY_XLA: dict[str, tuple[Hypothesis, ...]] = {
     op: (
         value_hypothesis("subnormal intermediate", _flushing_errors, flushes=True),
         value_hypothesis(label, _expansion_errors),
+        *((_ADDED_IN_LOOPS,) if op == GRAD else ()),
         *(_WITH_CONSTANTS_FIRST if op == INFERENCE else ()),
         *((_ZERO_OFFSETS,) if op == TRAINING else ()),
         *(hypothesis for name, hypothesis in _FOLDED.items() if name == op),
