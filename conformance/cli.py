@@ -176,7 +176,8 @@ def replay(
     generic: options.Generic = False,
     backend: options.ReplayBackends = None,
 ) -> int:
-    """Replay a recorded case: print its program, inputs, results, and the verdict then and now.
+    """Replay a recorded case: print its program, inputs, results, the verdict then and now, and the
+    expectation that matches it.
 
     Given the folder of a finding of `fuzz` or `reduce`, list the backends on which the finding
     reproduces. Exits with 1 if the case still fails on any backend.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from conformance.gate.files import Given
 from conformance.verdict import Record
@@ -31,7 +32,8 @@ class Replay:
     text.
 
     `arguments` are (name, type, values); `results` are (type, expected, actual), with nothing where
-    the backend gave none. `unit` is the unit of errors.
+    the backend gave none. `unit` is the unit of errors. `reasons` are the reasons of the run's
+    expectations by id.
     """
 
     record: Record
@@ -39,3 +41,4 @@ class Replay:
     arguments: tuple[tuple[str, str, str], ...] = ()
     results: tuple[tuple[str, str, str], ...] = ()
     unit: str = "ulp"
+    reasons: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -7,19 +7,26 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.backends.registry import parse
+from conformance.backends.registry import Choice, parse
 from conformance.backends.versions import GIVEN
 from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.errors import NotAvailable, UsageError
-from conformance.executors.backend_workers import executor_of
+from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.deferred import Deferred
+from conformance.executors.executor import Executor
 from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
+from conformance.gate.expectations import Expectation, hypotheses_of, match_record
+from conformance.gate.reading import load
+from conformance.gate.versions import applicable_entries, needs_backend_version, with_given_version
 from conformance.judging.messages import additional_failure_line
 from conformance.limits import LIMITS, Limits
 from conformance.results.store import FILE_NAME, Store
+from conformance.results.versions import versions
+from conformance.text import one_line
 from conformance.verdict import Record
 
 RERUN = Deferred("conformance.campaign.rerun", "rerun")
@@ -55,21 +62,37 @@ def _version_given(described: Sequence[Mapping[str, Any]], name: str) -> str:
 def replay(case: RecordedCase, limits: Limits = LIMITS, *, generic: bool = False) -> Replay:
     """Rerun the case in a worker process and judge it again.
 
-    The program is shown in MLIR's pretty form, or in the `generic` form.
+    The program is shown in MLIR's pretty form, or in the `generic` form. The new record says which
+    expectations of the run match it.
 
     Raises:
         UsageError: if there is no backend of that name.
         NotAvailable: if the backend is not available here.
+        ExpectationError: when the expectations of the run cannot be read any more.
     """
-    with executor_of(parse(case.backend), jobs=1, limits=limits, functions=(RERUN,)) as executor:
-        answer = executor.one(Call(case.record.id, RERUN, (case, generic), limits.timeout))
-    if isinstance(answer, Replay):
-        return answer
+    backend = parse(case.backend)
+    with executor_of(backend, jobs=1, limits=limits, functions=(RERUN,)) as executor:
+        entries = _expectations(case, executor, backend)
+        asked = (case, hypotheses_of(entries, backend.name), generic)
+        answer = executor.one(Call(case.record.id, RERUN, asked, limits.timeout))
     if isinstance(answer, (WorkerCrash, WorkerTimeout)):
         from conformance.campaign.rerun import crash_replay
 
-        return crash_replay(case, answer)
+        answer = crash_replay(case, answer)
+    if isinstance(answer, Replay):
+        known = {entry.id: entry.reason for entry in entries}
+        return replace(answer, record=match_record(answer.record, entries), reasons=known)
     raise answer if isinstance(answer, Exception) else NotAvailable(str(answer))
+
+
+def _expectations(case: RecordedCase, executor: Executor, backend: Choice) -> Sequence[Expectation]:
+    """Return the expectations of the run that apply to the backend here."""
+    entries = load(case.expectations, (backend.name,), versions())
+    if needs_backend_version(entries):
+        given = {backend.name: case.version} if case.version else {}
+        described = with_given_version(describe(executor, backend), given)
+        entries = applicable_entries(entries, [described])
+    return entries
 
 
 def lines(replayed: Replay, before: Record) -> Sequence[str]:
@@ -93,9 +116,20 @@ def lines(replayed: Replay, before: Record) -> Sequence[str]:
     shown.append(f"recorded: {_verdict(before)}")
     shown += map(additional_failure_line, before.further_failures)
     shown.append(f"now:      {_verdict(record)}")
+    shown += map(additional_failure_line, record.further_failures)
+    if record.verdict.fails:
+        shown.append(_expectation_line(record, replayed.reasons))
     return shown
 
 
 def _verdict(record: Record) -> str:
     kind = f" ({record.kind})" if record.kind else ""
     return f"{record.verdict.value}{kind}" + (f": {record.message}" if record.message else "")
+
+
+def _expectation_line(record: Record, reasons: Mapping[str, str]) -> str:
+    """Return a line about the expectations that match a failing case."""
+    if record.is_new_failure:
+        return "new: no expectation matches it"
+    matching = (f"{id_}: {one_line(reasons[id_])}" for id_ in record.expectation_ids)
+    return f"known: {'; '.join(matching)}"

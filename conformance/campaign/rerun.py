@@ -15,9 +15,6 @@ from conformance.campaign.tasks import Manner, Task, TaskBatch, cases_of, crash_
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
-from conformance.gate.expectations import hypotheses_of
-from conformance.gate.reading import load
-from conformance.gate.versions import applicable_entries, needs_backend_version, with_given_version
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
 from conformance.pipeline.batch import Batcher
@@ -25,7 +22,6 @@ from conformance.pipeline.confirmation import JudgementCache, conclude
 from conformance.pipeline.items import CellItem, Item, ItemAnswer, Results
 from conformance.pipeline.records import ONLY_IN_BATCH, refusal_record
 from conformance.results.inputs import unpack_inputs
-from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Record
 from generators.case.columns import Invalid, column
@@ -39,19 +35,11 @@ _SHOWN = 60
 """Number of elements above which only the ends of an array are shown."""
 
 
-def rerun(case: RecordedCase, generic: bool) -> Replay:
+def rerun(case: RecordedCase, hypotheses: tuple[Stated, ...], generic: bool) -> Replay:
     """Rerun a case and judge it again, with its batch if the failure needs the batch.
 
-    Raises:
-        ExpectationError: when the expectations of the run cannot be read any more.
+    `hypotheses` are those that the expectations of its backend state.
     """
-    name = parse(case.backend).name
-    expectations = load(case.expectations, (name,), versions())
-    if needs_backend_version(expectations):
-        given = {name: case.version} if case.version else {}
-        described = with_given_version(open_session(case.backend).describe(), given)
-        expectations = applicable_entries(expectations, [described])
-    hypotheses = hypotheses_of(expectations, name)
     with in_force(hypotheses):
         return _rerun(case, hypotheses, generic)
 

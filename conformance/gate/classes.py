@@ -50,7 +50,7 @@ CLASSES = (
     "base for the power", "batch groups added up",
     "batch groups masked by products", "batching dimensions rotated", "bits that are not uniform",
     "body in the operands' type", "bound that the index type has no room for",
-    "bytes reduced as words",
+    "bytes reduced as words", "canonical NaN",
     "constant mean multiplied first", "constant operand multiplied first",
     "device_ids of a mesh ignored", "digits cancelled", "dilation left out",
     "dimension counted from the last", "distribution",

@@ -15,6 +15,7 @@ from conformance.known.interpreter.indices import SOME_UNSIGNED
 from conformance.known.interpreter.orders import COMPARED
 from conformance.known.interpreter.table import INTERPRETER
 from conformance.known.xla import (
+    canonical_nans,
     extrema,
     orders,
     paired_transforms,
@@ -71,6 +72,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "atan2": (subnormal_operands.ANGLE, *_CONSTANT_NAN),
     **NORMALIZED_BY_XLA,
     **dict.fromkeys(("case", "if", "while"), (small_loops.ROUNDED_LOOPS,)),
+    "bitcast_convert": (canonical_nans.REPEATED,),
     "cbrt": (subnormal_operands.CUBE_ROOT, *_CONSTANT_NAN),
     "cholesky": linear_algebra.FACTORED,
     "clamp": TWO_BIT_OPS["clamp"],

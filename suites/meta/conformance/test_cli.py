@@ -51,6 +51,7 @@ def test_a_divergence_exits_with_1_and_can_be_replayed(call, tmp_path: Path) -> 
     recorded, now = (line.split(":", 1)[1].strip() for line in told)
     assert recorded == now
     assert "beside them, new: divergent" in out
+    assert out.splitlines()[-1] == "new: no expectation matches it"
 
 
 def test_a_case_that_passed_is_replayed_from_its_seed(call, finished: Path) -> None:
@@ -74,7 +75,19 @@ def test_failures_of_batches_and_crashes_can_be_replayed(
     run_here(call, tmp_path, f"reference:{fault}")
     code, out, _ = call("replay", f"add-f32-reference:{fault}-0", "--db", tmp_path)
     assert code == 1
-    assert said in out.splitlines()[-1]
+    assert any(line.startswith("now:") and said in line for line in out.splitlines())
+
+
+@pytest.mark.slow
+def test_replay_names_the_expectation_of_the_run_that_matches(call, tmp_path: Path) -> None:
+    entry = '[[known]]\nid = "changed"\nop = "add"\nreason = "One element\\nis wrong."\n'
+    (tmp_path / "known.toml").write_text(entry)
+    given = ("--expectations", tmp_path / "known.toml")
+    run_here(call, tmp_path / "run", "reference:one_wrong_element", *given)
+    shown = ("replay", "add-f32-reference:one_wrong_element-0", "--db", tmp_path / "run")
+    code, out, _ = call(*shown)
+    assert code == 1
+    assert out.splitlines()[-1] == "known: changed: One element is wrong."
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ def failing_record() -> Record:
 
 def test_case_that_failed_fails_again_with_its_arrays() -> None:
     record = failing_record()
-    found = rerun(RecordedCase(record, 0, "smoke", FAULTY), generic=True)
+    found = rerun(RecordedCase(record, 0, "smoke", FAULTY), (), generic=True)
     assert (found.record.verdict, found.record.kind) == (record.verdict, record.kind)
     assert "stablehlo.tanh" in found.program
     ((name, of, _),) = found.arguments
@@ -48,28 +48,28 @@ def test_case_that_failed_fails_again_with_its_arrays() -> None:
 
 def test_case_is_generated_again_from_its_seed_and_index() -> None:
     case = recorded("add", "f32", "reference")
-    found, other = rerun(case, generic=True), rerun(replace(case, seed=1), generic=True)
+    found, other = rerun(case, (), generic=True), rerun(replace(case, seed=1), (), generic=True)
     assert found.record.verdict is Verdict.PASS
     assert (found.program, found.arguments) != (other.program, other.arguments)
     assert all(expected == actual for _, expected, actual in found.results)
 
 
 def test_failure_of_a_batch_is_run_with_its_batch() -> None:
-    found = rerun(recorded("add", "f32", "reference", 1, kind=ONLY_IN_BATCH), generic=True)
+    found = rerun(recorded("add", "f32", "reference", 1, kind=ONLY_IN_BATCH), (), generic=True)
     assert (found.record.element_type, found.record.index) == ("f32", 1)
     assert found.record.verdict is Verdict.PASS
     assert found.arguments == ()
 
 
 def test_invalid_program_is_compiled_again() -> None:
-    found = rerun(recorded("add", INVALID.name, "reference"), generic=True)
+    found = rerun(recorded("add", INVALID.name, "reference"), (), generic=True)
     assert found.record.element_type == INVALID.name
 
 
 def test_program_is_printed_without_quotes_unless_generic() -> None:
     case = recorded("add", "f32", "reference")
-    assert '"stablehlo.add"' in rerun(case, generic=True).program
-    assert '"stablehlo.add"' not in rerun(case, generic=False).program
+    assert '"stablehlo.add"' in rerun(case, (), generic=True).program
+    assert '"stablehlo.add"' not in rerun(case, (), generic=False).program
 
 
 @pytest.mark.parametrize(
