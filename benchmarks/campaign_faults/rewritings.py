@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from conformance.transforms.values import definition_index
 from reference.ir.program import Dense, Operation, Program, TensorType, Value
 from reference.ops.structure import is_constant
@@ -64,7 +64,7 @@ def rewrite_program(program: Program, rewriting: Rewriting) -> Program:
     for one in operations:
         made += rewriting.of(seen, one) or [one]
     body = replace(program.main.body, operations=(*made, last))
-    return with_main(program, replace(program.main, body=body))
+    return replace_main(program, replace(program.main, body=body))
 
 
 def _is_real(value: Value) -> bool:

@@ -37,7 +37,7 @@ from conformance.known.in_force import in_force
 from conformance.limits import Limits
 from conformance.phases import phase
 from conformance.pipeline.outcome import NotJudged, Outcome, Settled, ignore
-from conformance.transforms.extract import with_results
+from conformance.transforms.extract import replace_results
 from conformance.transforms.values import operations_within
 from conformance.triage.attribute import Explainer
 from conformance.triage.audit import OperationAudit, audit
@@ -274,7 +274,7 @@ class ProgramChecker:
             numbers: Sequence[int],
         ) -> tuple[Program, tuple[Array, ...], PermittedResults, list[Array]]:
             ends = program.main.body.operations[-1].operands
-            part = with_results(program, [ends[n] for n in numbers])
+            part = replace_results(program, [ends[n] for n in numbers])
             own = PermittedResults(part, inputs, self._platform, self._unit.infeeds)
             return part, inputs, own, [actual[n] for n in numbers]
 

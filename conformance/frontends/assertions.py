@@ -17,7 +17,7 @@ import numpy as np
 
 from conformance.frontends.iree_checks import DENSE, TYPE, VALUE, call, constant
 from conformance.frontends.iree_checks import rewrite as from_iree
-from conformance.transforms.extract import with_main, with_results
+from conformance.transforms.extract import replace_main, replace_results
 from conformance.transforms.values import nested_operations
 from reference.ir.program import Dense, Operation, Program, TensorType, Value
 from reference.ir.types import Array, element_type_of
@@ -139,7 +139,7 @@ def extract_assertions(program: Program) -> tuple[Program, tuple[Assertion, ...]
     main = program.main
     bare = replace(main, body=replace(main.body, operations=(*kept, end)))
     shown = [value for one in found for value in (one.actual, one.expected)]
-    return with_results(with_main(program, bare), shown), tuple(found)
+    return replace_results(replace_main(program, bare), shown), tuple(found)
 
 
 def _assertion(operation: Operation) -> Assertion:

@@ -20,7 +20,7 @@ from conformance.stablehlo.lexical import blank_strings, comments, extract_strin
 from conformance.stablehlo.literals import unpack_booleans
 from conformance.stablehlo.parse import ParseError, Unreadable, parse_module
 from conformance.transforms.dead_code import remove_unused
-from conformance.transforms.extract import with_entry, with_results
+from conformance.transforms.extract import replace_results, select_main
 from conformance.transforms.inline import InlinedProgram, NotInlined, inline
 from conformance.transforms.tuples import remove_tuples
 from reference.interpreter.calls import RUN_PARALLEL
@@ -241,7 +241,7 @@ def _unit(
     program: Program, entry: Function, source: str, queues: tuple[str, ...]
 ) -> Unit | NotChecked:
     named_main = entry.name == "main"
-    whole = program if named_main else with_entry(program, entry.name)
+    whole = program if named_main else select_main(program, entry.name)
     try:
         flat = remove_tuples(inline(whole))
         bare, assertions = extract_assertions(flat.program)
@@ -252,7 +252,7 @@ def _unit(
     tensors = tuple(value for value in shown if isinstance(value.type, TensorType))
     note = "" if tensors else NOTHING_RETURNED
     if len(tensors) < len(shown):
-        bare = with_results(bare, tensors)
+        bare = replace_results(bare, tensors)
     if assertions:
         bare = remove_unused(bare)
     types = (*(value.type for value in entry.arguments), *entry.result_types)
@@ -265,4 +265,4 @@ def _unit(
 
 def _values(program: Program, name: str) -> tuple[Array, ...]:
     """Return the results of a function without parameters."""
-    return evaluate(with_entry(program, name), ())
+    return evaluate(select_main(program, name), ())

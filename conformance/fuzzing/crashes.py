@@ -22,7 +22,7 @@ from conformance.limits import Limits
 from conformance.pipeline.items import Inputs
 from conformance.pipeline.outcome import Outcome, known_loss
 from conformance.stablehlo.emit import EmitError, emit
-from conformance.transforms.parameters import with_named_parameters
+from conformance.transforms.parameters import name_parameters
 from conformance.triage.fault import group_title
 from conformance.triage.minimise.minimise import minimise
 from conformance.verdict import Verdict
@@ -143,7 +143,7 @@ class CrashHandler:
 
     def unminimised_finding(self, failure: FailingProgram, backend: str) -> Finding:
         """Return the finding of a failure without minimising it."""
-        program = with_named_parameters(failure.program)
+        program = name_parameters(failure.program)
         try:
             text, expected = emit(program), tuple(evaluate(program, failure.inputs))
         except (EmitError, EvaluationError):

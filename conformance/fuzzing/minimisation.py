@@ -23,7 +23,7 @@ from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.stablehlo.pretty import print_pretty
 from conformance.transforms.inline import NotInlined, inline
-from conformance.transforms.parameters import with_named_parameters
+from conformance.transforms.parameters import name_parameters
 from conformance.triage.minimise.minimise import TRIES, minimise
 from conformance.triage.minimise.surgery import SECONDS
 from conformance.triage.misshapen import extract_misshaping
@@ -116,7 +116,7 @@ def judge_again(trial: Trial, session: Session, failure: FailingProgram) -> Find
 
 def _finding_of_failure(trial: Trial, session: Session, failure: FailingProgram) -> Finding:
     program, inputs, outcome = (
-        with_named_parameters(failure.program),
+        name_parameters(failure.program),
         failure.inputs,
         failure.outcome,
     )

@@ -46,7 +46,7 @@ from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.table import DATA
 from conformance.tolerance.ulp import error_histogram, error_points
 from conformance.transforms.collective import collective_of
-from conformance.transforms.inline import with_plain_bodies
+from conformance.transforms.inline import inline_subject_bodies
 from conformance.transforms.values import foldable_values
 from conformance.verdict import Errors, Failing, Verdict, gravity
 from reference.ir.program import Operation, Program
@@ -140,7 +140,7 @@ def judge(
         if found is not None:
             return _judge_other_types(*found, bad)
         return collapse_failing(Judgement(Verdict.DIVERGENT, *bad, total, total))
-    program = with_plain_bodies(program)
+    program = inline_subject_bodies(program)
     collective = collective_of(program)
     if program.process_count > 1 or collective is not None:
         if collective is not None and collective is not program.subject:  # in some construct

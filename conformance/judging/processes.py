@@ -15,7 +15,7 @@ import numpy as np
 
 from conformance.known.xla.extrema import body_monoid
 from conformance.transforms.collective import collectives_of
-from conformance.transforms.replacing import with_operation
+from conformance.transforms.replacing import replace_operation
 from generators.regions.bodies import identity_of, number_of
 from reference.interpreter.evaluate import body_of, evaluate, given_attributes
 from reference.interpreter.inlining import inline_calls
@@ -126,7 +126,7 @@ def _operands_by_process(
             given[current_process()] = OPS[one.name].group_operands(results)[0]
         return results
 
-    watched = with_operation(program, one, barrier, replace(one, operands=values))
+    watched = replace_operation(program, one, barrier, replace(one, operands=values))
     evaluate(watched, inputs, on_result=keep)
     return given
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from reference.ir.program import (
     Function,
     Operation,
@@ -22,9 +22,9 @@ from reference.ir.program import (
 from reference.ir.types import Array
 
 
-def with_complex_parts(program: Program) -> Program:
+def split_complex_signature(program: Program) -> Program:
     """Return the program with complex parameters and results split into their parts."""
-    return with_main(program, _split_main(program.main))
+    return replace_main(program, _split_main(program.main))
 
 
 def split_complex(arrays: Sequence[Array]) -> list[Array]:

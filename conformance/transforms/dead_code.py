@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conformance.transforms.extract import with_main, with_results
+from conformance.transforms.extract import replace_main, replace_results
 from conformance.transforms.values import used_values
 from reference.ir.program import Operation, Program, TensorType, Value
 
@@ -15,7 +15,7 @@ def restrict_to(program: Program, values: Sequence[Value]) -> Program:
 
     Operations with side effects (tokens, sends and receives) stay.
     """
-    return remove_unused(with_results(program, values))
+    return remove_unused(replace_results(program, values))
 
 
 def remove_unused(program: Program) -> Program:
@@ -32,7 +32,7 @@ def remove_unused(program: Program) -> Program:
             wanted |= {value.name for value in used_values(operation)}
     main = program.main
     body = replace(main.body, operations=(*reversed(kept), end))
-    return with_main(program, replace(main, body=body))
+    return replace_main(program, replace(main, body=body))
 
 
 def _has_side_effects(operation: Operation) -> bool:

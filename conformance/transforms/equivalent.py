@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from conformance.transforms.values import can_be_result
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value
 from reference.ir.substitution import replace_operands
@@ -16,7 +16,7 @@ Given = tuple[Program, tuple[Array, ...]]
 """A program and its inputs."""
 
 
-def with_constants_as_parameters(program: Program, inputs: Sequence[Array]) -> Given | None:
+def turn_constants_into_parameters(program: Program, inputs: Sequence[Array]) -> Given | None:
     """Return the program that takes the constants of main as parameters; None without constants."""
     kept: list[Operation] = []
     parameters: list[Value] = []
@@ -36,10 +36,10 @@ def with_constants_as_parameters(program: Program, inputs: Sequence[Array]) -> G
         return None
     body = Region((*program.main.arguments, *parameters), tuple(kept))
     main = replace(program.main, body=body)
-    return with_main(program, main), (*inputs, *arrays)
+    return replace_main(program, main), (*inputs, *arrays)
 
 
-def with_constant_arguments(program: Program, inputs: Sequence[Array]) -> Given | None:
+def turn_inputs_into_constants(program: Program, inputs: Sequence[Array]) -> Given | None:
     """Return the program with its inputs as constants of main; None without parameters.
 
     Return None, too, if an argument has a type that constants cannot be written in here.
@@ -56,10 +56,10 @@ def with_constant_arguments(program: Program, inputs: Sequence[Array]) -> Given 
     if not written:
         return None
     body = Region((), (*written, *program.main.body.operations))
-    return with_main(program, replace(program.main, body=body)), ()
+    return replace_main(program, replace(program.main, body=body)), ()
 
 
-def with_barriers(program: Program) -> Program | None:
+def insert_barriers(program: Program) -> Program | None:
     """Return the program with a barrier after each operation of main; None if main has a single
     operation.
     """
@@ -76,4 +76,4 @@ def with_barriers(program: Program) -> Program | None:
             written.append(Operation("optimization_barrier", results, behind))
             others |= {one.name: other for one, other in zip(results, behind, strict=True)}
     body = replace(program.main.body, operations=(*written, replace_operands(end, others)))
-    return with_main(program, replace(program.main, body=body))
+    return replace_main(program, replace(program.main, body=body))

@@ -14,19 +14,21 @@ from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 
-def with_main(program: Program, main: Function) -> Program:
+def replace_main(program: Program, main: Function) -> Program:
     """Return the program with another main, which comes first."""
     others = (f for f in program.functions if f is not program.main)
     return replace(program, functions=(main, *others))
 
 
-def with_body(program: Program, operations: Iterable[Operation]) -> Program:
+def replace_body(program: Program, operations: Iterable[Operation]) -> Program:
     """Return the program with other operations in its main."""
     main = program.main
-    return with_main(program, replace(main, body=replace(main.body, operations=tuple(operations))))
+    return replace_main(
+        program, replace(main, body=replace(main.body, operations=tuple(operations)))
+    )
 
 
-def with_entry(program: Program, name: str) -> Program:
+def select_main(program: Program, name: str) -> Program:
     """Return the program whose main is the function of that name, replacing its own main.
 
     Raises:
@@ -37,12 +39,12 @@ def with_entry(program: Program, name: str) -> Program:
     return replace(program, functions=(main, *others))
 
 
-def with_results(program: Program, values: Sequence[Value]) -> Program:
+def replace_results(program: Program, values: Sequence[Value]) -> Program:
     """Return the program with these values of main as its results."""
     main = program.main
     operations = (*main.body.operations[:-1], Operation("return", tuple(values)))
     types = tuple(value.type for value in values)
-    return with_main(program, Function(main.name, Region(main.arguments, operations), types))
+    return replace_main(program, Function(main.name, Region(main.arguments, operations), types))
 
 
 def prefix(program: Program, length: int) -> Program:
@@ -53,7 +55,7 @@ def prefix(program: Program, length: int) -> Program:
     kept, rest = operations[:length], operations[length:]
     used = {value.name for operation in rest for value in used_values(operation)}
     live = [v for one in kept for v in one.results if v.name in used and can_be_result(v)]
-    return with_results(with_body(program, (*kept, rest[-1])), live)
+    return replace_results(replace_body(program, (*kept, rest[-1])), live)
 
 
 def extract(
@@ -84,7 +86,7 @@ def extract(
     free |= {v.name: v for v in values if v.name not in known}
     types = tuple(value.type for value in values)
     body = Region(tuple(free.values()), (*inside, Operation("return", tuple(values))))
-    return with_main(program, Function(program.main.name, body, types))
+    return replace_main(program, Function(program.main.name, body, types))
 
 
 def extract_operation(
@@ -117,7 +119,7 @@ def extract_operation(
     end = Operation("return", operation.results)
     body = Region(tuple(arguments.values()), (*before.values(), operation, end))
     types = tuple(value.type for value in operation.results)
-    whole = with_main(program, Function("main", body, types))
+    whole = replace_main(program, Function("main", body, types))
     return whole, tuple(values[name] for name in arguments)
 
 

@@ -37,7 +37,7 @@ Ways = tuple[bool, bool]
 
 
 @lru_cache(maxsize=1024)
-def with_flushed_comparisons(region: Region) -> tuple[Region, ...]:
+def flush_comparisons(region: Region) -> tuple[Region, ...]:
     """Return the region with comparisons that treat subnormal numbers as zeros.
 
     There is one variant for each choice between equal operands of `maximum` and of `minimum`, and
@@ -80,7 +80,7 @@ class _Writer:
         elif name in _FIRST:
             self._extremum(name, given[0], given[1], operation.results[0])
         elif name == "clamp":
-            low, operand, high = (self._as_large(value, given[1].type) for value in given)
+            low, operand, high = (self._broadcast_bound(value, given[1].type) for value in given)
             raised = Value(f"coarse {next(self.numbers)}", operand.type)
             self._extremum("maximum", operand, low, raised)
             self._extremum("minimum", raised, high, operation.results[0])
@@ -96,7 +96,7 @@ class _Writer:
         self.operations.append(Operation(name, operands, (value,), attributes(**given)))
         return value
 
-    def _as_large(self, value: Value, value_type: ValueType) -> Value:
+    def _broadcast_bound(self, value: Value, value_type: ValueType) -> Value:
         """Broadcast a scalar bound of `clamp` to the shape of a value."""
         if value.type == value_type:
             return value

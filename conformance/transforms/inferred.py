@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from conformance.transforms.extract import with_body, with_results
+from conformance.transforms.extract import replace_body, replace_results
 from reference.interpreter.verify import given_attributes, violations
 from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import Operation, Program, Region, TensorType, Value
@@ -20,7 +20,7 @@ class _NotInferred(Exception):
     """An operation does not take operands or regions of these types."""
 
 
-def with_inferred_types(program: Program, replacement: Replace) -> Program | None:
+def replace_and_infer(program: Program, replacement: Replace) -> Program | None:
     """Return the program with operations of main and of its regions replaced, where the results may
     have other types than the operations after them state.
 
@@ -29,33 +29,31 @@ def with_inferred_types(program: Program, replacement: Replace) -> Program | Non
     operation does not take operands of these types.
     """
     try:
-        body = _with_inferred_region(program.main.body, {}, replacement)
+        body = _infer_region(program.main.body, {}, replacement)
     except _NotInferred:
         return None
-    return with_results(with_body(program, body.operations), body.operations[-1].operands)
+    return replace_results(replace_body(program, body.operations), body.operations[-1].operands)
 
 
-def _with_inferred_region(
-    region: Region, around: Mapping[str, Value], replacement: Replace
-) -> Region:
+def _infer_region(region: Region, around: Mapping[str, Value], replacement: Replace) -> Region:
     own = {value.name for value in region.arguments}
     current = {name: value for name, value in around.items() if name not in own}
     made: list[Operation] = []
     for operation in region.operations:
         for one in replacement(operation) or [operation]:
-            inferred = _with_inferred_results(one, current, replacement)
+            inferred = _infer_results(one, current, replacement)
             made.append(inferred)
             current |= {value.name: value for value in inferred.results}
     return replace(region, operations=tuple(made))
 
 
-def _with_inferred_results(
+def _infer_results(
     operation: Operation, values: Mapping[str, Value], replacement: Replace
 ) -> Operation:
     other = replace(
         operation,
         operands=tuple(values.get(value.name, value) for value in operation.operands),
-        regions=tuple(_with_inferred_region(o, values, replacement) for o in operation.regions),
+        regions=tuple(_infer_region(o, values, replacement) for o in operation.regions),
     )
     record = OPS.get(operation.name)
     if other == operation or record is None:  # a terminator, for example
@@ -63,7 +61,7 @@ def _with_inferred_results(
     if calls_target(operation):
         raise _NotInferred
     if record.needs_result or record.scoped:
-        found = next((one for one in (other, _in_shape(other)) if not violations(one)), None)
+        found = next((one for one in (other, _take_shape(other)) if not violations(one)), None)
         if found is None:
             raise _NotInferred
         return found
@@ -77,7 +75,7 @@ def _with_inferred_results(
     return replace(other, results=tuple(replace(value, type=of) for value, of in results))
 
 
-def _in_shape(operation: Operation) -> Operation:
+def _take_shape(operation: Operation) -> Operation:
     """Return an operation whose results have the shape of its first operand."""
     shape = operation.operands[0].type
     if not isinstance(shape, TensorType):

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from reference.interpreter.inlining import Inlining, NotInlined, Origin, inline_calls
 from reference.ir.program import Program, Region
 from reference.ops.structure import named_functions
 
-__all__ = ["InlinedProgram", "NotInlined", "Origin", "inline", "with_plain_bodies"]
+__all__ = ["InlinedProgram", "NotInlined", "Origin", "inline", "inline_subject_bodies"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def inline(program: Program) -> InlinedProgram:
     return InlinedProgram(flat, work.origins)
 
 
-def with_plain_bodies(program: Program) -> Program:
+def inline_subject_bodies(program: Program) -> Program:
     """Return the program with calls in the bodies of its subject inlined, so that their computation
     is visible.
 
@@ -61,7 +61,7 @@ def with_plain_bodies(program: Program) -> Program:
         return program
     *before, _, end = main.body.operations
     body = replace(main.body, operations=(*before, plain, end))
-    return with_main(program, replace(main, body=body))
+    return replace_main(program, replace(main, body=body))
 
 
 def _referenced_functions(region: Region, program: Program) -> set[str]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from reference.ir.program import Operation, Program, Region, TensorType, Value
 from reference.ops.structure import is_inside
 
 
-def with_observable_loops(program: Program) -> Program:
+def insert_loop_barriers(program: Program) -> Program:
     """Return the program with a barrier around the state of each loop, so that hooks see it."""
     main = program.main
     body = replace(main.body, operations=tuple(map(_observe_operation, main.body.operations)))
-    return with_main(program, replace(main, body=body))
+    return replace_main(program, replace(main, body=body))
 
 
 def _observe_operation(operation: Operation) -> Operation:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from conformance.transforms.substitute import with_constant
+from conformance.transforms.substitute import substitute_constant
 from conformance.transforms.values import foldable_values, free_values
 from reference.ir.program import Function, Program, Region, Value
 from reference.ir.types import Array
 
 
-def as_program(region: Region) -> tuple[Program, tuple[Value, ...]]:
+def outline_region(region: Region) -> tuple[Program, tuple[Value, ...]]:
     """Return a region as a program, and the free values that are its last parameters."""
     free = free_values(region)
     body = Region((*region.arguments, *free), region.operations)
@@ -29,8 +29,8 @@ def outline(
     Raises:
         KeyError: the value of a free value is not given.
     """
-    outside, (whole, free) = foldable_values(program), as_program(region)
+    outside, (whole, free) = foldable_values(program), outline_region(region)
     constants = [value for value in free if value.name in outside]
     for value in constants:
-        whole = with_constant(whole, value.name, values[value.name])
+        whole = substitute_constant(whole, value.name, values[value.name])
     return whole, [values[value.name] for value in free if value not in constants]

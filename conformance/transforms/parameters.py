@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from itertools import count
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from conformance.transforms.values import defined_values
 from reference.ir.program import Program, Value
 from reference.ir.substitution import replace_operands
@@ -14,7 +14,7 @@ from reference.ir.substitution import replace_operands
 _KEPT = re.compile(r"[A-Za-z_][\w$.-]*", re.ASCII)
 
 
-def with_named_parameters(program: Program) -> Program:
+def name_parameters(program: Program) -> Program:
     """Return the program with a name instead of the number of each parameter.
 
     A value that becomes a parameter keeps its number, and MLIR renumbers values when it prints
@@ -33,4 +33,4 @@ def with_named_parameters(program: Program) -> Program:
     arguments = tuple(others.get(argument.name, argument) for argument in main.arguments)
     operations = tuple(replace_operands(operation, others) for operation in main.body.operations)
     body = replace(main.body, arguments=arguments, operations=operations)
-    return with_main(program, replace(main, body=body))
+    return replace_main(program, replace(main, body=body))

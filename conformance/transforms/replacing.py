@@ -15,7 +15,7 @@ The regions of the given operation have been rewritten already.
 """
 
 
-def with_operations(program: Program, replacements: Replacements) -> Program:
+def rewrite_ops(program: Program, replacements: Replacements) -> Program:
     """Return the program with operations replaced in all functions and regions, at any depth."""
     functions = (
         replace(function, body=_region(function.body, replacements))
@@ -34,7 +34,7 @@ def _region(region: Region, replacements: Replacements) -> Region:
     return replace(region, operations=tuple(operations))
 
 
-def with_operation(program: Program, one: Operation, *others: Operation) -> Program:
+def replace_operation(program: Program, one: Operation, *others: Operation) -> Program:
     """Return the program with one operation, identified as an object, replaced by other
     operations.
     """

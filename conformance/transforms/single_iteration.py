@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from reference.ir.program import Operation, Program
 from reference.ir.substitution import replace_operands
 
 
-def with_single_iteration(program: Program, loop: Operation) -> Program:
+def replace_loop_by_body(program: Program, loop: Operation) -> Program:
     """Return the program with a loop of main replaced by its body, without testing the
     condition.
     """
@@ -21,4 +21,4 @@ def with_single_iteration(program: Program, loop: Operation) -> Program:
     place = next(n for n, one in enumerate(main.body.operations) if one is loop)
     before, after = main.body.operations[:place], main.body.operations[place + 1 :]
     operations = (*before, *inside, *(replace_operands(one, gives) for one in after))
-    return with_main(program, replace(main, body=replace(main.body, operations=operations)))
+    return replace_main(program, replace(main, body=replace(main.body, operations=operations)))

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from conformance.transforms.values import defined_values, free_values
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value
 from reference.ir.substitution import replace_operands
 from reference.ir.types import Array
 
 
-def with_constant(program: Program, name: str, array: Array) -> Program:
+def substitute_constant(program: Program, name: str, array: Array) -> Program:
     """Return the program in which a tensor value of main is a constant with these elements.
 
     If the value is a parameter, it is removed from the parameters. The operation that made it
@@ -27,10 +27,10 @@ def with_constant(program: Program, name: str, array: Array) -> Program:
     """
     value, body = _detach(program.main.body, name)
     body = replace(body, operations=(_constant(value, array), *body.operations))
-    return with_main(program, replace(program.main, body=body))
+    return replace_main(program, replace(program.main, body=body))
 
 
-def with_parameter(program: Program, name: str) -> Program:
+def substitute_parameter(program: Program, name: str) -> Program:
     """Return the program in which a value of main is its last parameter.
 
     The operation that made it stays, with a renamed result, for `remove_unused` to remove. If the
@@ -43,10 +43,10 @@ def with_parameter(program: Program, name: str) -> Program:
         return program
     value, body = _detach(program.main.body, name)
     body = replace(body, arguments=(*body.arguments, value))
-    return with_main(program, replace(program.main, body=body))
+    return replace_main(program, replace(program.main, body=body))
 
 
-def with_value(program: Program, name: str, other: Value) -> Program:
+def substitute_value(program: Program, name: str, other: Value) -> Program:
     """Return the program with all uses of a value of main replaced by another value.
 
     The other value must have the same type and dominate all these uses. The operation that made the
@@ -56,7 +56,7 @@ def with_value(program: Program, name: str, other: Value) -> Program:
     operations = tuple(
         replace_operands(operation, {name: other}) for operation in main.body.operations
     )
-    return with_main(program, replace(main, body=replace(main.body, operations=operations)))
+    return replace_main(program, replace(main, body=replace(main.body, operations=operations)))
 
 
 def embed_free_values(operation: Operation, values: Mapping[str, Any]) -> Operation:

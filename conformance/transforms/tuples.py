@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from conformance.transforms.inline import InlinedProgram, Origin
 from conformance.transforms.values import defined_values
 from reference.ir.program import (
@@ -49,7 +49,7 @@ def remove_tuples(flat: InlinedProgram) -> InlinedProgram:
         function = work.function(main)
     except _KeptTupleError:
         return flat
-    return InlinedProgram(with_main(flat.program, function), work.origins)
+    return InlinedProgram(replace_main(flat.program, function), work.origins)
 
 
 def _parts(value: Value) -> Tree:

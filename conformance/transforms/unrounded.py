@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from conformance.transforms.values import definition_index
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.substitution import replace_operands
@@ -33,7 +33,7 @@ def remove_roundings(program: Program) -> Program:
         if source.type == result.type and _is_rounded(source):
             left_out[result.name] = source
     body = replace(main.body, operations=tuple(operations))
-    return with_main(program, replace(main, body=body))
+    return replace_main(program, replace(main, body=body))
 
 
 def _is_rounded(value: Value) -> bool:

@@ -31,7 +31,7 @@ from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
 from conformance.known.rewritings.table import stated_of
 from conformance.transforms.dead_code import restrict_to
-from conformance.transforms.extract import extract, extract_operation, with_results
+from conformance.transforms.extract import extract, extract_operation, replace_results
 from conformance.transforms.outline import outline
 from conformance.transforms.values import can_be_result, definition_index, element_count
 from conformance.triage.influence import influential_overrides
@@ -132,14 +132,14 @@ def audit(
     returned = {value.name for value in wanted}
     outputs = [*wanted, *(value for value in shown if value.name not in returned)]
     try:
-        (arrays,) = run(with_results(less, outputs), [inputs])
+        (arrays,) = run(replace_results(less, outputs), [inputs])
         if len(arrays) != len(outputs):
             return None
         given = (one.name for one in less.main.arguments)
         values = {v.name: a for v, a in zip(outputs, arrays, strict=True)}
         values |= dict(zip(given, inputs, strict=True))
         results = dict(zip(numbers, arrays, strict=False))
-        found = _Auditor(run, platform, with_results(less, shown), inputs, values).audit(results)
+        found = _Auditor(run, platform, replace_results(less, shown), inputs, values).audit(results)
         return _separate_harmless(less, platform, found)
     except (BackendError, EvaluationError):
         return None

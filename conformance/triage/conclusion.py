@@ -25,7 +25,7 @@ from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
 from conformance.phases import phase
 from conformance.transforms.dead_code import restrict_to
-from conformance.transforms.extract import with_results
+from conformance.transforms.extract import replace_results
 from conformance.transforms.values import can_be_result, working_operations
 from conformance.triage.audit import OperationAudit, Run, audit
 from conformance.verdict import Verdict
@@ -146,7 +146,7 @@ class Concluder:
         """Return whether all intermediate values of the backend are permitted, and results follow
         from them.
         """
-        whole = with_results(program, [*cut, *wanted])
+        whole = replace_results(program, [*cut, *wanted])
         try:
             (arrays,) = self.run(whole, [inputs])
             arrays = arrays[: len(cut)]

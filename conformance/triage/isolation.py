@@ -10,7 +10,7 @@ from conformance.judging.compare import describe_malformed, judge
 from conformance.judging.judgement import Judgement
 from conformance.known.rewritings.values import ObservedProgram
 from conformance.transforms.extract import extract_operation
-from conformance.transforms.substitute import with_constant
+from conformance.transforms.substitute import substitute_constant
 from conformance.transforms.values import used_values
 from conformance.triage.audit import WrongOperation
 from conformance.triage.localise import Search
@@ -62,7 +62,7 @@ def judge_folded(
     if folded.isdisjoint(given):
         return None
     for name in folded & given.keys():
-        whole = with_constant(whole, name, given[name])
+        whole = substitute_constant(whole, name, given[name])
     inputs = tuple(given[one.name] for one in whole.main.arguments)
     try:
         (actual,) = search.run(whole, [inputs])

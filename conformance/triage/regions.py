@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from conformance.backends.base import BackendError
 from conformance.transforms.extract import extract_operation
 from conformance.transforms.outline import outline
-from conformance.transforms.single_iteration import with_single_iteration
+from conformance.transforms.single_iteration import replace_loop_by_body
 from conformance.triage.audit import (
     FAULTY_ITERATIONS,
     ITERATIONS,
@@ -77,7 +77,7 @@ def _explain_single_iteration(
     taken = extract_operation(wrong.program, wrong.operation, wrong.values)
     if taken is None:
         return None
-    (program, inputs), other = taken, with_single_iteration(taken[0], wrong.operation)
+    (program, inputs), other = taken, replace_loop_by_body(taken[0], wrong.operation)
     (actual,) = run(other, [inputs])
     is_alike = equal_results(evaluate(other, inputs), evaluate(program, inputs))
     return explain(other, inputs, actual) if is_alike and equal_results(actual, got) else None

@@ -19,7 +19,7 @@ from conformance.pipeline.outcome import Outcome
 from conformance.results.inputs import unpack_inputs
 from conformance.stablehlo.parse import parse_module
 from conformance.stablehlo.pretty import print_pretty
-from conformance.transforms.parameters import with_named_parameters
+from conformance.transforms.parameters import name_parameters
 from conformance.triage.minimise.minimise import minimise
 from conformance.verdict import Verdict
 from reference.ir.program import Program, TensorType
@@ -57,7 +57,7 @@ def minimise_recorded(
 
 def as_counterexample(program: Program, inputs: Sequence[Array]) -> Counterexample:
     """Return a program and its inputs in the form of an expectation file."""
-    named = with_named_parameters(program)
+    named = name_parameters(program)
     return Counterexample(readable_text(named), tuple(map(input_text, inputs)))
 
 

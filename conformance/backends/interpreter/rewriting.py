@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.transforms.complex_parts import with_complex_parts
-from conformance.transforms.replacing import with_operations
+from conformance.transforms.complex_parts import split_complex_signature
+from conformance.transforms.replacing import rewrite_ops
 from reference.ir.program import Dense, Operation, Program, TensorType, Value, attributes
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 
@@ -26,7 +26,7 @@ from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 def adapt(program: Program) -> Program:
     """Return the program with parts of complex numbers as arguments and results, and without
     operations that crash the interpreter."""
-    return with_complex_parts(with_operations(program, _SAFE))
+    return split_complex_signature(rewrite_ops(program, _SAFE))
 
 
 def _rewrite_division(operation: Operation) -> Iterator[Operation]:

@@ -15,9 +15,9 @@ from conformance.backends.base import Settings
 from conformance.backends.passes import Passes
 from conformance.pipeline.items import Inputs
 from conformance.transforms.equivalent import (
-    with_barriers,
-    with_constant_arguments,
-    with_constants_as_parameters,
+    insert_barriers,
+    turn_constants_into_parameters,
+    turn_inputs_into_constants,
 )
 from reference.ir.program import Program
 
@@ -46,13 +46,13 @@ class Plan:
 
 
 def _put_behind_barriers(program: Program, inputs: Inputs) -> Rewritten:
-    apart = with_barriers(program)
+    apart = insert_barriers(program)
     return None if apart is None else (apart, inputs)
 
 
 REWRITINGS: dict[str, Callable[[Program, Inputs], Rewritten]] = {
-    "with constants as parameters": with_constants_as_parameters,
-    "with parameters as constants": with_constant_arguments,
+    "with constants as parameters": turn_constants_into_parameters,
+    "with parameters as constants": turn_inputs_into_constants,
     "with barriers between operations": _put_behind_barriers,
 }
 """Functions that rewrite a program, by the names that reports show."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from conformance.catalog import rule_of
 from conformance.judging.perturbation.same_elements import find_roots
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, TensorType, Value
 from reference.ops.structure import is_inside
@@ -54,7 +54,7 @@ def separate_uses(program: Program, fixed: Collection[str] = ()) -> SeparatedPro
     apart: set[str] = set()
     main = program.main
     body = _RegionSeparator(main.body, apart, fixed).separate()
-    return SeparatedProgram(with_main(program, replace(main, body=body)), frozenset(apart))
+    return SeparatedProgram(replace_main(program, replace(main, body=body)), frozenset(apart))
 
 
 def is_rounding(operation: Operation) -> bool:

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import combinations
 
 from conformance.known.hypothesis import Results, any_outcome_hypothesis, exact_hypothesis
-from conformance.transforms.replacing import with_operations
+from conformance.transforms.replacing import rewrite_ops
 from conformance.transforms.values import operations_within
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, TensorType, Value
@@ -93,7 +93,7 @@ SOME_UNSIGNED = any_outcome_hypothesis(LABEL, partial(_sign_extend_indices, all_
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with all unsigned indices read as signed, if it has any."""
-    changed = with_operations(program, dict.fromkeys(_POSITIONS, _sign_extended))
+    changed = rewrite_ops(program, dict.fromkeys(_POSITIONS, _sign_extended))
     if changed != program:
         yield (changed,)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from conformance.transforms.extract import with_body
+from conformance.transforms.extract import replace_body
 from conformance.triage.minimise.attempts import Minimisation
 from generators.regions.bodies import number_of
 from reference.ir.program import Dense
@@ -46,7 +46,7 @@ def _simplify_constant(attempts: Minimisation, number: int) -> bool:
         operations = list(attempts.program.main.body.operations)
         value = Dense.of(array, dense().type)
         operations[number] = operations[number].with_attributes(value=value)
-        return attempts.try_program(with_body(attempts.program, operations), attempts.inputs)
+        return attempts.try_program(replace_body(attempts.program, operations), attempts.inputs)
 
     return _simplify_array(attempts, lambda: dense().array, put)
 

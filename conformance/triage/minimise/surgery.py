@@ -8,8 +8,12 @@ from dataclasses import replace
 from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.pipeline.items import Inputs
 from conformance.transforms.dead_code import remove_unused, restrict_to
-from conformance.transforms.extract import with_body, with_main
-from conformance.transforms.substitute import with_constant, with_parameter, with_value
+from conformance.transforms.extract import replace_body, replace_main
+from conformance.transforms.substitute import (
+    substitute_constant,
+    substitute_parameter,
+    substitute_value,
+)
 from conformance.transforms.values import can_be_result, used_values, working_operations
 from conformance.triage.minimise.attempts import Minimisation
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -70,7 +74,7 @@ def _drop_first(attempts: Minimisation, count: int) -> bool:
     if len(constants) == count or not all(map(can_be_result, new)):
         return False
     body = Region((*program.main.arguments, *new), rest)
-    shorter = with_main(program, replace(program.main, body=body))
+    shorter = replace_main(program, replace(program.main, body=body))
     inputs = (*attempts.inputs, *(values[value.name] for value in new))
     return attempts.try_program(*tidy(shorter, inputs))
 
@@ -115,7 +119,9 @@ def _bypass(attempts: Minimisation, name: str) -> bool:
         return False
     value = next(v for v in maker.results if v.name == name)
     return any(
-        attempts.try_program(*tidy(with_value(attempts.program, name, operand), attempts.inputs))
+        attempts.try_program(
+            *tidy(substitute_value(attempts.program, name, operand), attempts.inputs)
+        )
         for operand in dict.fromkeys(maker.operands)
         if operand.type == value.type
     )
@@ -132,9 +138,9 @@ def _replace_by_parameter(attempts: Minimisation, name: str) -> bool:
     if values is None:
         return False
     inputs = (*attempts.inputs, values[name])
-    if attempts.try_program(*tidy(with_parameter(program, name), inputs)):
+    if attempts.try_program(*tidy(substitute_parameter(program, name), inputs)):
         return True
-    constant = with_constant(program, name, values[name])
+    constant = substitute_constant(program, name, values[name])
     return attempts.try_program(*tidy(constant, attempts.inputs))
 
 
@@ -147,7 +153,7 @@ def replace_constants(attempts: Minimisation) -> bool:
             break
         name = one.results[0].name
         if name in values:
-            program = with_parameter(attempts.program, name)
+            program = substitute_parameter(attempts.program, name)
             shrunk |= attempts.try_program(*tidy(program, (*attempts.inputs, values[name])))
     return shrunk
 
@@ -164,7 +170,7 @@ def _programs_with_simpler_regions(program: Program) -> Iterator[Program]:
     operations = program.main.body.operations
     for number, operation in enumerate(operations):
         for changed in _simpler_operations(operation):
-            yield with_body(program, (*operations[:number], changed, *operations[number + 1 :]))
+            yield replace_body(program, (*operations[:number], changed, *operations[number + 1 :]))
 
 
 def _simpler_operations(operation: Operation) -> Iterator[Operation]:
@@ -218,7 +224,7 @@ def prune_parameters(program: Program, inputs: Sequence[Array]) -> tuple[Program
     ]
     arguments: tuple[Value, ...] = tuple(argument for argument, _ in kept)
     body = replace(program.main.body, arguments=arguments)
-    program = with_main(program, replace(program.main, body=body))
+    program = replace_main(program, replace(program.main, body=body))
     others = [f for f in program.functions[1:] if _is_named(f.name, program)]
     return replace(program, functions=(program.main, *others)), tuple(a for _, a in kept)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from conformance.transforms.extract import with_main, with_results
+from conformance.transforms.extract import replace_main, replace_results
 from conformance.transforms.values import can_be_result, used_values
 from conformance.triage.minimise.attempts import Minimisation
 from conformance.triage.minimise.surgery import prune_parameters, tidy
@@ -30,7 +30,7 @@ def reduce_unused(attempts: Minimisation) -> bool:
     program = attempts.program
     given = next(filter(can_be_result, program.main.arguments), None)
     shrunk = given is not None and attempts.try_program(
-        *prune_parameters(with_results(program, [given]), attempts.inputs)
+        *prune_parameters(replace_results(program, [given]), attempts.inputs)
     )
     return attempts.try_repeatedly(_programs_without_one, prune_parameters) or shrunk
 
@@ -43,4 +43,6 @@ def _programs_without_one(program: Program) -> Iterator[Program]:
         if any(value.name in wanted for value in body.operations[number].results):
             continue
         operations = body.operations[:number] + body.operations[number + 1 :]
-        yield with_main(program, replace(program.main, body=replace(body, operations=operations)))
+        yield replace_main(
+            program, replace(program.main, body=replace(body, operations=operations))
+        )

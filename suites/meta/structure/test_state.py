@@ -148,7 +148,7 @@ STATE = {
         "conformance.sweep.arguments._sample",
         "conformance.sweep.strata.thresholds",
         "conformance.tolerance.bounds.reduction.count_rounding_operations",
-        "conformance.transforms.flushed_comparison.with_flushed_comparisons",
+        "conformance.transforms.flushed_comparison.flush_comparisons",
         "generators.case.choices._known_labels",
         "reference.interpreter.quantized.plain_operation",
         "reference.numerics.conversion._few_indices",

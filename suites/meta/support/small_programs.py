@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from conformance.backends.session import open_session
-from conformance.transforms.substitute import with_constant
+from conformance.transforms.substitute import substitute_constant
 from reference.ir.program import Dense, Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array, to_bits
 
@@ -28,7 +28,7 @@ def op_program(
 def embed_inputs(program: Program, inputs: Sequence[Array]) -> Program:
     """Return a program with its inputs as constants."""
     for argument, value in zip(program.main.arguments, inputs, strict=True):
-        program = with_constant(program, argument.name, value)
+        program = substitute_constant(program, argument.name, value)
     return program
 
 

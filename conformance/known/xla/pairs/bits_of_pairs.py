@@ -12,7 +12,7 @@ from itertools import zip_longest
 
 from conformance.known.xla.pairs.written_pairs import pair_writer, write_pair
 from conformance.known.xla.result_types.other_types import bitcast_by_bytes
-from conformance.transforms.extract import with_body, with_results
+from conformance.transforms.extract import replace_body, replace_results
 from conformance.transforms.replacing import replace_operations
 from conformance.transforms.retype import element_of
 from reference.ir.program import Operation, Program, Value, tensor_of
@@ -39,8 +39,8 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
         return
     word, operations = _pair_word(subject.operands[0])
     others = [*operations, *bitcast_by_bytes(replace(subject, operands=(word,)))]
-    whole = with_body(program, (*before, *others, end))
-    yield (with_results(whole, others[-1].results),)
+    whole = replace_body(program, (*before, *others, end))
+    yield (replace_results(whole, others[-1].results),)
 
 
 def has_bits(operation: Operation) -> bool:

@@ -18,8 +18,8 @@ import numpy as np
 from conformance.known.writing import OperationWriter
 from conformance.known.xla.pairs.representation import round_to_pairs, split_into_pairs
 from conformance.known.xla.pairs.written_pairs import pair_writer, write_pair
-from conformance.transforms.extract import with_main
-from conformance.transforms.replacing import with_operations
+from conformance.transforms.extract import replace_main
+from conformance.transforms.replacing import rewrite_ops
 from conformance.transforms.retype import element_of
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value
 from reference.ir.types import BOOLEAN, Array, element_type
@@ -63,7 +63,7 @@ def _replace_wide_values(
     def replaced(operation: Operation) -> tuple[Operation]:
         return (_replaced_constant(operation, of_constant),)
 
-    rounded = with_operations(program, {"constant": replaced})
+    rounded = rewrite_ops(program, {"constant": replaced})
     main = rounded.main
     wide = {
         value: Value(f"{value.name}.given", value.type)
@@ -74,7 +74,7 @@ def _replace_wide_values(
     if before or rounded != program:
         arguments = tuple(wide.get(value, value) for value in main.arguments)
         body = Region(arguments, (*before, *main.body.operations))
-        yield (with_main(rounded, replace(main, body=body)),)
+        yield (replace_main(rounded, replace(main, body=body)),)
 
 
 def _is_wide(value: Value) -> bool:

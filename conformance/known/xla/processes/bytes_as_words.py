@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from conformance.known.xla.memory import zeros
-from conformance.transforms.extract import with_body, with_results
+from conformance.transforms.extract import replace_body, replace_results
 from reference.ir.program import (
     Operation,
     Program,
@@ -37,7 +37,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     *before, subject, end = program.main.body.operations
     if _is_promoting(subject) and end.operands == subject.results:
         others = tuple(_reduce_words(subject))
-        yield (with_results(with_body(program, (*before, *others, end)), others[-1].results),)
+        yield (replace_results(replace_body(program, (*before, *others, end)), others[-1].results),)
 
 
 def _is_promoting(operation: Operation) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from conformance.transforms.collective import collective_of
-from conformance.transforms.replacing import with_operation
+from conformance.transforms.replacing import replace_operation
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
 
 LABEL = "first updates sent"
@@ -27,7 +27,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program that sends one update to each process."""
     collective = collective_of(program)
     if collective is not None and concerns(collective):
-        yield (with_operation(program, collective, *_send_first(collective)),)
+        yield (replace_operation(program, collective, *_send_first(collective)),)
 
 
 def concerns(operation: Operation) -> bool:

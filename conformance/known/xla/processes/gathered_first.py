@@ -14,7 +14,7 @@ from typing import Any
 
 from conformance.known.xla.processes import misread_groups, process_order
 from conformance.transforms.collective import collective_of
-from conformance.transforms.replacing import with_operation
+from conformance.transforms.replacing import replace_operation
 from reference.ir.program import Operation, Program, TensorType, Value, tensor_of
 
 LABEL = "gathered along the first dimension"
@@ -30,7 +30,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
         if collective is None or not collective.attribute("all_gather_dim", 0):
             continue
         if len(collective.operands) > 1:
-            yield (with_operation(one, collective, *_blocks(collective)),)
+            yield (replace_operation(one, collective, *_blocks(collective)),)
 
 
 def _blocks(operation: Operation) -> Iterator[Operation]:

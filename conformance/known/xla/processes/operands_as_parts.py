@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from conformance.known.xla.processes.misread_groups import without_device_ids
 from conformance.transforms.collective import collective_of
-from conformance.transforms.replacing import with_operation
+from conformance.transforms.replacing import replace_operation
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
 
 LABEL = "operands taken for parts"
@@ -27,7 +27,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
             continue
         types = {value.type for value in collective.operands}
         if len(types) == 1 < len(collective.operands) == collective.attribute("split_count"):
-            yield (with_operation(one, collective, *_join_operands(collective)),)
+            yield (replace_operation(one, collective, *_join_operands(collective)),)
 
 
 def _join_operands(operation: Operation) -> Iterator[Operation]:

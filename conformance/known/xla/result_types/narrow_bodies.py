@@ -23,7 +23,7 @@ import numpy as np
 from conformance.known.writing import OperationWriter
 from conformance.known.xla.indexing.treated_windows import treated_scatters
 from conformance.known.xla.windows.expanded_selection import as_scatter, orders_of
-from conformance.transforms.inferred import with_inferred_types
+from conformance.transforms.inferred import replace_and_infer
 from conformance.transforms.retype import element_of, retype
 from reference.ir.program import (
     Operation,
@@ -69,7 +69,7 @@ def _replace_all(
     program: Program, replacement: Callable[[Operation], Sequence[Operation]]
 ) -> Iterator[tuple[Program]]:
     if any(replacement(one) for one in program.walk()):
-        whole = with_inferred_types(program, replacement)
+        whole = replace_and_infer(program, replacement)
         if whole is not None:
             yield (whole,)
 

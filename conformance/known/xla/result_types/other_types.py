@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.known.writing import constant
-from conformance.transforms.inferred import with_inferred_types
+from conformance.transforms.inferred import replace_and_infer
 from conformance.transforms.retype import element_of
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
 from reference.ir.types import ELEMENT_TYPES, ElementType, bits_dtype, from_bits
@@ -29,7 +29,7 @@ _MEMORY = ELEMENT_TYPES["ui8"]
 def bitcast_all_by_bytes(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with all bitcasts from or to i1 by bytes, and the shapes that follow."""
     if any(map(concerns, program.walk())):
-        whole = with_inferred_types(program, lambda one: [*bitcast_by_bytes(one)])
+        whole = replace_and_infer(program, lambda one: [*bitcast_by_bytes(one)])
         if whole is not None:
             yield (whole,)
 

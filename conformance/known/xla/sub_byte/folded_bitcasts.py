@@ -20,8 +20,8 @@ import numpy as np
 from conformance.known.writing import constant
 from conformance.known.xla.result_types.other_types import bitcast_shape
 from conformance.transforms.dead_code import remove_unused
-from conformance.transforms.extract import extract, with_results
-from conformance.transforms.inferred import with_inferred_types
+from conformance.transforms.extract import extract, replace_results
+from conformance.transforms.inferred import replace_and_infer
 from conformance.transforms.values import foldable_values
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program, TensorType
@@ -119,7 +119,7 @@ def _replace_bitcasts(
     def replacement(operation: Operation) -> list[Operation]:
         return [constants[one.name] for one in operation.results if one.name in constants]
 
-    return with_inferred_types(program, replacement) if constants else None
+    return replace_and_infer(program, replacement) if constants else None
 
 
 def _is_narrow(operation: Operation, folded: frozenset[str]) -> bool:
@@ -137,7 +137,7 @@ def _read_bitcast(
     """Return what `read` makes of the constant that a bitcast converts."""
     of = operation.results[0].type
     assert isinstance(of, TensorType)
-    before = remove_unused(with_results(program, operation.operands))
+    before = remove_unused(replace_results(program, operation.operands))
     places = range(len(before.main.body.operations) - 1)
     alone = extract(before, places, operation.operands)  # parameters that it uses, no others
     if alone.main.arguments:  # they have no elements

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.known.writing import constant
-from conformance.transforms.inferred import with_inferred_types
+from conformance.transforms.inferred import replace_and_infer
 from conformance.transforms.retype import element_of
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
 from reference.ir.types import ELEMENT_TYPES
@@ -40,7 +40,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     follow.
     """
     if any(map(concerns, program.walk())):
-        whole = with_inferred_types(program, lambda one: [*_bitcast_bytes(one)])
+        whole = replace_and_infer(program, lambda one: [*_bitcast_bytes(one)])
         if whole is not None:
             yield (whole,)
 

@@ -15,8 +15,8 @@ import numpy as np
 from conformance.known.xla.subnormals import in_f32
 from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import bound_distances
-from conformance.transforms.flushed_comparison import with_flushed_comparisons
-from conformance.transforms.outline import as_program
+from conformance.transforms.flushed_comparison import flush_comparisons
+from conformance.transforms.outline import outline_region
 from reference.interpreter.evaluate import EvaluationError, body_of, evaluate
 from reference.ir.program import Operation, Region
 from reference.ir.types import Array, element_type_of, to_bits
@@ -72,7 +72,7 @@ def _regions(operation: Operation, operands: Operands) -> tuple[Region, ...]:
         return ()
     arguments = tuple(dict.fromkeys(operation.operands))
     end = Operation("return", operation.results)
-    return with_flushed_comparisons(Region(arguments, (operation, end)))
+    return flush_comparisons(Region(arguments, (operation, end)))
 
 
 def _is_tiny(array: Array) -> Array:
@@ -92,7 +92,7 @@ def _outcomes(region: Region, operation: Operation, operands: Operands) -> Itera
         yield from _fold_selections(last, operands)
         return
     given = dict(zip(operation.operands, operands, strict=True))  # one value may come twice
-    yield evaluate(as_program(region)[0], tuple(given.values()))
+    yield evaluate(outline_region(region)[0], tuple(given.values()))
 
 
 def _fold_selections(operation: Operation, operands: Operands) -> Iterator[Results]:

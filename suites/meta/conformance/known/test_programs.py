@@ -13,7 +13,7 @@ from conformance.known.programs import (
     operations_of_class,
 )
 from conformance.tolerance.hardware import Hardware
-from conformance.transforms.substitute import with_constant
+from conformance.transforms.substitute import substitute_constant
 from suites.meta.support.small_programs import array, op_program, tensor_of
 
 ADD = op_program("add", [tensor_of(2), tensor_of(2)], tensor_of(2))
@@ -43,4 +43,7 @@ def test_a_plain_sum_has_no_candidates(platform: Hardware) -> None:
 def test_operations_of_a_class_are_those_that_it_concerns() -> None:
     of_pairs = next(one for one in PROGRAMS if one.platform == Hardware.INTERPRETER)
     assert operations_of_class(of_pairs.label, ADD) == []
-    assert operations_of_class("no such class", with_constant(ADD, "a0", array([1.0, 2.0]))) == []
+    assert (
+        operations_of_class("no such class", substitute_constant(ADD, "a0", array([1.0, 2.0])))
+        == []
+    )

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.known.writing import OperationWriter
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.extract import with_body
+from conformance.transforms.extract import replace_body
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import (
     Function,
@@ -38,7 +38,7 @@ def test_written_operations_take_the_place_of_an_operation() -> None:
     same = writer.add("reverse", (total,), of, dimensions=(0,))
     assert tensor_of(same) == tensor_of(result)
     body = [*writer.operations, Operation("abs", (same,), (result,)), end]
-    (found,) = evaluate(with_body(program, body), [np.array([1, -5, 2], np.float32)])
+    (found,) = evaluate(replace_body(program, body), [np.array([1, -5, 2], np.float32)])
     assert found.tolist() == [5, 3, 2]
     names = [value.name for one in writer.operations for value in one.results]
     assert len({*names, result.name, x.name}) == 5

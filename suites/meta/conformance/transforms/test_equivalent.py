@@ -7,9 +7,9 @@ import numpy as np
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.equivalent import (
-    with_barriers,
-    with_constant_arguments,
-    with_constants_as_parameters,
+    insert_barriers,
+    turn_constants_into_parameters,
+    turn_inputs_into_constants,
 )
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
@@ -36,32 +36,32 @@ def assert_equal_results(program: Program, inputs: tuple[np.ndarray, ...]) -> No
 
 
 def test_constants_become_parameters_at_the_end() -> None:
-    made = with_constants_as_parameters(PROGRAM, INPUTS)
+    made = turn_constants_into_parameters(PROGRAM, INPUTS)
     assert made is not None
     program, inputs = made
     assert "constant" not in names(program)
     assert len(inputs) == len(program.main.arguments) == 3
     assert_equal_results(program, inputs)
-    assert with_constants_as_parameters(program, inputs) is None
+    assert turn_constants_into_parameters(program, inputs) is None
 
 
 def test_inputs_become_constants() -> None:
-    made = with_constant_arguments(PROGRAM, INPUTS)
+    made = turn_inputs_into_constants(PROGRAM, INPUTS)
     assert made is not None
     program, inputs = made
     assert (inputs, program.main.arguments) == ((), ())
     assert names(program).count("constant") == 3
     assert_equal_results(program, inputs)
-    assert with_constant_arguments(program, ()) is None
+    assert turn_inputs_into_constants(program, ()) is None
 
 
 def test_inputs_of_unknown_sizes_become_no_constants() -> None:
     text = "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }"
-    assert with_constant_arguments(parse_module(text), INPUTS[:1]) is None
+    assert turn_inputs_into_constants(parse_module(text), INPUTS[:1]) is None
 
 
 def test_barriers_stand_between_operations() -> None:
-    program = with_barriers(PROGRAM)
+    program = insert_barriers(PROGRAM)
     assert program is not None
     barrier = "optimization_barrier"
     assert names(program) == [
@@ -72,11 +72,11 @@ def test_barriers_stand_between_operations() -> None:
 
 def test_a_single_operation_gets_no_barrier() -> None:
     text = emit(PROGRAM).replace("multiply", "add")
-    assert with_barriers(parse_module(text)) is not None
+    assert insert_barriers(parse_module(text)) is not None
     single = parse_module("""
 func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
   %c = stablehlo.constant dense<1.0> : tensor<3xf32>
   %a = stablehlo.add %x, %c : tensor<3xf32>
   return %a : tensor<3xf32>
 }""")
-    assert with_barriers(single) is None
+    assert insert_barriers(single) is None

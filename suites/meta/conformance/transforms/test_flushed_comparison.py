@@ -12,8 +12,8 @@ from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell
 from conformance.judging.compare import judge
 from conformance.transforms.flushed_comparison import (
+    flush_comparisons,
     rewrite,
-    with_flushed_comparisons,
 )
 from conformance.verdict import Verdict
 from generators.invalid.misses import program, tensor
@@ -194,7 +194,7 @@ def test_a_backend_that_compares_so_is_flushed(op: str, name: str) -> None:
 
 
 def test_a_region_compares_coarsely() -> None:
-    (region,) = with_flushed_comparisons(larger_body(F32))
+    (region,) = flush_comparisons(larger_body(F32))
     lanes = body_of(region).lanes
     x, y = (np.array(row, np.float32) for row in ([T, -U, 1.0, NAN, T], [U, 0.0, U, T, 2.0]))
     assert lanes(x, y)[0].tolist()[:3] == np.array([T, -U, 1.0], np.float32).tolist()
@@ -208,13 +208,13 @@ def test_a_region_compares_coarsely() -> None:
 
 def test_comparators_of_other_types_are_not_flushed() -> None:
     for region in (larger_body(SI32), fold_of("add", F32).region):
-        assert with_flushed_comparisons(region) == ()
+        assert flush_comparisons(region) == ()
 
 
 def test_parts_of_complex_numbers_are_compared_coarsely() -> None:
     block = BodyBuilder.of(C64, C64)
     region = block.returns(block.compare(block.arguments[0], block.arguments[1], "EQ"))
-    (coarse,) = with_flushed_comparisons(region)
+    (coarse,) = flush_comparisons(region)
     x, y = np.array([1 + T * 1j, 1 + 1j], np.complex64), np.array([1, 1], np.complex64)
     assert body_of(region).lanes(x, y)[0].tolist() == [False, False]
     assert body_of(coarse).lanes(x, y)[0].tolist() == [True, False]

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.known.writing import constant
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.inferred import with_inferred_types
+from conformance.transforms.inferred import replace_and_infer
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, TensorType
 from suites.meta.support.small_programs import array
@@ -31,7 +31,7 @@ def results_with_six(operation: str, types: str, last: str) -> list[list[float]]
     (value,) = first.results
     assert isinstance(value.type, TensorType)
     wide = replace(value, type=replace(value.type, shape=six.shape))
-    whole = with_inferred_types(program, lambda one: [constant(wide, six)] if one == first else [])
+    whole = replace_and_infer(program, lambda one: [constant(wide, six)] if one == first else [])
     x = array([1.0, 2.0])
     return None if whole is None else [one.tolist() for one in evaluate(whole, (x, x))]
 
@@ -82,9 +82,9 @@ def test_operations_of_regions_are_replaced() -> None:
         assert isinstance(value.type, TensorType)
         return [constant(replace(value, type=replace(value.type, shape=six.shape)), six)]
 
-    whole = with_inferred_types(parse_module(BRANCHES.replace("OPERAND", "%1")), six_for_abs)
+    whole = replace_and_infer(parse_module(BRANCHES.replace("OPERAND", "%1")), six_for_abs)
     assert whole is not None
     (result,) = evaluate(whole, (np.array(False), array([1.0, 2.0])))
     assert result.tolist() == (-six).tolist()
     # the branches have results of two types
-    assert with_inferred_types(parse_module(BRANCHES.replace("OPERAND", "%x")), six_for_abs) is None
+    assert replace_and_infer(parse_module(BRANCHES.replace("OPERAND", "%x")), six_for_abs) is None

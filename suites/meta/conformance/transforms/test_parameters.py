@@ -6,7 +6,7 @@ import pytest
 
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.pretty import print_pretty
-from conformance.transforms.parameters import with_named_parameters
+from conformance.transforms.parameters import name_parameters
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
 
@@ -25,7 +25,7 @@ def difference(first: str, second: str, result: str) -> Program:
     [(("5", "y", "z"), ["p0", "y"]), (("5", "7", "p0"), ["p1", "p2"])],
 )
 def test_numbers_become_names_that_are_free(names: tuple[str, str, str], kept: list[str]) -> None:
-    program = with_named_parameters(difference(*names))
+    program = name_parameters(difference(*names))
     assert [one.name for one in program.main.arguments] == kept
     assert [one.name for one in program.main.body.operations[0].operands] == kept
     (printed,) = print_pretty([emit(program)])
@@ -34,4 +34,4 @@ def test_numbers_become_names_that_are_free(names: tuple[str, str, str], kept: l
 
 def test_a_program_with_names_is_left_as_it_is() -> None:
     program = difference("x", "y", "5")
-    assert with_named_parameters(program) is program
+    assert name_parameters(program) is program

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from conformance.transforms.retype import element_of, retype
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program, Region, Value
@@ -34,7 +34,7 @@ def retype_to_f32(program: Program) -> Program:
     wide = Value(x.name, replace(x.type, element_type=F32))
     results = tuple(value.type for value in operations[-1].operands)
     body = Region((wide, n), operations)
-    return with_main(program, replace(main, body=body, result_types=results))
+    return replace_main(program, replace(main, body=body, result_types=results))
 
 
 def test_sums_in_another_type() -> None:

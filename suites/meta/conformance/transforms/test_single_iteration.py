@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.single_iteration import with_single_iteration
+from conformance.transforms.single_iteration import replace_loop_by_body
 from reference.interpreter.evaluate import evaluate
 
 LOOP = parse_module("""
@@ -31,6 +31,6 @@ def test_a_loop_runs_once() -> None:
     loop = next(one for one in LOOP.main.body.operations if one.name == "while")
     inputs = (np.array(5, np.float32), np.array(2, np.float32))
     assert [one.tolist() for one in evaluate(LOOP, inputs)] == [-40, 3]
-    once = with_single_iteration(LOOP, loop)
+    once = replace_loop_by_body(LOOP, loop)
     assert "while" not in [one.name for one in once.walk()]
     assert [one.tolist() for one in evaluate(once, inputs)] == [-10, 1]

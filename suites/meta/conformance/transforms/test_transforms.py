@@ -15,26 +15,26 @@ from conformance.transforms.complex_parts import (
     join_complex,
     part_types,
     split_complex,
-    with_complex_parts,
+    split_complex_signature,
 )
 from conformance.transforms.dead_code import remove_unused, restrict_to
 from conformance.transforms.extract import (
     extract,
     extract_operation,
     prefix,
-    with_entry,
-    with_results,
+    replace_results,
+    select_main,
 )
 from conformance.transforms.inline import inline
 from conformance.transforms.merge import merge, merge_arguments, merge_kind, split_results
-from conformance.transforms.observe import with_observable_loops
-from conformance.transforms.outline import as_program, outline
-from conformance.transforms.replacing import with_operations
+from conformance.transforms.observe import insert_loop_barriers
+from conformance.transforms.outline import outline, outline_region
+from conformance.transforms.replacing import rewrite_ops
 from conformance.transforms.substitute import (
     embed_free_values,
-    with_constant,
-    with_parameter,
-    with_value,
+    substitute_constant,
+    substitute_parameter,
+    substitute_value,
 )
 from conformance.transforms.values import (
     defined_values,
@@ -225,15 +225,15 @@ def test_a_program_that_places_values_in_memory_is_merged_with_no_other(target: 
 
 
 def test_a_function_as_main() -> None:
-    scaled = with_entry(WHOLE, "scaled")
+    scaled = select_main(WHOLE, "scaled")
     assert_equal(evaluate(scaled, (INPUTS[1], INPUTS[1])), (INPUTS[1] * INPUTS[1],))
     assert [function.name for function in scaled.functions] == ["main"]
     with pytest.raises(KeyError):
-        with_entry(WHOLE, "unknown")
+        select_main(WHOLE, "unknown")
 
 
 def test_other_results() -> None:
-    shown = with_results(FLAT, [DOUBLED, SUM, DOUBLED])
+    shown = replace_results(FLAT, [DOUBLED, SUM, DOUBLED])
     assert_equal(evaluate(shown, INPUTS), (2 * INPUTS[1], RESULTS[0], 2 * INPUTS[1]))
 
 
@@ -309,7 +309,7 @@ def test_operation_without_operand_values_is_not_extracted() -> None:
 
 
 def test_region_becomes_program_with_free_values_as_parameters() -> None:
-    program, free = as_program(only_operation("while").regions[1])
+    program, free = outline_region(only_operation("while").regions[1])
     around = [VALUES[value.name] for value in free]
     i, more = evaluate(program, [np.array(1, np.int32), INPUTS[1], *around])
     assert_equal((i, more), (2, INPUTS[1] + INPUTS[1] * INPUTS[1]))
@@ -317,7 +317,7 @@ def test_region_becomes_program_with_free_values_as_parameters() -> None:
 
 def test_region_as_program_contains_outer_constants() -> None:
     body = only_operation("while").regions[1]
-    _, free = as_program(body)
+    _, free = outline_region(body)
     outside = {value.name for value in the_constants()}
     assert outside & {value.name for value in free}
     program, around = outline(FLAT, body, VALUES)
@@ -331,42 +331,42 @@ def test_region_as_program_contains_outer_constants() -> None:
 
 def test_a_value_as_a_constant() -> None:
     """A parameter, the result of an operation in main, and one of several results."""
-    without = with_constant(FLAT, FLAT.main.arguments[0].name, INPUTS[0])
+    without = substitute_constant(FLAT, FLAT.main.arguments[0].name, INPUTS[0])
     assert len(without.main.arguments) == 1
     assert_equal(evaluate(without, INPUTS[1:]), RESULTS)
     for value in (DOUBLED, SUM, SORTED):
-        changed = with_constant(FLAT, value.name, VALUES[value.name])
+        changed = substitute_constant(FLAT, value.name, VALUES[value.name])
         assert_equal(evaluate(changed, INPUTS), RESULTS)
         assert diagnose(emit(changed)) is None
-    less = remove_unused(with_constant(FLAT, SUM.name, np.zeros(4, np.float32)))
+    less = remove_unused(substitute_constant(FLAT, SUM.name, np.zeros(4, np.float32)))
     assert "while" not in {one.name for one in less.main.body.operations}
     assert_equal(evaluate(less, INPUTS)[2:], (np.arange(4),))
     with pytest.raises(KeyError, match="unknown"):
-        with_constant(FLAT, "unknown", INPUTS[0])
+        substitute_constant(FLAT, "unknown", INPUTS[0])
 
 
 def test_a_value_as_a_parameter() -> None:
     for value in (DOUBLED, SUM, SORTED):
-        changed = with_parameter(FLAT, value.name)
+        changed = substitute_parameter(FLAT, value.name)
         assert changed.main.arguments[-1] == value
         assert_equal(evaluate(changed, (*INPUTS, VALUES[value.name])), RESULTS)
-    less = remove_unused(with_parameter(FLAT, DOUBLED.name))
+    less = remove_unused(substitute_parameter(FLAT, DOUBLED.name))
     assert "multiply" not in {one.name for one in less.main.body.operations}
-    twice = with_parameter(with_parameter(FLAT, DOUBLED.name), SUM.name)
+    twice = substitute_parameter(substitute_parameter(FLAT, DOUBLED.name), SUM.name)
     names = [value.name for value in defined_values(twice.main.body)]
     assert len(names) == len(set(names))
-    assert with_parameter(FLAT, FLAT.main.arguments[1].name) is FLAT
+    assert substitute_parameter(FLAT, FLAT.main.arguments[1].name) is FLAT
 
 
 def test_value_is_replaced_in_nested_regions() -> None:
     """In regions in regions too, unless a name there is another value."""
     n, x = FLAT.main.arguments
-    changed = remove_unused(with_value(FLAT, DOUBLED.name, x))
+    changed = remove_unused(substitute_value(FLAT, DOUBLED.name, x))
     assert "multiply" not in {one.name for one in changed.main.body.operations}
     (total, *_) = evaluate(changed, INPUTS)
     assert_equal((total,), (INPUTS[1] + (INPUTS[1] + INPUTS[1] * INPUTS[1] + INPUTS[1]),))
     inner = only_operation("while").regions[1].arguments[0]
-    same = with_value(FLAT, inner.name, n)
+    same = substitute_value(FLAT, inner.name, n)
     assert only_operation("while", same).regions == only_operation("while").regions
 
 
@@ -386,7 +386,7 @@ def test_hooks_see_what_a_loop_carries() -> None:
             seen.append(tuple(value.name for value in operation.results))
         return results
 
-    assert_equal(evaluate(with_observable_loops(FLAT), INPUTS, on_result=keep), RESULTS)
+    assert_equal(evaluate(insert_loop_barriers(FLAT), INPUTS, on_result=keep), RESULTS)
     condition, body = only_operation("while").regions
     carried = {tuple(value.name for value in region.arguments) for region in (condition, body)}
     assert set(seen) == carried
@@ -400,7 +400,7 @@ def test_operations_replaced_in_functions_and_in_regions_at_any_depth() -> None:
         yield replace(operation, results=(half,))
         yield Operation("add", (half, half), (result,))
 
-    made = with_operations(WHOLE, {"multiply": double_operation})
+    made = rewrite_ops(WHOLE, {"multiply": double_operation})
     count = [sum(one.name == "add" for one in program.walk()) for program in (WHOLE, made)]
     assert count == [2, 4]  # one more in @scaled, one in the loop's branch
     assert diagnose(emit(made)) is None
@@ -416,7 +416,7 @@ def test_complex_numbers_as_their_parts() -> None:
           return %y, %0, %x : tensor<2xf32>, tensor<2xcomplex<f32>>, tensor<2xcomplex<f32>>
         }""")
     inputs = (np.array([1 + 2j, -0.5j], np.complex64), np.array([3, 4], np.float32))
-    made = with_complex_parts(program)
+    made = split_complex_signature(program)
     assert [str(value.type) for value in made.main.arguments] == ["tensor<2xf32>"] * 3
     assert part_types(program.main.result_types) == list(made.main.result_types)
     assert diagnose(emit(made)) is None

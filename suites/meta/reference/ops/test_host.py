@@ -13,7 +13,7 @@ from conformance.backends.fake.reference import ReferenceBackend
 from conformance.backends.session import cached_backend
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.extract import with_results
+from conformance.transforms.extract import replace_results
 from generators.cells.plan import cases
 from generators.families.host import BUILDERS
 from generators.values.contents import materialise
@@ -190,7 +190,7 @@ def test_result_types_of_asynchronous_operations() -> None:
 def evaluate_at_once(program: Program, inputs: Sequence[Array]) -> tuple[Array, ...]:
     """Return the results of the body of `async_start` on its operands, as a program."""
     start = next(one for one in program.main.body.operations if one.name == "async_start")
-    operands = evaluate(with_results(program, start.operands), inputs)
+    operands = evaluate(replace_results(program, start.operands), inputs)
     types = tuple(value.type for value in start.regions[0].operations[-1].operands)
     others = (one for one in program.functions if one is not program.main)
     main = Function("main", start.regions[0], types)

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from conformance.transforms.extract import with_main
+from conformance.transforms.extract import replace_main
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array, element_type_of
@@ -85,4 +85,4 @@ def _with_swapped_operands(program: Program) -> Program | None:
     one, other, *rest = subject.operands
     swapped = replace(subject, operands=(other, one, *rest))
     operations = tuple(swapped if o is subject else o for o in main.body.operations)
-    return with_main(program, replace(main, body=replace(main.body, operations=operations)))
+    return replace_main(program, replace(main, body=replace(main.body, operations=operations)))

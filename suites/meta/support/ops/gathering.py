@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.judging.compare import judge
 from conformance.tolerance.bounds.scatter import SCATTERED_UPDATES
-from conformance.transforms.inline import with_plain_bodies
+from conformance.transforms.inline import inline_subject_bodies
 from conformance.transforms.substitute import embed_free_values
 from conformance.verdict import Verdict
 from generators.case.case import Case
@@ -26,7 +26,7 @@ def traced_case(case: Case, number: int) -> tuple[Operation, list[Array], tuple[
     """Return the operation of a case, its bodies without calls, its operands and its results."""
     inputs = materialise(case.program, case.inputs[number])
     known = {v.name: a for v, a in zip(case.program.main.arguments, inputs, strict=True)}
-    operations = with_plain_bodies(case.program).main.body.operations
+    operations = inline_subject_bodies(case.program).main.body.operations
     for operation in operations[:-2]:
         value = operation.attribute("value")
         assert isinstance(value, Dense)

@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.transforms.inline import with_plain_bodies
+from conformance.transforms.inline import inline_subject_bodies
 from conformance.transforms.substitute import embed_free_values
 from conformance.verdict import Verdict
 from generators.regions.bodies import Monoid
@@ -162,7 +162,7 @@ def last_operation(
         value = operation.attribute("value")
         assert isinstance(value, Dense)
         known[operation.results[0].name] = value.array
-    found = with_plain_bodies(program).subject
+    found = inline_subject_bodies(program).subject
     return embed_free_values(found, known), tuple(known[operand.name] for operand in found.operands)
 
 

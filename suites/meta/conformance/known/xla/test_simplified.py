@@ -12,7 +12,7 @@ from conformance.judging.judgement import Judgement
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.xla.simplified import LOW_BITS, ZERO_LEFT_OUT
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.substitute import with_constant
+from conformance.transforms.substitute import substitute_constant
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
@@ -29,7 +29,7 @@ def judge_result(op: str, name: str, *given: Array, constant_lhs: bool = False) 
     program = single_op(op, operands, (kind,))
     expected = evaluate(program, inputs)
     if constant_lhs:
-        program, inputs = with_constant(program, operands[0].name, inputs[0]), inputs[1:]
+        program, inputs = substitute_constant(program, operands[0].name, inputs[0]), inputs[1:]
     return judge(program, inputs, expected, (actual,), CATALOG[op].tolerance)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.transforms.inline import with_plain_bodies
+from conformance.transforms.inline import inline_subject_bodies
 from generators.case.choices import Pick
 from generators.cells.plan import cases
 from generators.invalid.table import near_misses
@@ -20,7 +20,7 @@ from reference.ops.table import OPS
 def test_comparators_of_every_kind_are_drawn() -> None:
     forms: set[str] = set()
     for case in cases("sort", ELEMENT_TYPES["f32"], seed=6, count=200):
-        operation = with_plain_bodies(case.program).subject
+        operation = inline_subject_bodies(case.program).subject
         order = order_of(operation.regions[0])
         forms.add("none" if order is None else f"{len(order.keys)} keys")
         if order is not None:

@@ -12,7 +12,7 @@ import pytest
 from jax import lax
 
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.inline import with_plain_bodies
+from conformance.transforms.inline import inline_subject_bodies
 from conformance.verdict import Verdict
 from generators.case.choices import Pick
 from generators.cells.plan import cases
@@ -58,7 +58,7 @@ def one_by_one(rows: tuple[Array, ...], body: Body) -> list[int]:
 def test_sort_is_a_stable_sort_by_the_comparator(of: Any) -> None:
     seen = 0
     for case in cases("sort", of, seed=4, count=60):
-        operation = with_plain_bodies(case.program).subject
+        operation = inline_subject_bodies(case.program).subject
         if len(case.program.main.arguments) < len(operation.operands):
             continue
         inputs = materialise(case.program, case.inputs[0])

@@ -8,7 +8,7 @@ import pytest
 from conformance.known.xla.indexing.out_of_bounds import NO_INDICES, TREATMENTS, WINDOW
 from conformance.known.xla.indexing.treated_windows import treated_scatters
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.extract import with_body
+from conformance.transforms.extract import replace_body
 from reference.interpreter.evaluate import body_of, evaluate
 from reference.ir.types import Array
 from reference.ops.indexed.update_orders import decompose_scatter
@@ -60,7 +60,7 @@ def test_they_are_the_treatments_that_results_are_recognised_by(
     ]
     *_, end = program.main.body.operations
     found = [
-        evaluate(with_body(program, [*others, end]), inputs)[0]
+        evaluate(replace_body(program, [*others, end]), inputs)[0]
         for others in treated_scatters(scatter)
     ]
     expected = evaluate(program, inputs)[0]

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.known.xla.windows.expanded_selection import as_scatter, orders_of
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.extract import with_body
+from conformance.transforms.extract import replace_body
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -39,7 +39,9 @@ def results_by_order(program: Program, inputs: list[Array]) -> list[list[list[fl
     """Return the results of the expanded program for each order."""
     *_, end = program.main.body.operations
     return [
-        evaluate(with_body(program, [*as_scatter(program.subject, order), end]), inputs)[0].tolist()
+        evaluate(replace_body(program, [*as_scatter(program.subject, order), end]), inputs)[
+            0
+        ].tolist()
         for order in orders_of(program.subject)
     ]
 
