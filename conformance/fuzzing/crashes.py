@@ -15,6 +15,7 @@ from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.fuzzing.calls import GIVES_ANSWER, TimedResult, measure_call
 from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.grouping import may_be_same_crash
 from conformance.fuzzing.seeds.material import case_of
 from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.trial import FailingProgram, Trial, TrialResult
@@ -96,14 +97,15 @@ class CrashHandler:
         """Return the call that tries a program, which may cost its worker."""
         return Call(name, measure_call, (GIVES_ANSWER, trial, program, inputs), self.seconds)
 
-    def is_same_crash(self, failure: FailingProgram, value: object) -> bool:
-        """Return whether a program ended its worker in the same way as the failure, given the value
-        of its call.
+    def crash_message(self, failure: FailingProgram, value: object) -> str | None:
+        """Return the message of a program that ended its worker with the verdict and the class of
+        the failure, given the value of its call; None if it did not.
         """
         if not isinstance(value, (WorkerCrash, WorkerTimeout)) or is_harness_timeout(value):
-            return False
-        verdict, kind, _ = crash_verdict(value)
-        return verdict is failure.outcome.verdict and kind == failure.outcome.kind
+            return None
+        verdict, kind, message = crash_verdict(value)
+        is_same = verdict is failure.outcome.verdict and kind == failure.outcome.kind
+        return message if is_same else None
 
     def minimise_crash(
         self,
@@ -121,7 +123,7 @@ class CrashHandler:
         small = CrashMinimisation(failure, seconds)
         while (tried := small.next()) is not None:
             value = self._executor.one(self.call("", trial, *tried))
-            small.answer(self.is_same_crash(failure, value), worker_seconds(value))
+            small.answer(self.crash_message(failure, value), worker_seconds(value))
         return self.smallest_finding(trial, small, backend)
 
     def smallest_finding(
@@ -135,7 +137,7 @@ class CrashHandler:
             was_slow = failure.outcome.verdict is Verdict.TIMED_OUT
             return None if was_slow else self.unminimised_finding(failure, backend)
         told = failure.outcome  # what it says of operations is not of the smaller program
-        said = Outcome(told.verdict, told.kind, told.message)
+        said = Outcome(told.verdict, told.kind, small.message)
         smaller = known_loss(small.program, trial.expectations, backend, said)
         return self.unminimised_finding(
             FailingProgram(failure.number, small.program, small.inputs, smaller), backend
@@ -177,43 +179,57 @@ class _NoAnswerYet(Exception):
 
 
 class CrashMinimisation:
-    """Minimisation of a program that crashes, one call per candidate."""
+    """Minimisation of a program that crashes, one call per candidate.
+
+    The failure's own message may be about another program, which has written to memory that this
+    one uses. So the message of the first repetition says which crash it is.
+    """
 
     def __init__(self, failure: FailingProgram, seconds: float = Limits.MINIMISING_CRASHES) -> None:
         """Begin without attempts; workers may spend `seconds` on this minimisation."""
         self.failure = failure
         self.program, self.inputs = failure.program, failure.inputs
         """The smallest failing program so far, and its inputs."""
-        self._answers: list[bool] = []
+        self.message = failure.outcome.message
+        """The message of the smallest failing program's crash."""
+        self._answers: list[str | None] = []
         self._left = seconds
 
     @property
     def fails_again(self) -> bool:
         """Whether the original program failed again on the first try."""
-        return bool(self._answers) and self._answers[0]
+        return bool(self._answers) and self._answers[0] is not None
 
-    def answer(self, fails: bool, seconds: float) -> None:
-        """Record the result of the last attempt: whether it failed in the same way, and its
-        seconds.
+    def answer(self, message: str | None, seconds: float) -> None:
+        """Record the result of the last attempt: its message if it failed with the same verdict and
+        class, None if it did not, and its seconds.
         """
-        self._answers.append(fails)
+        self._answers.append(message)
         self._left -= seconds
 
     def next(self) -> tuple[Program, Inputs] | None:
         """Return the program to be tried next, and its inputs; None if nothing is left to try."""
         if not self._answers:
             return self.failure.program, self.failure.inputs
-        if not self._answers[0] or self._left <= 0:
+        first, *others = self._answers
+        if first is None:
             return None
-        answers = iter(self._answers[1:])
+        if not others:
+            self.message = first
+        if self._left <= 0:
+            return None
+        answers = iter(others)
 
         def fails(program: Program, inputs: Inputs) -> bool:
-            answer = next(answers, None)
-            if answer is None:
-                raise _NoAnswerYet(program, inputs)
-            if answer:
-                self.program, self.inputs = program, inputs
-            return answer
+            try:
+                message = next(answers)
+            except StopIteration:
+                raise _NoAnswerYet(program, inputs) from None
+            verdict, kind = self.failure.outcome.verdict, self.failure.outcome.kind
+            if message is None or not may_be_same_crash(verdict, kind, first, message):
+                return False
+            self.program, self.inputs, self.message = program, inputs, message
+            return True
 
         try:
             minimise(fails, self.failure.program, self.failure.inputs, math.inf, TRIES)

@@ -206,7 +206,7 @@ class FailureQueue:
     def _continue_crash(self, name: CrashTrialCall, value: object) -> None:
         """Continue minimising a program that crashes, or accept its current form."""
         small, failure, seconds = name.small, name.small.failure, worker_seconds(value)
-        small.answer(self._losses.is_same_crash(failure, value), seconds)
+        small.answer(self._losses.crash_message(failure, value), seconds)
         self._backlog.count_seconds(seconds)
         trial, tried = self._trial_of(failure.number), None if self._has_ended else small.next()
         if tried is not None:

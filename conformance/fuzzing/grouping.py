@@ -123,6 +123,17 @@ def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
     return _join_parts(verdict.value, kind, words or SILENT)
 
 
+def may_be_same_crash(verdict: Verdict, kind: str, one: str, other: str) -> bool:
+    """Return whether two messages of this verdict and class may be of one crash.
+
+    A crash after a write to a wrong address may have any message, or none.
+    """
+    words = _words(verdict, kind, one), _words(verdict, kind, other)
+    if not all(words) or _MEMORY.search(one) or _MEMORY.search(other):
+        return True
+    return words[0] == words[1]
+
+
 def _key_of_results(verdict: str, kind: str, culprit: str) -> str:
     """Return the key of wrong results of a class that is not one cause in all operations.
 

@@ -95,9 +95,9 @@ def _minimise_crash(
     while (tried := small.next()) is not None:
         if known_loss(tried[0], trial.expectations, backend, failing.outcome).known:
             value = executor.one(losses.call("", trial, *tried))
-            small.answer(losses.is_same_crash(failing, value), worker_seconds(value))
+            small.answer(losses.crash_message(failing, value), worker_seconds(value))
         else:
-            small.answer(fails=False, seconds=0.0)
+            small.answer(None, 0.0)
     return (small.program, small.inputs) if small.fails_again else None
 
 

@@ -117,6 +117,8 @@ def test_place_of_failure_without_results_ignores_numbers_in_message() -> None:
 
 OP = "multiply"
 
+ENDED = "the process ended with SIGABRT"
+
 
 def failures() -> list[FailingProgram]:
     """Return failing programs of several operations, of which a single operation is to blame."""
@@ -127,7 +129,7 @@ def failures() -> list[FailingProgram]:
         names = [one.name for one in program.walk()]
         if OP in names and len(names) > 8:
             inputs = materialise(program, case.inputs[0])
-            outcome = Outcome(Verdict.CRASHED, "abort", "the process ended with SIGABRT")
+            outcome = Outcome(Verdict.CRASHED, "abort", ENDED)
             found.append(FailingProgram(number, program, inputs, outcome))
     return found[:4]
 
@@ -136,13 +138,17 @@ def fails(program: Program) -> bool:
     return any(one.name == OP for one in program.walk())
 
 
+def message_of(program: Program, words: str = "") -> str | None:
+    return ENDED + words if fails(program) else None
+
+
 @pytest.mark.parametrize("failure", failures(), ids=lambda failure: str(failure.number))
 def test_answers_one_by_one_lead_to_the_same_program_as_all_at_once(
     failure: FailingProgram,
 ) -> None:
     small, count = CrashMinimisation(failure), 0
     while (tried := small.next()) is not None:
-        small.answer(fails(tried[0]), 0.01)
+        small.answer(message_of(tried[0]), 0.01)
         count += 1
     assert small.fails_again
     at_once = minimise(lambda p, _: fails(p), failure.program, failure.inputs, 60.0, TRIES)
@@ -154,19 +160,44 @@ def test_answers_one_by_one_lead_to_the_same_program_as_all_at_once(
 def test_failure_that_does_not_repeat_is_not_minimised() -> None:
     small = CrashMinimisation(failures()[0])
     assert small.next() == (small.failure.program, small.failure.inputs)
-    small.answer(fails=False, seconds=0.1)
+    small.answer(None, 0.1)
     assert small.next() is None
     assert not small.fails_again
 
 
 def test_time_that_is_over_leaves_the_smallest_so_far() -> None:
     small = CrashMinimisation(failures()[0], 10.0)
-    small.answer(fails=True, seconds=1.0)
+    small.answer(ENDED, 1.0)
     tried = None
     while tried is None or not fails(tried[0]):
         tried = small.next()
         assert tried is not None
-        small.answer(fails(tried[0]), 0.0)
-    small.answer(fails=False, seconds=9.0)
+        small.answer(message_of(tried[0]), 0.0)
+    small.answer(None, 9.0)
     assert small.next() is None
     assert small.fails_again
+
+
+def test_finding_has_the_message_of_its_own_program() -> None:
+    """Memory that an earlier program of the worker has written to says nothing of this one."""
+    program = failures()[0].program
+    broken = Outcome(
+        Verdict.CRASHED, "abort", f"{ENDED}: malloc(): unaligned tcache chunk detected"
+    )
+    small = CrashMinimisation(replace(failures()[0], outcome=broken))
+    while (tried := small.next()) is not None:
+        count = len(list(tried[0].walk()))
+        small.answer(message_of(tried[0], f": map.h:40] Check failed: {count} > 0"), 0.01)
+    assert len(list(small.program.walk())) < len(list(program.walk()))
+    assert (
+        small.message == f"{ENDED}: map.h:40] Check failed: {len(list(small.program.walk()))} > 0"
+    )
+
+
+def test_smaller_program_with_another_message_is_another_crash() -> None:
+    small = CrashMinimisation(failures()[0])
+    small.answer(f"{ENDED}: map.h:40] Check failed: found", 0.01)
+    while (tried := small.next()) is not None:
+        small.answer(message_of(tried[0], ": map.h:50] Check failed: emitted"), 0.01)
+    assert small.program == small.failure.program
+    assert small.message == f"{ENDED}: map.h:40] Check failed: found"
