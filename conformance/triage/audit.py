@@ -35,7 +35,7 @@ from conformance.transforms.extract import extract, extract_operation, replace_r
 from conformance.transforms.outline import outline
 from conformance.transforms.values import can_be_result, definition_index, element_count
 from conformance.triage.influence import influential_overrides
-from conformance.triage.prediction import is_modelled
+from conformance.triage.prediction import is_modelled, is_refuted
 from conformance.triage.rewritings import add_rewriting_class
 from conformance.verdict import Verdict
 from reference.custom_calls.lapack.routines import TOP_K, direction
@@ -45,6 +45,7 @@ from reference.ir.program import Operation, Program, Region, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements, equal_results
 from reference.ops.structure import calls_target, is_structure, structure_of
+from reference.unspecified.table import unspecified_mask
 
 Run = Callable[[Program, Sequence[Sequence[Array]]], Iterator[list[Array]]]
 """A function run(program, input sets) that yields the backend's results on each; raises
@@ -254,7 +255,7 @@ class _Auditor:
         if stated is not judgement:
             return stated
         judgement = self._judge_in_window(number, operation, expected, got, judgement)
-        if judgement is None or judgement.verdict is Verdict.FLUSHED:
+        if judgement is None or judgement.verdict in (Verdict.FLUSHED, Verdict.UNSPECIFIED):
             return judgement
         if is_modelled(operation, judgement, self._platform):
             return judgement
@@ -301,14 +302,23 @@ class _Auditor:
         got: tuple[Array, ...],
         judgement: Judgement,
     ) -> Judgement | None:
-        """Return None if results are right when cheap operands are recomputed within the operation.
+        """Return None if results are right when cheap operands are recomputed within the operation,
+        or that the specified ones are.
 
         Cheap operands of these may be recomputed, too. Elements that are `expected` of the shown
-        operands are right in any case. Otherwise return the mildest judgement, or
-        the given judgement if models predict all that is wrong, and it is not just flushed.
-        Unspecified values among the operands are no excuse: the backend has shown which values it
-        uses.
+        operands are right in any case, and unspecified elements of these say nothing. Otherwise
+        return the mildest judgement, or the given judgement if models predict all that is wrong,
+        and it is not just flushed. Unspecified values among the operands are no excuse: the backend
+        has shown which values it uses.
         """
+        right = [equal_elements(want, one) for want, one in zip(expected, got, strict=True)]
+        others = [np.zeros(one.shape, np.bool_) for one in right]
+        if not is_refuted(operation, judgement, self._platform):
+            operands = tuple(self._values[value.name] for value in operation.operands)
+            others = [
+                unspecified_mask(operation, operands, want, n) & ~one
+                for n, (want, one) in enumerate(zip(expected, right, strict=True))
+            ]
         kept = {number}
         for _ in range(WINDOW):
             names = {v.name for n in kept for v in self._operations[n].operands}
@@ -323,11 +333,12 @@ class _Auditor:
             if len(inputs) < len(given):
                 break
             permitted = PermittedResults(group, inputs, self._platform)
-            given_and_got = zip(permitted.expected, expected, got, strict=True)
-            left = [np.where(equal_elements(a, b), one, b) for one, a, b in given_and_got]
+            given_and_got = zip(right, others, permitted.expected, got, strict=True)
+            left = [np.where(a | b, want, one) for a, b, want, one in given_and_got]
             found = judge_program(permitted, left)
             if found.verdict is Verdict.PASS:
-                return None
+                is_open = any(mask.any() for mask in others)
+                return _adopting_judgement(judgement, got) if is_open else None
             if found.verdict is Verdict.UNSPECIFIED:
                 continue
             if found.verdict is Verdict.FLUSHED or not is_modelled(

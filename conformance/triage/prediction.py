@@ -53,6 +53,14 @@ def is_modelled(operation: Operation, judgement: Judgement, platform: str) -> bo
     return bool(kinds) and {one.label for one in models_of(operation, platform)} >= kinds
 
 
+def is_refuted(operation: Operation, judgement: Judgement, platform: str) -> bool:
+    """Return whether a class of elements that are wrong even where the result is unspecified is
+    among the failures.
+    """
+    kinds = {kind for _, kind in judgement.findings}
+    return any(one.refutes and one.label in kinds for one in models_of(operation, platform))
+
+
 def _own_tolerance(operation: Operation, values: Mapping[str, Array], other: Array) -> Array | None:
     rule, operands = rule_of(operation), given_to(operation, values)
     if rule is None or operands is None:

@@ -12,7 +12,7 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics.products import to_wide_type
 from reference.ops.contraction import arrange_matrices
 from reference.ops.ragged import Mode, Ragged, products_of_groups, ragged_numbers
-from reference.unspecified.contraction import no_zero, sum_not_encodable
+from reference.unspecified.contraction import SUMS_OF_PRODUCTS
 from reference.unspecified.reasons import Reason, Unspecified
 
 
@@ -80,6 +80,6 @@ def _negative_size(
 
 
 REASONS: dict[str, tuple[Reason, ...]] = {
-    "chlo.ragged_dot": (no_zero, sum_not_encodable, _ungrouped_rows, _other_group, _negative_size)
+    "chlo.ragged_dot": (*SUMS_OF_PRODUCTS, _ungrouped_rows, _other_group, _negative_size)
 }
 """The reasons by op."""

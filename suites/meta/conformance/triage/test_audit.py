@@ -114,6 +114,30 @@ def test_operand_is_recomputed_beside_unspecified_elements(
     assert found.verdict.value == verdict
 
 
+UNDONE = """
+func.func @main(%x: tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>> {
+  %c = stablehlo.constant dense<(-1.0, 0.0)> : tensor<3xcomplex<f32>>
+  %m = stablehlo.multiply %x, %c : tensor<3xcomplex<f32>>
+  %q = stablehlo.divide %m, %c : tensor<3xcomplex<f32>>
+  return %q : tensor<3xcomplex<f32>>
+}"""
+
+
+@pytest.mark.parametrize(("last", "is_new"), [(1e-38, False), (1e-30, True)])
+def test_unspecified_elements_do_not_hide_that_an_operand_is_recomputed(
+    on: Callable[..., CheckedFile], last: float, is_new: bool
+) -> None:
+    """The product is flushed where it is shown, and the quotient is of the exact product."""
+    x = np.array([complex(np.inf, np.nan), 3 + 4j, 1e-38], np.complex64)
+    changes = (
+        result_of("multiply", lambda m: np.where(np.abs(m) < 1e-37, 0, m).astype(m.dtype)),
+        result_of("divide", lambda _: np.array([*x[:2], last], x.dtype)),
+    )
+    flushed = Expectation("f", ("multiply",), "flushed", verdicts=("flushed",))
+    found = on(UNDONE, {"x": x}, compose_changes(*changes), flushed)
+    assert found.is_new_failure is is_new
+
+
 # --- Rounding that decides -----------------------------------------------------------------------
 
 PEAKED = """

@@ -15,8 +15,8 @@ LHS = np.ones((3, 2), np.float32)
 EACH = np.ones((2, 2, 1), np.float32)
 
 
-def rows(sizes: list[int], lhs: Array = LHS, each: Array = EACH) -> Found:
-    to = TensorType((3, 1), element_type("f32"))
+def rows(sizes: list[int], lhs: Array = LHS, each: Array = EACH, of: str = "f32") -> Found:
+    to = TensorType((3, 1), element_type(of))
     return unspecified_by(
         REASONS, "chlo.ragged_dot", lhs, each, np.array(sizes, np.int32), to=to, **ROWS
     )
@@ -52,3 +52,11 @@ def test_a_row_of_another_sum_is_multiplied_by_zero(side: int) -> None:
 
 def test_a_negative_size() -> None:
     assert rows([-1, 4])["negative group size"] == [True] * 3
+
+
+def test_a_product_of_complex_numbers_that_are_not_finite() -> None:
+    lhs, each = (one.astype(np.complex64) for one in (LHS, EACH))
+    assert rows([1, 2], lhs, each, "complex<f32>") == {}
+    lhs[0, 1] = complex(np.inf, -np.inf)
+    found = rows([1, 2], lhs, each, "complex<f32>")
+    assert found == {"exception in complex arithmetic": [True, False, False]}
