@@ -63,7 +63,7 @@ def test_unusual_sums_need_the_results_of_the_backend() -> None:
     machine = Machine(element_type("f32"), flushes=False, narrow=element_type("f16"))
     operands = [X.astype(np.float32), one, zero, one, G.astype(np.float32)]
     results = np.ones(shape, np.float16), np.ones(1, np.float16), np.ones(1, np.float16)
-    constants = np.float32(0), np.float32(4)
-    given = NormalizationOperands(machine, operands, *map(np.asarray, constants), (0, 2), results)
+    epsilon, count = np.array(0, np.float32), np.array(4, np.float32)
+    given = NormalizationOperands(machine, operands, epsilon, count, (0, 2), results)
     assert {round(scale.item()) for _, scale, _ in factor_out_root(given)} == {0, 3}
     assert not list(factor_out_root_of_loops(given))
