@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -72,18 +73,15 @@ def _find_refuted(d: DifferingElements) -> Answer:
     """Yield elements that are wrong even where the result is unspecified.
 
     Elements explained by flushed subnormals, or by the representation of a type, are not refuted.
+    But flushed comparisons explain elements by chance in a type without subnormals in f32, if
+    values at other positions explain all of them.
     """
-    for label, wrong, *predicted in (*_refutations(d), *_exclusions(d)):
+    first = cache(lambda: (*_find_stated(d), *_find_represented(d)))
+    flushed = cache(lambda: (*_find_flushed_for_type(d), *find_flushed_in_f32(d)))
+    for label, moves, wrong, *predicted in (*_refutations(d), *_exclusions(d)):
         if wrong.any():
-            yield from restrict_answers(
-                (
-                    *_find_stated(d),
-                    *_find_represented(d),
-                    *_find_flushed_for_type(d),
-                    *find_flushed_in_f32(d),
-                ),
-                wrong,
-            )
+            by_chance = moves and wrong.all() and is_normal_in_f32(d)
+            yield from restrict_answers(first() if by_chance else first() + flushed(), wrong)
         yield Verdict.DIVERGENT, label, wrong, *predicted
 
 
@@ -93,15 +91,15 @@ def _find_flushed_for_type(d: DifferingElements) -> Answer:
     In types that are computed in wider types only comparisons flush. Nothing is yielded where
     flushed comparisons explain only a part of an order, and flushing not all differing elements.
     """
-    if is_order_partly_flushed(d) and not _union(find_flushed(d), d).all():
-        return ()
-    return find_flushed_comparisons(d) if is_normal_in_f32(d) else find_flushed(d)
+    answers = tuple((find_flushed_comparisons if is_normal_in_f32(d) else find_flushed)(d))
+    return () if is_order_partly_flushed(d) and not _union(answers, d).all() else answers
 
 
 def _refutations(d: DifferingElements) -> Iterator[tuple[Any, ...]]:
-    """Yield label and mask for each hypothesis that refutes elements.
+    """Yield label, whether values are at other positions, and mask for each hypothesis that refutes
+    elements.
 
-    A third item says which of these elements are predicted. It is omitted if the rule has a bound
+    A fourth item says which of these elements are predicted. It is omitted if the rule has a bound
     and the prediction is the same in every execution.
     """
     for hypothesis in d.hypotheses:
@@ -109,15 +107,18 @@ def _refutations(d: DifferingElements) -> Iterator[tuple[Any, ...]]:
             continue
         wrong = d.matches(hypothesis)
         if hypothesis.unsteady:
-            yield hypothesis.label, wrong, d.hypothesis_prediction(hypothesis)
+            predicted = wrong, d.hypothesis_prediction(hypothesis)
         else:
-            yield hypothesis.label, *((wrong,) if d.is_bounded else exact_match(wrong))
+            predicted = (wrong,) if d.is_bounded else exact_match(wrong)
+        yield hypothesis.label, hypothesis.moves, *predicted
 
 
 def _exclusions(d: DifferingElements) -> Iterator[tuple[Any, ...]]:
-    """Yield label and mask of the elements that the rule itself excludes; no prediction exists."""
+    """Yield label, False and mask of the elements that the rule itself excludes, which no
+    hypothesis predicts.
+    """
     for label, mask in d.answers.excluded:
-        yield label, np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
+        yield label, False, np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
 
 
 def _find_permitted(d: DifferingElements) -> Answer:

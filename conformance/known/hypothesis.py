@@ -78,7 +78,9 @@ class Hypothesis:
     element must have a sign of zero that the rule permits. If `flushes`, the class is the specified
     computation with subnormal numbers flushed. If `unsteady`, the elements may differ in every
     execution, as they depend on memory outside of the program. If `refutes`, its elements are wrong
-    even where the specification leaves the result unspecified. If `represents`, the class is about
+    even where the specification leaves the result unspecified. If `moves`, it puts values at other
+    positions, which flushed comparisons of the values of one position may explain by chance. If
+    `represents`, the class is about
     how numbers of a type are represented: its elements are not refuted by other classes. If
     `stated`, an expectation in force states it, and it is tried before all others. `constants` are
     the operands, by name or glob, that must be constants to a compiler.
@@ -98,6 +100,7 @@ class Hypothesis:
     signs: bool = False
     unsteady: bool = False
     refutes: bool = False
+    moves: bool = False
     represents: bool = False
     stated: bool = False
     constants: tuple[str, ...] = ()

@@ -44,7 +44,7 @@ def _scatter_hypothesis(label: str) -> Hypothesis:
             found = [before | mask for before, mask in zip(found, masks, strict=True)]
         return predict_where(*found)
 
-    return Hypothesis(label, errors, signs=True, refutes=True)
+    return Hypothesis(label, errors, signs=True, refutes=True, moves=True)
 
 
 def _treated_updates(

@@ -215,3 +215,35 @@ func.func @main(%x: tensor<130xf32>, %i: tensor<2x1xi8>, %u: tensor<2xf32>) -> t
     inputs = x, np.array([[0], [1]], np.int8), u
     found = judge_operation(program, inputs, evaluate(program, inputs), (actual,))
     assert {one.kind for one in found.failures} == kinds
+
+
+@pytest.mark.parametrize(
+    ("of", "got", "kind"),
+    [
+        ("f8E4M3FNUZ", [0.0, 0.0], NO_INDICES),
+        ("f8E4M3FNUZ", [0.25, 0.0], "wrong value"),
+        ("f32", [0.0, 0.0], "subnormal comparison"),
+    ],
+)
+def test_a_lost_update_is_no_flushed_comparison_in_a_type_that_is_normal_in_f32(
+    of: str, got: list[float], kind: str
+) -> None:
+    """The second update is negative, and the first is subnormal."""
+    program = parse_module(f"""
+func.func @main(%x: tensor<2x{of}>, %i: tensor<2x0xi64>, %u: tensor<2x{of}>) -> tensor<2x{of}> {{
+  %0 = "stablehlo.scatter"(%x, %i, %u) ({{
+  ^bb0(%p: tensor<{of}>, %q: tensor<{of}>):
+    %1 = stablehlo.maximum %p, %q : tensor<{of}>
+    stablehlo.return %1 : tensor<{of}>
+  }}) {{
+    scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], index_vector_dim = 1>
+  }} : (tensor<2x{of}>, tensor<2x0xi64>, tensor<2x{of}>) -> tensor<2x{of}>
+  return %0 : tensor<2x{of}>
+}}""")
+    element = element_type(of)
+    subnormal = element.float_format.smallest_normal / 2
+    numbers = [np.zeros(2), np.array([subnormal, -1.0]), np.array(got)]
+    x, u, actual = (one.astype(element.storage) for one in numbers)
+    inputs = x, np.zeros((2, 0), np.int64), u
+    found = judge_operation(program, inputs, evaluate(program, inputs), (actual,))
+    assert found.kind == kind
