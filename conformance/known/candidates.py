@@ -93,7 +93,7 @@ def _rewritings(
     """Yield class and rewriting of the hypotheses about a program on `platform`."""
     several = program.process_count > 1
     for one in hypotheses:
-        if one.rewrite and one.several is several and one.platform in ("", platform):
+        if one.rewrite and one.several in (several, None) and one.platform in ("", platform):
             yield one.label, one.rewrite
 
 

@@ -90,8 +90,8 @@ class Hypothesis:
     elements equal these exactly.
 
     A hypothesis with `rewrite` or `arithmetic` is about programs, of a single process or of
-    `several`, on any `Hardware` or on `platform`. `concerns` selects the operations of main that
-    are computed otherwise.
+    `several` (None: either), on any `Hardware` or on `platform`. `concerns` selects the operations
+    of main that are computed otherwise.
     """
 
     label: str
@@ -109,7 +109,7 @@ class Hypothesis:
     rewrite: Rewriting | None = None
     arithmetic: Arithmetic | None = None
     concerns: Concerns = is_any
-    several: bool = False
+    several: bool | None = False
     platform: str = ""
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from conformance.known.candidates import Candidate, candidate_programs, deadlock_class
-from conformance.known.hypothesis import Arithmetic, Hypothesis
+from conformance.known.hypothesis import Arithmetic, Hypothesis, is_any
 from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.known.xla import missing_zero
@@ -38,51 +39,56 @@ from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
+
+class _ProgramModel(Protocol):
+    """A module about a class of programs; its function `concerns`, if any, selects operations."""
+
+    @property
+    def LABEL(self) -> str:  # noqa: N802 - a constant of the module
+        """The class."""
+        ...
+
+    def rewrite(self, program: Program, /) -> Iterator[Sequence[Program]]:
+        """Yield the programs that may be computed instead."""
+        ...
+
+
+def _about(
+    model: _ProgramModel,
+    *,
+    platform: str = "",
+    several: bool | None = False,
+    unsteady: bool = False,
+) -> Hypothesis:
+    """Return the hypothesis of a module."""
+    concerns = getattr(model, "concerns", is_any)
+    return Hypothesis(
+        model.LABEL,
+        rewrite=model.rewrite,
+        concerns=concerns,
+        platform=platform,
+        several=several,
+        unsteady=unsteady,
+    )
+
+
 PROGRAMS = (
-    Hypothesis(operands_as_parts.LABEL, rewrite=operands_as_parts.rewrite, several=True),
-    Hypothesis(gathered_first.LABEL, rewrite=gathered_first.rewrite, several=True),
+    _about(operands_as_parts, several=True),
+    _about(gathered_first, several=True),
     Hypothesis(misread_groups.DEVICE_IDS, rewrite=misread_groups.rewrite, several=True),
-    Hypothesis(process_order.LABEL, rewrite=process_order.rewrite, several=True),
-    Hypothesis(
-        trip_counts.LABEL, rewrite=trip_counts.rewrite, concerns=trip_counts.concerns
-    ),
+    _about(process_order, several=True),
+    _about(trip_counts),
     Hypothesis(
         final_counters.LABEL, rewrite=final_counters.rewrite, concerns=trip_counts.concerns
     ),
-    Hypothesis(
-        folded_extrema.LABEL, rewrite=folded_extrema.rewrite, concerns=folded_extrema.concerns
-    ),
-    Hypothesis(
-        lost_initial_values.LABEL, platform=Hardware.TPU,
-        rewrite=lost_initial_values.rewrite, concerns=lost_initial_values.concerns,
-    ),
-    Hypothesis(
-        reshaped_padding.LABEL,
-        rewrite=reshaped_padding.rewrite, concerns=reshaped_padding.concerns,
-    ),
-    Hypothesis(
-        reduced_bounds.LABEL,
-        rewrite=reduced_bounds.rewrite, concerns=reduced_bounds.concerns, platform=Hardware.GPU,
-    ),
-    Hypothesis(
-        bounded_starts.LABEL, unsteady=True,
-        rewrite=bounded_starts.rewrite, concerns=bounded_starts.concerns,
-    ),
-    Hypothesis(
-        reversed_bounds.LABEL,
-        rewrite=reversed_bounds.rewrite, concerns=reversed_bounds.concerns,
-    ),
-    Hypothesis(
-        bounded_windows.LABEL, unsteady=True,
-        rewrite=bounded_windows.rewrite, concerns=bounded_windows.concerns,
-    ),
-    *(
-        Hypothesis(
-            narrow_bodies.LABEL, rewrite=narrow_bodies.rewrite, several=several,
-            concerns=narrow_bodies.concerns,
-        )
-        for several in (True, False)
-    ),
+    _about(folded_extrema),
+    _about(lost_initial_values, platform=Hardware.TPU),
+    _about(reshaped_padding),
+    _about(reduced_bounds, platform=Hardware.GPU),
+    _about(bounded_starts, unsteady=True),
+    _about(reversed_bounds),
+    _about(bounded_windows, unsteady=True),
+    _about(narrow_bodies, several=None),
     Hypothesis(
         narrow_bodies.LABEL, rewrite=narrow_bodies.rewrite_updates,
         concerns=narrow_bodies.concerns, platform=Hardware.CPU,
@@ -99,35 +105,12 @@ PROGRAMS = (
         folded_bitcasts.SIGN_ABOVE,
         rewrite=folded_bitcasts.extend_sign, concerns=folded_bitcasts.concerns,
     ),
-    Hypothesis(
-        dynamic_results.LABEL, unsteady=True, rewrite=dynamic_results.rewrite,
-        concerns=dynamic_results.concerns, platform=Hardware.GPU,
-    ),
-    Hypothesis(
-        six_bits.LABEL,
-        rewrite=six_bits.rewrite, concerns=six_bits.concerns, platform=Hardware.GPU,
-    ),
-    Hypothesis(
-        gathered_by_sum.LABEL, rewrite=gathered_by_sum.rewrite, several=True,
-        platform=Hardware.TPU,
-    ),
-    Hypothesis(
-        bytes_as_words.LABEL, rewrite=bytes_as_words.rewrite, several=True, platform=Hardware.TPU
-    ),
-    *(
-        Hypothesis(
-            first_updates.LABEL, rewrite=first_updates.rewrite, several=several,
-            concerns=first_updates.concerns, platform=Hardware.GPU,
-        )
-        for several in (True, False)
-    ),
-    *(
-        Hypothesis(
-            missing_zero.LABEL, rewrite=missing_zero.rewrite, several=several,
-            platform=Hardware.TPU,
-        )
-        for several in (True, False)
-    ),
+    _about(dynamic_results, platform=Hardware.GPU, unsteady=True),
+    _about(six_bits, platform=Hardware.GPU),
+    _about(gathered_by_sum, platform=Hardware.TPU, several=True),
+    _about(bytes_as_words, platform=Hardware.TPU, several=True),
+    _about(first_updates, platform=Hardware.GPU, several=None),
+    _about(missing_zero, platform=Hardware.TPU, several=None),
     Hypothesis(
         other_types.BYTES, rewrite=bits_of_pairs.rewrite, concerns=bits_of_pairs.concerns,
         platform=Hardware.TPU,
@@ -137,10 +120,7 @@ PROGRAMS = (
         concerns=bits_of_pairs.has_bits, platform=Hardware.TPU,
     ),
     Hypothesis(float_pairs.LABEL, rewrite=returned_pairs.rewrite, platform=Hardware.TPU),
-    Hypothesis(
-        indices.LABEL, rewrite=indices.rewrite, concerns=indices.concerns,
-        platform=Hardware.INTERPRETER,
-    ),
+    _about(indices, platform=Hardware.INTERPRETER),
 )  # fmt: skip
 """Hypotheses about programs in the order of trial; the first that explains all results gives the
 class.

@@ -41,7 +41,7 @@ class OperationWriter:
         self,
         name: str,
         operands: Sequence[Value],
-        of: ElementType,
+        of: ElementType | None = None,
         shape: Sequence[int | None] | None = None,
         *,
         regions: Sequence[Region] = (),
@@ -52,16 +52,37 @@ class OperationWriter:
         Args:
             name: the op.
             operands: the operands.
-            of: the element type of the result.
+            of: the element type of the result; by default that of the first operand.
             shape: the shape of the result; by default that of the first operand.
             regions: the regions.
             **given: the attributes.
         """
         sizes = tensor_of(operands[0]).shape if shape is None else tuple(shape)
-        result = self._value(TensorType(sizes, of))
+        element = tensor_of(operands[0]).element_type if of is None else of
+        result = self._value(TensorType(sizes, element))
+        return self.define(result, name, operands, regions=regions, **given)
+
+    def define(
+        self,
+        result: Value,
+        name: str,
+        operands: Sequence[Value],
+        *,
+        regions: Sequence[Region] = (),
+        **given: Attribute,
+    ) -> Value:
+        """Add the operation that defines a value, and return the value."""
         added = Operation(name, tuple(operands), (result,), attributes(**given), tuple(regions))
         self.operations.append(added)
         return result
+
+    def slice(self, value: Value, starts: Sequence[int], limits: Sequence[int]) -> Value:
+        """Add a slice of adjacent elements."""
+        sizes = [limit - start for start, limit in zip(starts, limits, strict=True)]
+        return self.add(
+            "slice", (value,), shape=sizes, start_indices=tuple(starts),
+            limit_indices=tuple(limits), strides=(1,) * len(sizes),
+        )  # fmt: skip
 
     def constant(self, array: Array, of: ElementType) -> Value:
         """Add a constant with the numbers of an array."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from conformance.transforms.extract import replace_body, replace_results
@@ -33,6 +33,14 @@ def replace_and_infer(program: Program, replacement: Replace) -> Program | None:
     except _NotInferred:
         return None
     return replace_results(replace_body(program, body.operations), body.operations[-1].operands)
+
+
+def inferred_programs(program: Program, replacement: Replace) -> Iterator[tuple[Program]]:
+    """Yield the program by `replace_and_infer`, if it is possible and any operation is replaced."""
+    if any(map(replacement, program.walk())):
+        whole = replace_and_infer(program, replacement)
+        if whole is not None:
+            yield (whole,)
 
 
 def _infer_region(region: Region, around: Mapping[str, Value], replacement: Replace) -> Region:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from reference.ir.program import Dense, Operation, Region, TensorType, Value
+from reference.ir.program import Dense, Operation, Region, TensorType, Value, tensor_of
 from reference.ir.types import ElementType
 from reference.numerics.conversion import convert_to
 
@@ -17,6 +17,11 @@ def element_of(value: Value) -> ElementType | None:
     """Return the element type of a tensor that is not quantized; None for other values."""
     of = value.type.element_type if isinstance(value.type, TensorType) else None
     return of if isinstance(of, ElementType) else None
+
+
+def with_element_type(value: Value, of: ElementType) -> Value:
+    """Return a tensor value with another element type."""
+    return replace(value, type=replace(tensor_of(value), element_type=of))
 
 
 def retype(operation: Operation, types: Types) -> Operation:
@@ -44,7 +49,7 @@ def _value(value: Value, types: Types) -> Value:
     of = element_of(value)
     if of is None or of not in types:
         return value
-    return replace(value, type=replace(value.type, element_type=types[of]))
+    return with_element_type(value, types[of])
 
 
 def _constant(constant: Dense, types: Types) -> Dense:

@@ -9,6 +9,7 @@ import numpy as np
 
 from conformance.known.hypothesis import Results, exact_hypothesis
 from conformance.known.xla.sums_of_products.products import NOT_KEPT
+from conformance.tolerance.bounds.contraction import matrices_of
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of
@@ -16,7 +17,7 @@ from reference.numerics import arithmetic
 from reference.numerics.conversion import complex_
 from reference.numerics.products import round_sums
 from reference.numerics.rounding import round_to, to_float64
-from reference.ops.contraction import Dimensions, arrange_matrices, dot_dimensions, rounds_operands
+from reference.ops.contraction import arrange_matrices, rounds_operands
 from reference.ops.convolution import convolve, geometry
 from reference.ops.ragged import products_of_groups, ragged_numbers
 from reference.ops.xla.contraction import dimensions_of
@@ -62,11 +63,8 @@ def _predict_contraction(
     for group_sizes in rest:  # products with zeros in the others' places change no sum
         numbers = ragged_numbers(**given)
         return (products_of_groups(lhs, rhs, group_sizes, numbers, partial(_sum_all_products, to)),)
-    dimensions = Dimensions(*(given.get(name, ()) for name in _DIMENSIONS))
-    if operation.name == "dot":
-        dimensions = dot_dimensions(lhs.ndim)
-    a, b, shape = arrange_matrices(lhs, rhs, dimensions)
-    return (stepwise_products(a, b, to, np.arange(a.shape[-1])).reshape(shape),)
+    a, b, shape = matrices_of(operation, (lhs, rhs))
+    return (_sum_all_products(to, a, b).reshape(shape),)
 
 
 def _without_algorithm(
@@ -80,12 +78,6 @@ def _without_algorithm(
 
 def _sum_all_products(to: ElementType, lhs: Array, rhs: Array) -> Array:
     return stepwise_products(lhs, rhs, to, np.arange(lhs.shape[-1]))
-
-
-_DIMENSIONS = (
-    "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
-    "rhs_contracting_dimensions",
-)  # fmt: skip
 
 
 def _predict_convolution(

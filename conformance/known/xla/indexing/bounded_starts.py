@@ -10,13 +10,14 @@ Source: jaxlib 0.10.2 and 0.12, measured.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.writing import constant
+from conformance.known.writing import OperationWriter
 from conformance.known.xla.memory import CONTENTS, Content, memory_value
 from conformance.transforms.replacing import replace_operations
-from reference.ir.program import Operation, Program, TensorType, Value, attributes
+from reference.ir.program import Operation, Program, TensorType, Value, tensor_of
 
 LABEL = "start clamped to the bound"
 
@@ -47,8 +48,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
 
 def _room(value: Value, dimension: int, makers: Mapping[str, Operation]) -> int:
     """Return the largest size of a dimension, derived from the operations that define a value."""
-    of = value.type
-    assert isinstance(of, TensorType)
+    of = tensor_of(value)
     size = of.shape[dimension]
     if size is not None:
         return size
@@ -80,29 +80,23 @@ def _bounded_dimension(operation: Operation) -> int | None:
 
 def _slice_late(
     operation: Operation, content: Content, makers: Mapping[str, Operation]
-) -> Iterator[Operation]:
-    """Yield the slice of the padded operand, with a start that fits the bound."""
-    prefix = f"{operation.results[0].name}."
+) -> list[Operation]:
+    """Return the slice of the padded operand, with a start that fits the bound."""
+    writer = OperationWriter(operation.results[0].name)
     operand, free = operation.operands[0], _bounded_dimension(operation)
-    of, sizes = operand.type, operation.attribute("slice_sizes")
-    assert isinstance(of, TensorType)
+    of, sizes = tensor_of(operand), operation.attribute("slice_sizes")
     assert free is not None
     assert of.bounds
     assert isinstance(sizes, tuple)
     bound, room = of.bounds[free] or 0, _room(operand, free, makers)
     full = tuple(bound if size is None else size for size in of.shape)
-    padding = Value(f"{prefix}padding", TensorType(full, of.element_type))
-    yield memory_value(padding, content)
+    padding = Value(f"{writer.prefix}.padding", TensorType(full, of.element_type))
+    writer.operations.append(memory_value(padding, content))
     twice = tuple(2 * bound if number == free else None for number in range(len(full)))
-    joined = Value(f"{prefix}joined", TensorType(of.shape, of.element_type, twice))
-    yield Operation("concatenate", (operand, padding), (joined,), attributes(dimension=free))
-    start = operation.operands[1 + free]
-    assert isinstance(start.type, TensorType)
-    least, most = (Value(f"{prefix}{name}", start.type) for name in ("least", "most"))
-    yield constant(least, np.zeros((), start.type.storage))
-    yield constant(most, np.array(room - int(sizes[free])).astype(start.type.storage))
-    clamped = Value(f"{prefix}start", start.type)
-    yield Operation("clamp", (least, start, most), (clamped,))
+    joined = Value(f"{writer.prefix}.joined", TensorType(of.shape, of.element_type, twice))
+    writer.define(joined, "concatenate", (operand, padding), dimension=free)
     starts = [*operation.operands[1:]]
-    starts[free] = clamped
-    yield Operation(_SLICES, (joined, *starts), operation.results, operation.attributes)
+    number = tensor_of(starts[free]).element
+    least, most = (writer.constant(np.array(n), number) for n in (0, room - int(sizes[free])))
+    starts[free] = writer.add("clamp", (least, starts[free], most), shape=())
+    return [*writer.operations, replace(operation, operands=(joined, *starts))]

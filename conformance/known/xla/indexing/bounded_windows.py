@@ -15,9 +15,10 @@ from itertools import combinations, product
 from math import prod
 from typing import Any
 
+from conformance.known.writing import OperationWriter
 from conformance.known.xla.memory import CONTENTS, Content, memory_value
 from conformance.transforms.replacing import replace_operations
-from reference.ir.program import Operation, Program, TensorType, Value, attributes
+from reference.ir.program import Operation, Program, TensorType, Value, tensor_of
 from reference.ops.folds.windows import pairs_of
 
 LABEL = "windows miscounted"
@@ -84,22 +85,17 @@ def _cut_rows(one: Operation, kept: tuple[int, ...], content: Content) -> Iterat
 
 def _pack_result(
     whole: Value, result: Value, kept: tuple[int, ...], content: Content
-) -> Iterator[Operation]:
-    of, size = result.type, prod(kept)
-    assert isinstance(of, TensorType)
-    rows, flat, memory, joined = (
-        Value(f"{result.name}.{name}", TensorType(shape, of.element_type))
-        for name, shape in (
-            ("rows", kept), ("flat", (size,)), ("memory", (prod(of.static_shape) - size,)),
-            ("joined", (prod(of.static_shape),)),
-        )
-    )  # fmt: skip
-    given = attributes(start_indices=(0,) * len(kept), limit_indices=kept, strides=(1,) * len(kept))
-    yield Operation("slice", (whole,), (rows,), given)
-    yield Operation("reshape", (rows,), (flat,))
-    yield memory_value(memory, content)
-    yield Operation("concatenate", (flat, memory), (joined,), attributes(dimension=0))
-    yield Operation("reshape", (joined,), (result,))
+) -> list[Operation]:
+    of, writer = tensor_of(result), OperationWriter(result.name)
+    rows = writer.slice(whole, (0,) * len(kept), kept)
+    flat = writer.add("reshape", (rows,), shape=(prod(kept),))
+    memory = Value(
+        f"{result.name}.memory", TensorType((prod(of.static_shape) - prod(kept),), of.element_type)
+    )
+    writer.operations.append(memory_value(memory, content))
+    joined = writer.add("concatenate", (flat, memory), shape=(prod(of.static_shape),), dimension=0)
+    writer.define(result, "reshape", (joined,))
+    return writer.operations
 
 
 def _count_windows(window: Operation, *, is_padded: bool) -> tuple[int, ...]:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
+from conformance.known.writing import OperationWriter
 from conformance.transforms.replacing import replace_operations
-from reference.ir.program import Operation, Program, TensorType, Value, attributes
+from reference.ir.program import Operation, Program, TensorType, Value, tensor_of
 from reference.ops.dynamism import SIZE
 
 LABEL = "padding reshaped"
@@ -36,28 +38,20 @@ def concerns(operation: Operation) -> bool:
     return operation.name == _RESHAPES
 
 
-def _reshape_padding(operation: Operation, whole: Value) -> Iterator[Operation]:
-    """Yield a reshape of the uncut value, cut to the new sizes."""
+def _reshape_padding(operation: Operation, whole: Value) -> list[Operation]:
+    """Return a reshape of the uncut value, cut to the new sizes."""
     (result,) = operation.results
-    of, prefix = result.type, f"{result.name}."
-    assert isinstance(of, TensorType)
+    of, writer = tensor_of(result), OperationWriter(result.name)
     full = _largest_sizes(of)
     assert full is not None
-    dynamic = [number for number, size in enumerate(of.shape) if size is None]
-    value = Value(f"{prefix}whole", TensorType(full, of.element_type))
-    yield Operation("reshape", (whole,), (value,))
-    for number in dynamic:
-        *_, given = made = [*_size(operation, number, f"{prefix}{number}.")]
-        yield from made
-        last = number == dynamic[-1]
-        cut = (
-            result
-            if last
-            else Value(f"{prefix}cut{number}", _append_bounded_dimension(value.type, number))
-        )
-        size = given.results[0]
-        yield Operation(_CUTS, (value, size), (cut,), attributes(dimension=number))
-        value = cut
+    *others, last = [number for number, size in enumerate(of.shape) if size is None]
+    value = writer.add("reshape", (whole,), shape=full)
+    for number in others:
+        cut = replace(result, name=f"{result.name}.cut{number}", type=_with_bound(value, number))
+        size = _size(writer, operation, number)
+        value = writer.define(cut, _CUTS, (value, size), dimension=number)
+    writer.define(result, _CUTS, (value, _size(writer, operation, last)), dimension=last)
+    return writer.operations
 
 
 def _whole(operation: Operation, makers: Mapping[str, Operation]) -> Value | None:
@@ -84,9 +78,9 @@ def _largest_sizes(of: TensorType) -> tuple[int, ...] | None:
     return known if of.bounds and len(known) == len(sizes) else None
 
 
-def _append_bounded_dimension(of: object, dimension: int) -> TensorType:
-    """Return the type with one more dimension whose size has only a bound."""
-    assert isinstance(of, TensorType)
+def _with_bound(value: Value, dimension: int) -> TensorType:
+    """Return the type of a value, with only a bound of a dimension's size."""
+    of = tensor_of(value)
     bounds = of.bounds or (None,) * len(of.shape)
     before, after = slice(dimension), slice(dimension + 1, None)
     return TensorType(
@@ -96,14 +90,7 @@ def _append_bounded_dimension(of: object, dimension: int) -> TensorType:
     )
 
 
-def _size(reshape: Operation, dimension: int, prefix: str) -> Iterator[Operation]:
-    """Yield operations; the last gives the new size of a dimension."""
-    sizes = reshape.operands[1]
-    assert isinstance(sizes.type, TensorType)
-    of = sizes.type.element_type
-    one, scalar = Value(f"{prefix}one", TensorType((1,), of)), Value(prefix, TensorType((), of))
-    start, limit = (dimension,), (dimension + 1,)
-    given = attributes(start_indices=start, limit_indices=limit, strides=(1,))
-    yield Operation("slice", (sizes,), (one,), given)
-    yield Operation("reshape", (one,), (scalar,))
-    yield Operation("convert", (scalar,), (Value(f"{prefix}size", SIZE),))
+def _size(writer: OperationWriter, reshape: Operation, dimension: int) -> Value:
+    """Add operations that give the new size of a dimension."""
+    one = writer.slice(reshape.operands[1], (dimension,), (dimension + 1,))
+    return writer.add("convert", (writer.add("reshape", (one,), shape=()),), SIZE.element)

@@ -15,8 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.writing import constant
-from conformance.known.xla.memory import zeros
+from conformance.known.writing import OperationWriter
 from conformance.transforms.replacing import replace_operations
 from reference.ir.program import (
     Attribute,
@@ -24,7 +23,6 @@ from reference.ir.program import (
     Program,
     TensorType,
     Value,
-    attributes,
     tensor_of,
 )
 from reference.ir.types import ELEMENT_TYPES
@@ -88,48 +86,37 @@ def _first_known(size: int | None, bound: int | None) -> int | None:
 
 def _slice_whole(
     operation: Operation, reversal: Operation, cut: Operation, dimension: int
-) -> Iterator[Operation]:
-    """Yield the slice of the whole operand, reversed and followed by zeros."""
+) -> list[Operation]:
+    """Return the slice of the whole operand, reversed and followed by zeros."""
     sizes = operation.attribute("slice_sizes")
     assert isinstance(sizes, tuple)
-    prefix = f"{operation.results[0].name}."
-    number = tensor_of(cut.operands[1]) if cut.name == _CUTS else _SIZE
-    whole, size = cut.operands[0], Value(f"{prefix}size", number)
-    yield from _size_of(cut, dimension, size)
+    writer, (whole, given) = OperationWriter(operation.results[0].name), cut.operands[:2]
+    number = (tensor_of(given) if cut.name == _CUTS else _SIZE).element
+    size = _size_of(writer, cut, dimension)
     of = tensor_of(whole)
     count = of.static_shape[dimension]
-    twice = tuple(2 * n if d == dimension else n for d, n in enumerate(of.static_shape))
-    turned, padding = (Value(f"{prefix}{name}", of) for name in ("turned", "padding"))
-    joined = Value(f"{prefix}joined", replace(of, shape=twice))
-    yield replace(reversal, operands=(whole,), results=(turned,))
-    yield zeros(padding)
-    yield Operation("concatenate", (turned, padding), (joined,), attributes(dimension=dimension))
-    names = ("count", "least", "most", "cut", "first")
-    total, least, most, missing, first = (Value(f"{prefix}{one}", number) for one in names)
+    twice = [2 * n if d == dimension else n for d, n in enumerate(of.static_shape)]
+    turned = writer.add("reverse", (whole,), dimensions=_reversed(reversal))
+    padding = writer.constant(np.zeros(of.static_shape), of.element)
+    joined = writer.add("concatenate", (turned, padding), shape=twice, dimension=dimension)
+    total, least, most = (
+        writer.constant(np.array(one), number)
+        for one in (count, 0, 2 * count - int(sizes[dimension]))
+    )
+    missing = writer.add("subtract", (total, size))
+    first = writer.add("clamp", (least, missing, most))
     starts = list(operation.operands[1:])
     own = starts[dimension]
-    converted, start = (Value(f"{prefix}{one}", own.type) for one in ("converted", "start"))
-    for value, of_value in ((total, count), (least, 0), (most, 2 * count - int(sizes[dimension]))):
-        yield constant(value, np.array(of_value).astype(number.storage))
-    yield Operation("subtract", (total, size), (missing,))
-    yield Operation("clamp", (least, missing, most), (first,))
-    yield Operation("convert", (first,), (converted,))
-    yield Operation("add", (converted, own), (start,))
-    starts[dimension] = start
-    yield replace(operation, operands=(joined, *starts))
+    converted = writer.add("convert", (first,), tensor_of(own).element)
+    starts[dimension] = writer.add("add", (converted, own))
+    return [*writer.operations, replace(operation, operands=(joined, *starts))]
 
 
-def _size_of(cut: Operation, dimension: int, size: Value) -> Iterator[Operation]:
-    """Yield the operations that define the size that a dimension is given."""
+def _size_of(writer: OperationWriter, cut: Operation, dimension: int) -> Value:
+    """Add the operations that define the size that a dimension is given."""
     given = cut.operands[1]
     if cut.name == _CUTS:
-        yield Operation("reshape", (given,), (size,))
-        return
-    of = tensor_of(given)
-    taken, of_one = (Value(f"{size.name}.{name}", of) for name in ("taken", "one"))
-    taken = replace(taken, type=replace(of, shape=(1,)))
-    of_one = replace(of_one, type=replace(of, shape=()))
-    limits = {"start_indices": (dimension,), "limit_indices": (dimension + 1,), "strides": (1,)}
-    yield Operation("slice", (given,), (taken,), attributes(**limits))
-    yield Operation("reshape", (taken,), (of_one,))
-    yield Operation("convert", (of_one,), (size,))
+        return writer.add("reshape", (given,))
+    taken = writer.slice(given, (dimension,), (dimension + 1,))
+    of_one = writer.add("reshape", (taken,), shape=())
+    return writer.add("convert", (of_one,), _SIZE.element)

@@ -117,14 +117,9 @@ def _largest_starts(scatter: Operation, given: dict[str, Any]) -> list[int] | No
 
 def _last_along(writer: OperationWriter, value: Value, dimensions: Sequence[bool]) -> Value:
     """Return the last slice of an array along some dimensions."""
-    of = tensor_of(value)
-    shape = of.static_shape
+    shape = tensor_of(value).static_shape
     starts = tuple(n - 1 if cut else 0 for n, cut in zip(shape, dimensions, strict=True))
-    sizes = tuple(1 if cut else n for n, cut in zip(shape, dimensions, strict=True))
-    return writer.add(
-        "slice", (value,), of.element, sizes,
-        start_indices=starts, limit_indices=shape, strides=(1,) * len(shape),
-    )  # fmt: skip
+    return writer.slice(value, starts, shape)
 
 
 def _rank(value: Value) -> int:

@@ -12,18 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from conformance.known.xla.memory import zeros
+import numpy as np
+
+from conformance.known.writing import OperationWriter
 from conformance.transforms.extract import replace_body, replace_results
-from reference.ir.program import (
-    Operation,
-    Program,
-    Region,
-    TensorType,
-    Value,
-    attributes,
-    tensor_of,
-)
-from reference.ir.types import ElementType
+from conformance.transforms.retype import with_element_type
+from reference.ir.program import Operation, Program, Region, TensorType, Value, tensor_of
 
 LABEL = "bytes reduced as words"
 
@@ -36,7 +30,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """
     *before, subject, end = program.main.body.operations
     if _is_promoting(subject) and end.operands == subject.results:
-        others = tuple(_reduce_words(subject))
+        others = _reduce_words(subject)
         yield (replace_results(replace_body(program, (*before, *others, end)), others[-1].results),)
 
 
@@ -50,43 +44,31 @@ def _is_promoting(operation: Operation) -> bool:
     return of.element.is_float and of.element.float_format.has_zero
 
 
-def _reduce_words(operation: Operation) -> Iterator[Operation]:
-    """Yield an all_reduce of words, and a reduce_scatter that chooses the process's own part."""
+def _reduce_words(operation: Operation) -> list[Operation]:
+    """Return an all_reduce of words, and a reduce_scatter that chooses the process's own part."""
     (operand,), (result,) = operation.operands, operation.results
     byte, word = tensor_of(operand).element, tensor_of(result).element
     *lead, rows, columns = tensor_of(operand).static_shape
     odd, half, rank = rows % 2, (rows + 1) // 2, len(lead)
     turn = (*range(rank), rank, rank + 2, rank + 1)
-
-    def value(what: str, of: ElementType, *shape: int) -> Value:
-        return Value(f"{result.name}.{what}", TensorType(shape, of))
-
-    zero, even = value("zero", byte), value("even", byte, *lead, rows + odd, columns)
-    yield zeros(zero)
-    high = (*(0,) * rank, odd, 0)
-    padding = {"edge_padding_low": (0,) * (rank + 2), "edge_padding_high": high}
-    given = attributes(**padding, interior_padding=(0,) * (rank + 2))
-    yield Operation("pad", (operand, zero), (even,), given)
-    pairs = value("pairs", byte, *lead, half, 2, columns)
-    turned = value("turned", byte, *lead, half, columns, 2)
-    words, sums = (value(what, word, *lead, half, columns) for what in ("words", "sums"))
-    yield Operation("reshape", (even,), (pairs,))
-    yield Operation("transpose", (pairs,), (turned,), attributes(permutation=turn))
-    yield Operation("bitcast_convert", (turned,), (words,))
+    writer, none = OperationWriter(result.name), (0,) * (rank + 2)
+    zero = writer.constant(np.zeros(()), byte)
+    even = writer.add(
+        "pad", (operand, zero), byte, (*lead, rows + odd, columns),
+        edge_padding_low=none, edge_padding_high=(*(0,) * rank, odd, 0), interior_padding=none,
+    )  # fmt: skip
+    pairs = writer.add("reshape", (even,), byte, (*lead, half, 2, columns))
+    turned = writer.add("transpose", (pairs,), byte, (*lead, half, columns, 2), permutation=turn)
+    words = writer.add("bitcast_convert", (turned,), word, (*lead, half, columns))
     kept = tuple(one for one in operation.attributes if one[0] != "scatter_dimension")
-    yield Operation("all_reduce", (words,), (sums,), kept, operation.regions)
-    parts = value("parts", byte, *lead, half, columns, 2)
-    rows_again = value("rows", byte, *lead, half, 2, columns)
-    whole, own = (
-        value("whole", byte, *lead, rows + odd, columns),
-        value("cut", byte, *lead, rows, columns),
-    )
-    yield Operation("bitcast_convert", (sums,), (parts,))
-    yield Operation("transpose", (parts,), (rows_again,), attributes(permutation=turn))
-    yield Operation("reshape", (rows_again,), (whole,))
-    limits = {"start_indices": (0,) * (rank + 2), "limit_indices": (*lead, rows, columns)}
-    yield Operation("slice", (whole,), (own,), attributes(**limits, strides=(1,) * (rank + 2)))
-    share = replace(result, type=replace(tensor_of(result), element_type=byte))
-    first, second = (value(f"argument{number}", byte) for number in range(2))
+    sums = replace(words, name=f"{writer.prefix}.sums")
+    writer.operations.append(Operation("all_reduce", (words,), (sums,), kept, operation.regions))
+    parts = writer.add("bitcast_convert", (sums,), byte, (*lead, half, columns, 2))
+    again = writer.add("transpose", (parts,), byte, (*lead, half, 2, columns), permutation=turn)
+    whole = writer.add("reshape", (again,), byte, (*lead, rows + odd, columns))
+    own = writer.slice(whole, none, (*lead, rows, columns))
+    share = with_element_type(result, byte)
+    first, second = (Value(f"{result.name}.{name}", TensorType((), byte)) for name in "ab")
     choice = Region((first, second), (Operation("return", (first,)),))
-    yield replace(operation, operands=(own,), results=(share,), regions=(choice,))
+    own_part = replace(operation, operands=(own,), results=(share,), regions=(choice,))
+    return [*writer.operations, own_part]

@@ -13,9 +13,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from conformance.known.writing import OperationWriter
 from conformance.transforms.collective import collective_of
 from conformance.transforms.replacing import replace_operation
-from reference.ir.program import Operation, Program, TensorType, Value, attributes
+from reference.ir.program import Operation, Program, Value, tensor_of
 
 LABEL = "first updates sent"
 
@@ -34,25 +35,15 @@ def concerns(operation: Operation) -> bool:
     """Return whether an operation is a ragged_all_to_all with several updates for each process."""
     if operation.name != "mhlo.ragged_all_to_all":
         return False
-    return any(count != 1 for count in _sizes(operation.operands[_DATA])[1:])
+    return any(count != 1 for count in tensor_of(operation.operands[_DATA]).static_shape[1:])
 
 
-def _sizes(value: Value) -> tuple[int, ...]:
-    assert isinstance(value.type, TensorType)
-    return value.type.static_shape
-
-
-def _send_first(operation: Operation) -> Iterator[Operation]:
-    """Yield the operation on the first numbers of its offsets and sizes."""
-    first: list[Value] = []
-    for number, value in enumerate(operation.operands[_DATA:]):
-        assert isinstance(value.type, TensorType)
-        count, element = _sizes(value)[0], value.type.element_type
-        name, shape = f"{operation.results[0].name}.{number}", (math.prod(_sizes(value)),)
-        flat = Value(f"{name}.flat", TensorType(shape, element))
-        part = Value(f"{name}.first", TensorType((count,), element))
-        given = attributes(start_indices=(0,), limit_indices=(count,), strides=(1,))
-        yield Operation("reshape", (value,), (flat,))
-        yield Operation("slice", (flat,), (part,), given)
-        first.append(part)
-    yield replace(operation, operands=(*operation.operands[:_DATA], *first))
+def _send_first(operation: Operation) -> list[Operation]:
+    """Return the operation on the first numbers of its offsets and sizes."""
+    first, writer = list[Value](), OperationWriter(operation.results[0].name)
+    for value in operation.operands[_DATA:]:
+        sizes = tensor_of(value).static_shape
+        flat = writer.add("reshape", (value,), shape=(math.prod(sizes),))
+        first.append(writer.slice(flat, (0,), sizes[:1]))
+    other = replace(operation, operands=(*operation.operands[:_DATA], *first))
+    return [*writer.operations, other]

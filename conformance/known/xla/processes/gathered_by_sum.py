@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.writing import constant
-from conformance.known.xla.memory import zeros
+from conformance.known.writing import OperationWriter
 from conformance.known.xla.processes import gathered_first, misread_groups, process_order
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import replace_operations
 from reference.ir.program import Operation, Program, TensorType, Value, tensor_of
-from reference.ir.types import ELEMENT_TYPES
+from reference.ir.types import BOOLEAN, Array, ElementType
 from reference.ops.table import OPS
 
 LABEL = "gathered by a sum"
@@ -38,32 +37,33 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
             yield (replace_operations(one, added),)
 
 
-def _add_zeros(gather: Operation) -> Iterator[Operation]:
-    """Yield the gather, and a sum of each result with zero."""
+def _add_zeros(gather: Operation) -> list[Operation]:
+    """Return the gather, and a sum of each result with zero."""
     sums = [one for one in gather.results if _has_signed_zeros(one)]
     parts = {one.name: replace(one, name=f"{one.name}.gathered") for one in sums}
+    writer = OperationWriter(gather.results[0].name)
     results = tuple(parts.get(one.name, one) for one in gather.results)
-    yield replace(gather, results=results)
+    writer.operations.append(replace(gather, results=results))
     for operand, one in zip(gather.operands, gather.results, strict=True):
         if one not in sums:
             continue
-        if tensor_of(one).element.part.float_format.has_zero:
-            zero = Value(f"{one.name}.zero", one.type)
-            yield zeros(zero)
-            yield Operation("add", (parts[one.name], zero), (one,))
+        of, part = tensor_of(one), parts[one.name]
+        if of.element.part.float_format.has_zero:
+            zero = writer.constant(np.zeros(of.static_shape), of.element)
+            writer.define(one, "add", (part, zero))
         else:
-            yield from _add_smallest(gather, operand, parts[one.name], one)
+            total = _add_smallest(writer, gather, operand, part)
+            writer.define(one, "optimization_barrier", (total,))
+    return writer.operations
 
 
-def _add_smallest(
-    gather: Operation, operand: Value, part: Value, result: Value
-) -> Iterator[Operation]:
-    """Yield sums of the parts with the smallest number for each other process.
+def _add_smallest(writer: OperationWriter, gather: Operation, operand: Value, part: Value) -> Value:
+    """Add sums of the parts with the smallest number for each other process.
 
     The part of the process at position k comes after a sum of k such numbers.
     """
     axis: Any = gather.attribute("all_gather_dim")
-    of = tensor_of(result)
+    of = tensor_of(part)
     size = max(tensor_of(operand).static_shape[axis], 1)
     position = np.arange(of.static_shape[axis]) // size
     count = int(position.max(initial=0)) + 1
@@ -73,25 +73,18 @@ def _add_smallest(
         before.append(np.asarray(OPS["add"].evaluate(before[-1], smallest)))
     shape = [1] * of.rank
     shape[axis] = -1
+
+    def constant(row: Array, element: ElementType) -> Value:
+        return writer.constant(np.broadcast_to(row.reshape(shape), of.static_shape), element)
+
     total = part
     for step in range(1, count):
         first = np.array([before[max(k - 1, 0)] for k in position], of.storage)
         added = first if step == 1 else np.full(position.shape, smallest)
         is_added = (position == 0) | (step <= count - np.maximum(position, 1))
-        values = {
-            "added": (added, of),
-            "is_added": (is_added, TensorType(of.shape, ELEMENT_TYPES["i1"])),
-        }
-        named = {name: Value(f"{result.name}.{name}{step}", to) for name, (_, to) in values.items()}
-        for name, (array, to) in values.items():
-            yield constant(named[name], np.broadcast_to(array.reshape(shape), to.static_shape))
-        more = Value(f"{result.name}.more{step}", of)
-        yield Operation("add", (total, named["added"]), (more,))
-        chosen = result if step == count - 1 else Value(f"{result.name}.sum{step}", of)
-        yield Operation("select", (named["is_added"], more, total), (chosen,))
-        total = chosen
-    if count == 1:
-        yield Operation("optimization_barrier", (part,), (result,))
+        more = writer.add("add", (total, constant(added, of.element)))
+        total = writer.add("select", (constant(is_added, BOOLEAN[0]), more, total), of.element)
+    return total
 
 
 def _has_signed_zeros(value: Value) -> bool:

@@ -11,10 +11,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from conformance.known.writing import OperationWriter
 from conformance.known.xla.processes.misread_groups import without_device_ids
 from conformance.transforms.collective import collective_of
 from conformance.transforms.replacing import replace_operation
-from reference.ir.program import Operation, Program, TensorType, Value, attributes
+from reference.ir.program import Operation, Program, tensor_of
 
 LABEL = "operands taken for parts"
 
@@ -30,24 +31,16 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
             yield (replace_operation(one, collective, *_join_operands(collective)),)
 
 
-def _join_operands(operation: Operation) -> Iterator[Operation]:
-    """Yield an all_to_all of one operand, whose rows are the operands."""
-    of, count = operation.operands[0].type, len(operation.operands)
-    assert isinstance(of, TensorType)
-    name, size = operation.results[0].name, math.prod(of.static_shape)
-
-    def value(what: str, *shape: int) -> Value:
-        return Value(f"{name}.{what}", TensorType(shape, of.element_type))
-
-    rows = tuple(value(f"row{number}", 1, size) for number in range(count))
-    for operand, row in zip(operation.operands, rows, strict=True):
-        yield Operation("reshape", (operand,), (row,))
-    whole, split = value("whole", count, size), value("split", count, size)
-    yield Operation("concatenate", rows, (whole,), attributes(dimension=0))
+def _join_operands(operation: Operation) -> list[Operation]:
+    """Return an all_to_all of one operand, whose rows are the operands."""
+    size, count = math.prod(tensor_of(operation.operands[0]).static_shape), len(operation.operands)
+    writer = OperationWriter(operation.results[0].name)
+    rows = [writer.add("reshape", (operand,), shape=(1, size)) for operand in operation.operands]
+    whole = writer.add("concatenate", rows, shape=(count, size), dimension=0)
+    split = replace(whole, name=f"{writer.prefix}.split")
     other = operation.with_attributes(split_dimension=0, concat_dimension=0)
-    yield replace(other, operands=(whole,), results=(split,))
+    writer.operations.append(replace(other, operands=(whole,), results=(split,)))
     for number, result in enumerate(operation.results):
-        part = value(f"part{number}", 1, size)
-        limits = {"start_indices": (number, 0), "limit_indices": (number + 1, size)}
-        yield Operation("slice", (split,), (part,), attributes(**limits, strides=(1, 1)))
-        yield Operation("reshape", (part,), (result,))
+        part = writer.slice(split, (number, 0), (number + 1, size))
+        writer.define(result, "reshape", (part,))
+    return writer.operations

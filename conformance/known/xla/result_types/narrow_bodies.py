@@ -23,8 +23,8 @@ import numpy as np
 from conformance.known.writing import OperationWriter
 from conformance.known.xla.indexing.treated_windows import treated_scatters
 from conformance.known.xla.windows.expanded_selection import as_scatter, orders_of
-from conformance.transforms.inferred import replace_and_infer
-from conformance.transforms.retype import element_of, retype
+from conformance.transforms.inferred import inferred_programs
+from conformance.transforms.retype import element_of, retype, with_element_type
 from reference.ir.program import (
     Operation,
     Program,
@@ -51,7 +51,7 @@ def concerns(operation: Operation) -> bool:
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with all bodies in the operands' types, and the types that follow."""
-    yield from _replace_all(program, _narrow_body)
+    return inferred_programs(program, _narrow_body)
 
 
 def rewrite_updates(program: Program) -> Iterator[tuple[Program]]:
@@ -62,16 +62,7 @@ def rewrite_updates(program: Program) -> Iterator[tuple[Program]]:
     """
     updating = [one for one in program.walk() if _updated_type(one)]
     for number in range(max((len(_expansions(one)) for one in updating), default=0)):
-        yield from _replace_all(program, partial(_replace_updates, number=number))
-
-
-def _replace_all(
-    program: Program, replacement: Callable[[Operation], Sequence[Operation]]
-) -> Iterator[tuple[Program]]:
-    if any(replacement(one) for one in program.walk()):
-        whole = replace_and_infer(program, replacement)
-        if whole is not None:
-            yield (whole,)
+        yield from inferred_programs(program, partial(_replace_updates, number=number))
 
 
 def _narrow_body(operation: Operation) -> Sequence[Operation]:
@@ -179,7 +170,7 @@ def _write_to_memory(scatter: Operation) -> Iterator[Operation]:
     ordered = attributes(**given | {"update_window_dims": last})
     yield Operation("scatter", operands, results, ordered, (body,))
     for made, value in zip(results, scatter.results, strict=True):
-        yield Operation("convert", (made,), (_retyped(value, narrow),))
+        yield Operation("convert", (made,), (with_element_type(value, narrow),))
 
 
 def _windows_last(writer: OperationWriter, value: Value, window_dims: tuple[int, ...]) -> Value:
@@ -191,27 +182,22 @@ def _windows_last(writer: OperationWriter, value: Value, window_dims: tuple[int,
     return writer.add("transpose", (value,), tensor_of(value).element, sizes, permutation=order)
 
 
-def _retyped(value: Value, of: ElementType) -> Value:
-    """Return a value with another element type."""
-    return replace(value, type=replace(tensor_of(value), element_type=of))
-
-
 def _bit_writing_body(body: Region, memory: ElementType) -> Region:
     """Return a body in bf16 on values in memory of a wider type, into which it writes bits."""
-    arguments = tuple(_retyped(value, memory) for value in body.arguments)
+    arguments = tuple(with_element_type(value, memory) for value in body.arguments)
     writer = OperationWriter(f"{arguments[0].name}.memory")
     known = {value.name: writer.add("convert", (value,), _F32) for value in arguments}
     *operations, end = body.operations
     for one in operations:
         (result,) = one.results
-        given, exact = tuple(known[v.name] for v in one.operands), _retyped(result, _F32)
+        given, exact = tuple(known[v.name] for v in one.operands), with_element_type(result, _F32)
         writer.operations.append(replace(one, operands=given, results=(exact,)))
         rounded = writer.add("convert", (exact,), _BF16)
         known[result.name] = writer.add("convert", (rounded,), _F32)
     written: list[Value] = []
     for target, value in zip(arguments, end.operands, strict=False):
         if value.name in {one.name for one in arguments}:  # handed on as it is
-            written.append(_retyped(value, memory))
+            written.append(with_element_type(value, memory))
             continue
         rounded = writer.add("convert", (known[value.name],), _BF16)
         bits = writer.add("bitcast_convert", (rounded,), _HALF)

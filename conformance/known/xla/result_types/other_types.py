@@ -13,10 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.writing import constant
-from conformance.transforms.inferred import replace_and_infer
+from conformance.known.writing import OperationWriter
+from conformance.transforms.inferred import inferred_programs
 from conformance.transforms.retype import element_of
-from reference.ir.program import Operation, Program, TensorType, Value, attributes
+from reference.ir.program import Operation, Program, TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES, ElementType, bits_dtype, from_bits
 
 BYTES = "one truth value a byte"
@@ -28,61 +28,50 @@ _MEMORY = ELEMENT_TYPES["ui8"]
 
 def bitcast_all_by_bytes(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with all bitcasts from or to i1 by bytes, and the shapes that follow."""
-    if any(map(concerns, program.walk())):
-        whole = replace_and_infer(program, lambda one: [*bitcast_by_bytes(one)])
-        if whole is not None:
-            yield (whole,)
+    return inferred_programs(program, bitcast_by_bytes)
 
 
 def concerns(operation: Operation) -> bool:
     """Return whether an operation is a bitcast from or to i1."""
-    return any(True for _ in bitcast_by_bytes(operation))
+    return bool(bitcast_by_bytes(operation))
 
 
-def bitcast_by_bytes(bitcast: Operation) -> Iterator[Operation]:
-    """Yield operations that bitcast from or to i1 through bytes."""
+def bitcast_by_bytes(bitcast: Operation) -> list[Operation]:
+    """Return operations that bitcast from or to i1 through bytes; none for other operations."""
     if bitcast.name != "bitcast_convert":
-        return
+        return []
     (value,), (result,) = bitcast.operands, bitcast.results
     of, to = element_of(value), element_of(result)
     if of is None or to is None or not (of.is_boolean or to.is_boolean):
-        return
-    before = value.type
-    assert isinstance(before, TensorType)
+        return []
+    sizes, writer = tensor_of(value).static_shape, OperationWriter(result.name)
     if of.is_boolean and to.bits == _SIX_BITS:  # has a byte, too
-        yield from _truth_codes(value, replace(result, type=TensorType(before.shape, to)), to)
-        return
+        codes = (from_bits(np.full(sizes, code, bits_dtype(to)), to) for code in (1, 0))
+        one, zero = (writer.constant(array, to) for array in codes)
+        made = replace(result, type=TensorType(sizes, to))
+        writer.define(made, "select", (value, one, zero))
+        return writer.operations
     if to.is_complex or any(one.bits < _BYTE and _BYTE % one.bits for one in (of, to)):
-        return
-    shape = bitcast_shape(before.static_shape, of, to)
+        return []
+    shape = bitcast_shape(sizes, of, to)
     if shape is None:
-        return
+        return []
     if of.is_boolean:
-        taken = Value(f"{result.name}.taken", TensorType(before.shape, _MEMORY))
-        yield Operation("convert", (value,), (taken,))
-        value = taken
+        value = writer.add("convert", (value,), _MEMORY)
     made = replace(result, type=TensorType(shape, to))
-    if not to.is_boolean:
-        yield Operation("bitcast_convert", (value,), (made,))
-        return
-    bytes_, zero = (
-        Value(f"{result.name}.{n}", TensorType(shape, _MEMORY)) for n in ("bytes", "no")
-    )
-    yield Operation("bitcast_convert", (value,), (bytes_,))
-    yield constant(zero, np.zeros(shape, np.uint8))
-    given = attributes(comparison_direction="NE")
-    yield Operation("compare", (bytes_, zero), (made,), given)
+    if to.is_boolean:
+        define_truth(writer, made, value)
+    else:
+        writer.define(made, "bitcast_convert", (value,))
+    return writer.operations
 
 
-def _truth_codes(value: Value, made: Value, to: ElementType) -> Iterator[Operation]:
-    """Yield code 1 for true and 0 for false, as numbers of a type."""
-    assert isinstance(made.type, TensorType)
-    one, zero = (Value(f"{made.name}.{n}", made.type) for n in ("one", "zero"))
-    shape = made.type.static_shape
-    for code, constant_value in ((1, one), (0, zero)):
-        codes = np.full(shape, code, bits_dtype(to))
-        yield constant(constant_value, from_bits(codes, to))
-    yield Operation("select", (value, one, zero), (made,))
+def define_truth(writer: OperationWriter, result: Value, value: Value) -> None:
+    """Add operations that define an i1 value as whether bytes of a value are not zero."""
+    shape = tensor_of(result).static_shape
+    bytes_ = writer.add("bitcast_convert", (value,), _MEMORY, shape)
+    zero = writer.constant(np.zeros(shape), _MEMORY)
+    writer.define(result, "compare", (bytes_, zero), comparison_direction="NE")
 
 
 def _bits(of: ElementType) -> int:

@@ -14,16 +14,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.writing import constant
-from conformance.transforms.inferred import replace_and_infer
+from conformance.known.writing import OperationWriter
+from conformance.known.xla.result_types.other_types import define_truth
+from conformance.transforms.inferred import inferred_programs
 from conformance.transforms.retype import element_of
-from reference.ir.program import Operation, Program, TensorType, Value, attributes
+from reference.ir.program import Operation, Program, TensorType, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 
 LABEL = "six bits read as a byte"
 
 _SIX_BITS, _BYTE = 6, 8
-_PAIRS, _MEMORY = ELEMENT_TYPES["ui2"], ELEMENT_TYPES["ui8"]
+_PAIRS = ELEMENT_TYPES["ui2"]
 _READ, _STORED = _SIX_BITS // _PAIRS.bits, _BYTE // _PAIRS.bits
 
 
@@ -39,45 +40,26 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with all bitcasts of numbers of six bits by bytes, and the shapes that
     follow.
     """
-    if any(map(concerns, program.walk())):
-        whole = replace_and_infer(program, lambda one: [*_bitcast_bytes(one)])
-        if whole is not None:
-            yield (whole,)
+    return inferred_programs(program, _bitcast_bytes)
 
 
-def _bitcast_bytes(bitcast: Operation) -> Iterator[Operation]:
-    """Yield operations that bitcast the bytes of numbers of six bits."""
+def _bitcast_bytes(bitcast: Operation) -> list[Operation]:
+    """Return operations that bitcast the bytes of numbers of six bits."""
     if not concerns(bitcast):
-        return
+        return []
     (operand,), (result,) = bitcast.operands, bitcast.results
-    assert isinstance(operand.type, TensorType)
-    to, shape = element_of(result), operand.type.static_shape
-    assert to is not None
-    rank = len(shape)
-    pairs, padded, bytes_, none = (
-        Value(f"{result.name}.{name}", kind)
-        for name, kind in (
-            ("pairs", TensorType((*shape, _READ), _PAIRS)),
-            ("padded", TensorType((*shape, _STORED), _PAIRS)),
-            ("bytes", TensorType(shape, _MEMORY)),
-            ("none", TensorType((), _PAIRS)),
-        )
-    )
-    behind = attributes(
-        edge_padding_low=(0,) * (rank + 1),
-        edge_padding_high=(*(0,) * rank, _STORED - _READ),
-        interior_padding=(0,) * (rank + 1),
-    )
-    yield Operation("bitcast_convert", (operand,), (pairs,))
-    yield constant(none, np.zeros((), _PAIRS.storage))
-    yield Operation("pad", (pairs, none), (padded,), behind)
-    if not to.is_boolean:
+    shape, to = tensor_of(operand).static_shape, tensor_of(result).element
+    writer = OperationWriter(result.name)
+    none = (0,) * (len(shape) + 1)
+    pairs = writer.add("bitcast_convert", (operand,), _PAIRS, (*shape, _READ))
+    zero = writer.constant(np.zeros(()), _PAIRS)
+    padded = writer.add(
+        "pad", (pairs, zero), shape=(*shape, _STORED), edge_padding_low=none,
+        edge_padding_high=(*none[1:], _STORED - _READ), interior_padding=none,
+    )  # fmt: skip
+    if to.is_boolean:
+        define_truth(writer, replace(result, type=TensorType(shape, to)), padded)
+    else:
         made = replace(result, type=TensorType((*shape, _BYTE // to.bits), to))
-        yield Operation("bitcast_convert", (padded,), (made,))
-        return
-    zero = Value(f"{result.name}.zero", bytes_.type)
-    yield Operation("bitcast_convert", (padded,), (bytes_,))
-    yield constant(zero, np.zeros(shape, _MEMORY.storage))
-    made = replace(result, type=TensorType(shape, to))
-    given = attributes(comparison_direction="NE")
-    yield Operation("compare", (bytes_, zero), (made,), given)
+        writer.define(made, "bitcast_convert", (padded,))
+    return writer.operations

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from conformance.known.writing import OperationWriter
+from conformance.transforms.retype import with_element_type
 from reference.interpreter.evaluate import apply
 from reference.ir.program import (
     Dense,
@@ -22,7 +24,7 @@ from reference.ir.program import (
     TensorType,
     Value,
     ValueType,
-    attributes,
+    tensor_of,
 )
 from reference.ir.types import BOOLEAN, ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.alike import flush_subnormals, is_subnormal
@@ -160,23 +162,18 @@ class _WideningWriter:
             if new.type != old.type:
                 yield from self._round_to_narrow(result, old.type, new)
 
-    def _round_to_narrow(
-        self, value: Value, narrow: ValueType, result: Value
-    ) -> Iterator[Operation]:
-        """Yield the operations that flush a value and round it to a narrow type."""
-        of = value.type
-        assert isinstance(of, TensorType)
-        size, is_tiny = self._value(of), self._value(replace(of, element_type=BOOLEAN[0]))
-        least, zero, flushed_, there = (self._value(one) for one in (of, of, of, narrow))
-        yield Operation("abs", (value,), (size,))
-        for number, constant in ((_F32.float_format.smallest_normal, least), (0.0, zero)):
-            dense = Dense.of(np.full(of.static_shape, number, np.float32), of)
-            yield Operation("constant", (), (constant,), attributes(value=dense))
-        direction = attributes(comparison_direction="LT")
-        yield Operation("compare", (size, least), (is_tiny,), direction)
-        yield Operation("select", (is_tiny, zero, value), (flushed_,))
-        yield Operation("convert", (flushed_,), (there,))
-        yield Operation("convert", (there,), (result,))
+    def _round_to_narrow(self, value: Value, narrow: ValueType, result: Value) -> list[Operation]:
+        """Return the operations that flush a value and round it to a narrow type."""
+        writer, of = OperationWriter(f"in f32 {next(self.numbers)}"), tensor_of(value)
+        size = writer.add("abs", (value,))
+        numbers = (_F32.float_format.smallest_normal, 0.0)
+        least, zero = (writer.constant(np.full(of.static_shape, one), _F32) for one in numbers)
+        flag = BOOLEAN[0]
+        is_tiny = writer.add("compare", (size, least), flag, comparison_direction="LT")
+        flushed = writer.add("select", (is_tiny, zero, value), _F32)
+        there = writer.define(self._value(narrow), "convert", (flushed,))
+        writer.define(result, "convert", (there,))
+        return writer.operations
 
     def _value(self, of: ValueType) -> Value:
         return Value(f"in f32 {next(self.numbers)}", of)
@@ -186,4 +183,4 @@ def _retype_to_f32(value: Value) -> Value:
     of = value.type
     if not isinstance(of, TensorType) or _taken_element(of) is None:
         return value
-    return replace(value, type=replace(of, element_type=_F32))
+    return with_element_type(value, _F32)

@@ -20,8 +20,9 @@ import numpy as np
 
 from conformance.known.hypothesis import Operands, Results, Rewrite, exact_hypothesis
 from conformance.tolerance.rule import Bound
+from conformance.transforms.retype import with_element_type
 from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation, TensorType, Value
+from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.conversion import convert_to
 
@@ -42,7 +43,7 @@ def round_operands(
     if not _has_fewer_digits(to, element_type_of(operands[0])):
         return None
     rounded = (*(convert_to(one, to) for one in operands[:2]), *operands[2:])
-    factors = tuple(_retype(value, to) for value in operation.operands[:2])
+    factors = tuple(with_element_type(value, to) for value in operation.operands[:2])
     return replace(operation, operands=(*factors, *operation.operands[2:])), rounded
 
 
@@ -61,7 +62,7 @@ def round_result(
         and of.float_format.max_exponent <= to.float_format.max_exponent
     ):
         return None
-    return replace(operation, results=(_retype(operation.results[0], of),)), operands
+    return replace(operation, results=(with_element_type(operation.results[0], of),)), operands
 
 
 def _saturate(operation: Operation, operands: Operands, expected: Results) -> Results | None:
@@ -69,7 +70,8 @@ def _saturate(operation: Operation, operands: Operands, expected: Results) -> Re
     to = element_type_of(expected[0])
     if to.name != _SATURATING:
         return None
-    (wide,) = apply(replace(operation, results=(_retype(operation.results[0], _F32),)), operands)
+    in_f32 = replace(operation, results=(with_element_type(operation.results[0], _F32),))
+    (wide,) = apply(in_f32, operands)
     largest = to.float_format.max_finite
     limit = np.copysign(largest, wide).astype(to.storage)
     return (np.where(np.abs(wide) > largest, limit, expected[0]),)
@@ -127,7 +129,7 @@ def bound_in_operands_type(bound: Bound) -> Bound:
     ) -> tuple[Array | None, ...]:
         if element_type_of(results[0]).float_format.has_zero:
             return bound(operation, operands, results)
-        wide = replace(operation, results=(_retype(operation.results[0], _F32),))
+        wide = replace(operation, results=(with_element_type(operation.results[0], _F32),))
         return bound(wide, operands, apply(wide, operands))
 
     return errors
@@ -137,8 +139,3 @@ def _has_fewer_digits(one: ElementType, other: ElementType) -> bool:
     if not (one.is_float and other.is_float):
         return False
     return one.float_format.precision < other.float_format.precision
-
-
-def _retype(value: Value, to: ElementType) -> Value:
-    assert isinstance(value.type, TensorType)
-    return replace(value, type=replace(value.type, element_type=to))

@@ -51,6 +51,28 @@ def test_a_shape_may_be_stated() -> None:
     assert tensor_of(writer.add("negate", (x,), F32)).shape == (2, 3)
 
 
+def test_a_value_may_be_defined() -> None:
+    writer, x = OperationWriter("x"), Value("x", TensorType((2, 3), F32))
+    result = Value("y", TensorType((3, 2), F32))
+    assert writer.define(result, "transpose", (x,), permutation=(1, 0)) == result
+    (operation,) = writer.operations
+    assert (operation.operands, operation.results) == ((x,), (result,))
+    assert operation.attribute("permutation") == (1, 0)
+
+
+def test_a_slice_has_adjacent_elements() -> None:
+    writer, x = OperationWriter("x"), Value("x", TensorType((2, 3), F32))
+    assert tensor_of(writer.slice(x, (1, 0), (2, 2))).shape == (1, 2)
+    (operation,) = writer.operations
+    assert operation.attribute("limit_indices") == (2, 2)
+    assert operation.attribute("strides") == (1, 1)
+
+
+def test_an_element_type_may_be_left_out() -> None:
+    writer, x = OperationWriter("x"), Value("x", TensorType((2, 3), F32))
+    assert tensor_of(writer.add("negate", (x,))).element == F32
+
+
 def test_regions_and_attributes_are_those_given() -> None:
     writer, x = OperationWriter("x"), Value("x", TensorType((2,), F32))
     region = Region((), ())
