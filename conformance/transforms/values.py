@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,27 +68,44 @@ def definition_index(program: Program) -> dict[str, int]:
 
 
 def foldable_values(program: Program) -> frozenset[str]:
-    """Return the values of main that a compiler can fold: constants, static sizes, values without
-    elements, integers that do not depend on operands (0 * x, x - x), and values computed from
-    these.
+    """Return the values of main that a compiler can fold."""
+    found = FoldableValues(program.main.arguments)
+    for operation in program.main.body.operations[:-1]:
+        found.add(operation)
+    return frozenset(found.names)
+
+
+class FoldableValues:
+    """The values that a compiler can fold: constants, static sizes, values without elements,
+    integers that do not depend on operands (0 * x, x - x), and values computed from these.
+
+    Attributes:
+        names: the names of these values.
+        integers: the integer that all elements of a value are, whatever the inputs are.
     """
-    names = {value.name for value in program.main.arguments if _is_empty(value)}
-    repeated: dict[str, Array] = {}
-    for one in program.main.body.operations[:-1]:
-        of_folded = all(value.name in names for value in used_values(one))  # within regions, too
-        computes = structure_of(one) is Structure.COMPUTES
-        integer = _repeated_integer(one, repeated)
+
+    def __init__(self, arguments: Iterable[Value]) -> None:
+        """Begin with the arguments that have no elements."""
+        self.names = {value.name for value in arguments if _is_empty(value)}
+        self.integers: dict[str, Array] = {}
+
+    def add(self, operation: Operation) -> None:
+        """Add the results of the next operation of main that can be folded."""
+        integer = _repeated_integer(operation, self.integers)
         if integer is not None:
-            repeated[one.results[0].name] = integer
-        is_folded = is_constant(one) or is_static_size(one) or integer is not None
-        is_folded = is_folded or (computes and of_folded)
-        names.update(value.name for value in one.results if is_folded or _is_empty(value))
-    return frozenset(names)
+            self.integers[operation.results[0].name] = integer
+        is_folded = is_constant(operation) or is_static_size(operation) or integer is not None
+        if not is_folded and structure_of(operation) is Structure.COMPUTES:
+            # within regions, too
+            is_folded = all(value.name in self.names for value in used_values(operation))
+        results = operation.results
+        self.names.update(value.name for value in results if is_folded or _is_empty(value))
 
 
 def _repeated_integer(operation: Operation, repeated: Mapping[str, Array]) -> Array | None:
-    """Return the integer that all elements of an operation's result are, whatever the inputs are;
-    None if they are not known to be one. `repeated` are the integers of values before it.
+    """Return the integer that all elements of an operation's result are; None if there is none.
+
+    `repeated` are the integers of values before it.
     """
     record = OPS.get(operation.name)
     of = static_element_type(operation.results[0]) if len(operation.results) == 1 else None

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
-from conformance.known.rewritings.table import rewritings_of
+from conformance.known.rewritings.simplified.simplify import simplify
+from conformance.known.rewritings.table import rewriting_predictions
+from conformance.known.rewritings.values import ObservedProgram
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -28,11 +30,13 @@ def explain_downstream(
     The rewriting's class comes with it; None if there is no such operation. `values` are the
     backend's, `actual` the program's results.
     """
+    shown, simplified = ObservedProgram(program, values), simplify(program)
     for operation in reversed(operations):
         if len(operation.results) != 1:
             continue
-        for label, rewriting in rewritings_of(operation):
-            for predicted in rewriting(program, operation, values):
+        found = rewriting_predictions(shown, operation, simplified=simplified)
+        for label, predictions in found:
+            for predicted in predictions:
                 taken = {operation.results[0].name: predicted.result}
                 if _is_permitted_given(program, inputs, actual, taken, platform):
                     return operation, label

@@ -8,7 +8,7 @@ from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
 from conformance.judging.compare import describe_malformed, judge
 from conformance.judging.judgement import Judgement
-from conformance.known.rewritings.values import ObservedProgram
+from conformance.known.rewritings.simplified.simplify import simplify
 from conformance.transforms.extract import extract_operation
 from conformance.transforms.substitute import substitute_constant
 from conformance.transforms.values import used_values
@@ -53,8 +53,7 @@ def judge_folded(
     None if it is right so, or gives other results than in the program.
     """
     taken, rule = extract_operation(program, operation, values), rule_of(operation)
-    shown = ObservedProgram(program, values)
-    folded = {one.name for one in used_values(operation) if shown.is_folded(one)}
+    folded = {one.name for one in used_values(operation)} & simplify(program).folded
     if taken is None or rule is None:
         return None
     whole, inputs = taken

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from conformance.judging.judgement import Judgement, collapse_failing
-from conformance.known.rewritings.table import Rewriting, rewritings_of
-from conformance.known.rewritings.values import ValuePrediction, given_to
+from conformance.known.rewritings.table import Among, rewriting_predictions, rewritings_of
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction, given_to
 from conformance.triage.prediction import is_near
 from conformance.verdict import Verdict
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
 from reference.unspecified.table import unspecified_mask
-
-Among = Callable[[Operation], Iterable[tuple[str, Rewriting]]]
-"""A function among(operation) that returns the rewritings to try, in order."""
 
 
 def add_rewriting_class(
@@ -55,9 +52,10 @@ def rewriting_classes(
     if not unlike.any():
         return
     beyond = unlike & ~is_near(operation, values, ValuePrediction(expected[0]), got[0])
-    for label, rewriting in among(operation):
+    shown = ObservedProgram(program, values)
+    for label, predictions in rewriting_predictions(shown, operation, among):
         wrong = beyond.copy() if beyond.any() else unlike.copy()
-        for predicted in rewriting(program, operation, values):
+        for predicted in predictions:
             if beyond.any() or predicted.ulps is not None:
                 wrong &= ~is_near(operation, values, predicted, got[0])
             else:  # such as zeros of the other sign, which are near

@@ -10,8 +10,10 @@ import numpy as np
 from conformance.known.rewritings.evaluation import Evaluator
 from conformance.known.rewritings.signs import is_not_negative
 from conformance.known.rewritings.terms import Node
+from conformance.known.rewritings.values import is_truth_value
 from conformance.known.xla.many_elements import LEAST
-from reference.ir.program import TensorType, Value
+from conformance.transforms.retype import element_of
+from reference.ir.program import Attribute, Operation, TensorType, Value
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS
@@ -38,16 +40,10 @@ def _is_assumed_nonnegative(evaluator: Evaluator, node: Node) -> bool:
 
 def _zero_by_truth_values(evaluator: Evaluator, node: Node) -> bool:
     """Return whether a value converted from i1 is all zeros, without being a constant."""
-    value = evaluator.value(node)
+    value = evaluator.value(node) if isinstance(node, Value) else None
     if value is None or value.any() or evaluator.is_constant(node):
         return False
-    term = evaluator.term_of(node) if isinstance(node, Value) else None
-    while term is not None and term.moves and isinstance(term.operands[0], Value):
-        term = evaluator.term_of(term.operands[0])
-    if term is None or len(term.operands) != 1:
-        return False
-    truth = evaluator.value(term.operands[0])
-    return truth is not None and element_type_of(truth).is_boolean
+    return isinstance(node, Value) and is_truth_value(evaluator.shown, node)
 
 
 def _boolean(evaluator: Evaluator, node: Node) -> bool:
@@ -76,8 +72,11 @@ def _has_clamped_start(evaluator: Evaluator, node: Node) -> bool:
 
 def _is_overwritten(evaluator: Evaluator, node: Node) -> bool:
     """Return whether a value is an update as large as the array that it updates."""
-    given = _update_operands(evaluator, node)
-    return given is not None and given[0].shape == given[1].shape
+    term = evaluator.term_of(node) if isinstance(node, Value) else None
+    if term is None or term.op != "dynamic_update_slice" or term.maker is None:
+        return False
+    array, update, *_ = term.maker.operands
+    return array.type == update.type
 
 
 def _has_bit_moved(evaluator: Evaluator, node: Node) -> bool:
@@ -90,9 +89,23 @@ def _has_bit_moved(evaluator: Evaluator, node: Node) -> bool:
     of = term.maker.results[0].type
     if evaluator.term_of(term.operands[0]) is None or not isinstance(of, TensorType):
         return False
-    bits = tuple(term.maker.attribute(name) for name in ("exponent_bits", "mantissa_bits"))
     own = of.element.float_format
-    return bits == (own.exponent_bits - 1, own.mantissa_bits + 1)
+    return _stated_format(term.maker) == (own.exponent_bits - 1, own.mantissa_bits + 1)
+
+
+def _keeps_format(evaluator: Evaluator, node: Node) -> bool:
+    """Return whether a value is rounded to the format that its element type has."""
+    term = evaluator.term_of(node) if isinstance(node, Value) else None
+    of = element_of(node) if isinstance(node, Value) else None
+    if term is None or term.maker is None or of is None or not of.is_float:
+        return False
+    own = of.float_format
+    return _stated_format(term.maker) == (own.exponent_bits, own.mantissa_bits)
+
+
+def _stated_format(operation: Operation) -> tuple[Attribute | None, ...]:
+    """Return the bits of exponent and mantissa that an operation rounds to."""
+    return tuple(operation.attribute(name) for name in ("exponent_bits", "mantissa_bits"))
 
 
 def _update_operands(
@@ -143,6 +156,7 @@ CONDITIONS: dict[str, Condition] = {
     "overwritten": _is_overwritten,
     "power_of_two": _is_power_of_two,
     "reduced": _is_reduced_later,
+    "unchanged": _keeps_format,
     "variable": _is_variable,
     "zero_by_truth_values": _zero_by_truth_values,
 }

@@ -9,21 +9,20 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import rule_of
-from conformance.known.rewritings.terms import PAIR, Node, Term, as_term, has_more_than_operands
+from conformance.known.rewritings.terms import Node, Term, as_term, has_more_than_operands
 from conformance.known.rewritings.values import ObservedProgram
 from conformance.tolerance.hardware import Hardware
+from conformance.transforms.retype import with_element_type
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.interpreter.verify import violations
 from reference.ir.constraints import ConstraintViolation
-from reference.ir.monoid import ADD
 from reference.ir.program import Operation, TensorType, Value
-from reference.ir.types import Array, ElementType, element_type_of, from_bits, to_bits
+from reference.ir.types import Array, element_type_of, from_bits, to_bits
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.alike import flush_subnormals
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.table import OPS
-from reference.unspecified.reduction import decompose_reduction
 
 Evaluated = tuple[Array, Array]
 """A value, and its possible error from functions and roundings."""
@@ -40,19 +39,7 @@ class Evaluator:
         maker = self.shown.maker(value)
         if maker is None or len(maker.results) != 1:
             return None
-        return as_term(self._without_sum(maker))
-
-    def _without_sum(self, maker: Operation) -> Operation:
-        """Return a reshape for a sum of single elements with zero; other operations unchanged."""
-        if maker.name != "reduce" or len(maker.operands) != PAIR:
-            return maker
-        given = [self.shown.known_value(value) for value in maker.operands]
-        operands = [one for one in given if one is not None]
-        if len(operands) < PAIR or not bool((operands[1] == 0).all()):
-            return maker
-        parts = decompose_reduction(maker, operands)
-        is_one = parts.monoid(0) is ADD and bool((parts.leaves.counts == 1).all())
-        return Operation("reshape", maker.operands[:1], maker.results) if is_one else maker
+        return as_term(maker)
 
     def is_constant(self, node: Node) -> bool:
         """Return whether a node is a constant to a compiler."""
@@ -112,11 +99,7 @@ class Evaluator:
         """Return the result of an operation on operands with errors, and its error."""
         arrays, errors = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         if node.moves and node.maker is not None:
-            result, error = (
-                apply(with_element_type(node.maker, element_type_of(one)), (one,))[0]
-                for one in (arrays[0], errors[0])
-            )
-            return result, error
+            return move_elements(node.maker, arrays[0]), move_elements(node.maker, errors[0])
         if node.op in BUILT:
             return BUILT[node.op](*arrays), np.zeros(arrays[0].shape)
         if has_more_than_operands(OPS.get(node.op)):
@@ -206,12 +189,11 @@ BUILT: dict[str, Callable[..., Array]] = {
 """Functions that replacements may use besides StableHLO's operations, by name."""
 
 
-def with_element_type(maker: Operation, of: ElementType) -> Operation:
-    """Return an operation that rearranges elements, on elements of another type."""
-
-    def change_type(value: Value) -> Value:
-        assert isinstance(value.type, TensorType)
-        return replace(value, type=replace(value.type, element_type=of))
-
-    operands, results = (tuple(map(change_type, some)) for some in (maker.operands, maker.results))
-    return replace(maker, operands=operands, results=results)
+def move_elements(maker: Operation, array: Array) -> Array:
+    """Return the elements of any type, moved as an operation moves its operand's."""
+    of = element_type_of(array)
+    operands, results = (
+        tuple(with_element_type(value, of) for value in some)
+        for some in (maker.operands, maker.results)
+    )
+    return apply(replace(maker, operands=operands, results=results), (array,))[0]

@@ -5,17 +5,14 @@ They are not rounded before they are added, or their constant argument is NaN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 import numpy as np
 
-from conformance.known.rewritings.evaluation import with_element_type
+from conformance.known.rewritings.evaluation import move_elements
 from conformance.known.rewritings.identities import FORMS
 from conformance.known.rewritings.patterns import Matcher
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction, given_to
-from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation, Program, Value
-from reference.ir.types import BOOLEAN, ELEMENT_TYPES, Array, element_type_of
+from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
+from reference.ir.program import Operation, Value
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS
 
@@ -28,21 +25,18 @@ LARGEST_ARGUMENT = float(np.float32(88.8))
 rounded."""
 
 
-def exponentials_of_constant_nan(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def exponentials_of_constant_nan(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield the result, without a prediction where a constant NaN is the exponential's argument.
 
     There the code that jaxlib 0.10.2 generates reads an undefined value. exp(x)^y counts as the
     exponential of x * y. Source: jax#29537.
     """
-    shown = ObservedProgram(program, values)
     is_nan = _constant_nans(shown, operation.operands[-1])
     if operation.name == "power":
         seen = Matcher(shown, FORMS).operations_named(operation.operands[0], "exponential")
         if next(seen, None) is None:
             return
-    operands = given_to(operation, values)
+    operands = shown.known_values(operation.operands)
     if is_nan is None or operands is None:
         return
     yield ValuePrediction(OPS[operation.name].evaluate(*operands), undefined=is_nan)
@@ -66,7 +60,7 @@ def _constant_nans(shown: ObservedProgram, value: Value) -> Array | None:
         return None if decomposition is None else np.isnan(decomposition)
     if OPS[maker.name].rearranges:
         before = _constant_nans(shown, maker.operands[0])
-        return None if before is None else apply(with_element_type(maker, BOOLEAN[0]), (before,))[0]
+        return None if before is None else move_elements(maker, before)
     if maker.name not in _PROPAGATE_NAN:
         return None
     found = [_constant_nans(shown, operand) for operand in maker.operands]
@@ -108,18 +102,17 @@ _PROPAGATE_NAN = ("add", "divide", "multiply", "negate", "subtract")
 
 
 def sums_with_unrounded_exponential(
-    program: Program, operation: Operation, values: Mapping[str, Array], *, sign: int = 1
-) -> Iterator[ValuePrediction]:
+    shown: ObservedProgram, operation: Operation, *, sign: int = 1
+) -> Predictions:
     """Yield exp(x) + y, or with the sign exp(x) - y and y - exp(x), with the exponential
     unrounded.
     """
-    shown = ObservedProgram(program, values)
     lhs, rhs = operation.operands
     for taken, other, signs in ((lhs, rhs, (1, sign)), (rhs, lhs, (sign, 1))):
-        maker, y = shown.maker(taken), values.get(other.name)
+        maker, y = shown.maker(taken), shown.values.get(other.name)
         if maker is None or maker.name != "exponential" or y is None:
             continue
-        x = values.get(maker.operands[0].name)
+        x = shown.values.get(maker.operands[0].name)
         if x is None or element_type_of(x) is not ELEMENT_TYPES["f32"]:
             continue
         with np.errstate(all="ignore"):

@@ -52,19 +52,46 @@ FORMS: tuple[Rewriting, ...] = _lines(
     "(divide (exponential x) (exponential y)) -> (exponential (subtract x y))",
     "(power x 2) -> (multiply x x)",
     "(abs (multiply x x)) -> (multiply x x)",
-    "(maximum x x) -> x",
-    "(minimum x x) -> x",
     "(multiply (multiply x C) D) -> (multiply x (multiply C D))",
     "(multiply (divide x C) D) -> (multiply x (divide D C))",
     "(divide (multiply x C) D) -> (multiply x (divide C D))",
     "(divide (divide x C) D) -> (divide x (multiply C D))",
     "(divide x C:power_of_two) -> (multiply x (divide 1 C))",
-    "(subtract (convert x) 0) -> (convert x)",
-    "(multiply (convert x) 1) -> (convert x)",
-    "(divide (convert x) 1) -> (convert x)",
-    "(dynamic_update_slice x y ...):overwritten -> y",
 )
 """Rewritings of operands to equivalent forms; patterns may match these forms, too."""
+
+SIMPLIFICATIONS: tuple[Rewriting, ...] = _lines(
+    "",
+    "(add x 0) -> x",
+    "(subtract x 0) -> x",
+    "(multiply x 1) -> x",
+    "(multiply x -1) -> (negate x)",
+    "(divide x 1) -> x",
+    "(divide x -1) -> (negate x)",
+    "(power x 1) -> x",
+    "(negate (negate x)) -> x",
+    "(abs x:not_negative) -> x",
+    "(maximum x -inf) -> x",
+    "(minimum x +inf) -> x",
+    "(maximum x x) -> x",
+    "(minimum x x) -> x",
+    "(clamp -inf x +inf) -> x",
+    "(clamp x y z) -> (minimum (maximum x y) z)",
+    "(select p x x) -> x",
+    "(select 1 x y) -> x",
+    "(select 0 x y) -> y",
+    "(convert x) -> x",
+    "(reduce_precision x):unchanged -> x",
+    "(bitcast_convert (bitcast_convert x)) -> x",
+    "(real x) -> x",
+    "(real (complex x y)) -> x",
+    "(imag (complex x y)) -> y",
+    "(dynamic_update_slice x y ...):overwritten -> y",
+)
+"""Operations that return an operand unchanged, and operations that are equivalent to others.
+
+They apply where the result has the type of the replacement's values.
+"""
 
 IDENTITIES: tuple[Rewriting, ...] = (
     *_lines(

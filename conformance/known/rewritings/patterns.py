@@ -26,7 +26,12 @@ from conformance.known.rewritings.terms import (
     parse_term,
     substitute,
 )
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction, flush_prediction
+from conformance.known.rewritings.values import (
+    ObservedProgram,
+    Predictions,
+    ValuePrediction,
+    flush_prediction,
+)
 from conformance.transforms.retype import element_of
 from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import Array, Kind, element_type_of
@@ -92,9 +97,11 @@ class Matcher:
 
     def matches(self, pattern: Term, operation: Operation) -> Iterator[Bindings]:
         """Yield the bindings of a pattern's names, for each match of an operation."""
-        term = as_term(operation)
-        if not self._meets(pattern.condition, operation.results[0]):
-            return
+        if self._meets(pattern.condition, operation.results[0]):
+            yield from self.matches_of_term(pattern, as_term(operation))
+
+    def matches_of_term(self, pattern: Term, term: Term) -> Iterator[Bindings]:
+        """Yield the bindings of a pattern's names, for each match of a term."""
         for operands in operand_orders(term, pattern):
             yield from self._all_bound(pattern, operands, _extend_bindings({}, term), DEPTH)
 
@@ -181,7 +188,7 @@ def _extend_bindings(bound: Bindings, term: Term) -> Bindings:
 
 def predictions(
     shown: ObservedProgram, rewriting: Rewriting, forms: tuple[Rewriting, ...], operation: Operation
-) -> Iterator[ValuePrediction]:
+) -> Predictions:
     """Yield the results of a rewriting of an operation, with subnormals kept and flushed.
 
     Of numbers narrower than f32 also without rounding before the end, in f32.
@@ -206,7 +213,7 @@ def replacements(matcher: Matcher, rewriting: Rewriting, operation: Operation) -
 
 def _predict_rewriting(
     evaluator: Evaluator, rewriting: Rewriting, node: Node, operation: Operation
-) -> Iterator[ValuePrediction]:
+) -> Predictions:
     (made,) = operation.results
     assert isinstance(made.type, TensorType)
     for flushes in _flush_choices(rewriting):

@@ -14,21 +14,25 @@ libtpu 0.0.42 and 0.0.50, measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import accumulate, islice, permutations
 
 import numpy as np
 
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
+from conformance.known.rewritings.values import (
+    ObservedProgram,
+    Predictions,
+    ValuePrediction,
+    is_truth_value,
+)
 from conformance.tolerance.bounds.contraction import CONTRACTED, dimensions_of
 from conformance.transforms.retype import element_of, retype
 from reference.interpreter.evaluate import EvaluationError, apply
-from reference.ir.program import Operation, Program, Value
+from reference.ir.program import Operation
 from reference.ir.types import Array, element_type, element_type_of
 from reference.numerics import arithmetic
 from reference.numerics.rounding import round_to, to_float64
-from reference.ops.table import OPS
 
 IN_PARTS = "products with parts added"
 
@@ -36,34 +40,21 @@ _MOST_ORDERS = 24
 """Number of orders of the parts that are tried: all of four parts."""
 
 
-def masked_sums(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def masked_sums(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield a sum of products with one operand as a mask that selects elements of the other."""
-    shown = ObservedProgram(program, values)
-    given = [shown.known_value(one) for one in operation.operands]
-    operands = [one for one in given if one is not None]
-    if len(operands) < len(given):
+    operands = shown.known_values(operation.operands)
+    if operands is None:
         return
     for masked, number in ((0, 1), (1, 0)):
-        if _is_truth(shown, operation.operands[masked]):
+        if is_truth_value(shown, operation.operands[masked]):
             found = _masked_sum(operation, operands, number)
             if found is not None:
                 yield found
 
 
-def _is_truth(shown: ObservedProgram, value: Value) -> bool:
-    """Return whether a value is converted from i1, directly or through moves of elements."""
-    maker = shown.maker(value)
-    while maker is not None and OPS[maker.name].rearranges:
-        maker = shown.maker(maker.operands[0])
-    if maker is None or OPS[maker.name] is not OPS["convert"]:
-        return False
-    of = element_of(maker.operands[0])
-    return of is not None and of.is_boolean
-
-
-def _masked_sum(operation: Operation, operands: list[Array], number: int) -> ValuePrediction | None:
+def _masked_sum(
+    operation: Operation, operands: tuple[Array, ...], number: int
+) -> ValuePrediction | None:
     """Return the sums, with operand `number` selected by the other; None if it is finite.
 
     Their error is what the rule of contractions permits for the finite numbers.
@@ -96,14 +87,11 @@ def _masked_sum(operation: Operation, operands: list[Array], number: int) -> Val
     return ValuePrediction(predicted, np.zeros(predicted.shape) if error is None else error)
 
 
-def split_contractions(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def split_contractions(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield the sum of the products with each part of a concatenated operand.
 
     First all products are rounded, then only the first of each order.
     """
-    shown = ObservedProgram(program, values)
     for side in (0, 1):
         found = _parts(shown, operation, side)
         if found is None:
@@ -150,9 +138,8 @@ def _parts(
     other = shown.constant(operation.operands[1 - side])
     if maker is None or maker.name != "concatenate" or other is None:
         return None
-    known = [shown.known_value(one) for one in maker.operands]
-    pieces = [one for one in known if one is not None]
-    if len(pieces) < len(known):
+    pieces = shown.known_values(maker.operands)
+    if pieces is None:
         return None
     of = dimensions_of(operation, pieces[0] if side == 0 else other)
     mine, others = of.lhs_contracting, of.rhs_contracting

@@ -7,30 +7,26 @@ the two reductions' partial results are finite in all orders.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
+from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
 from conformance.tolerance.bounds.reduction import reduction_bound
 from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation, Program, attributes
+from reference.ir.program import Operation, attributes
 from reference.ir.regions import monoid_of
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import element_type_of
 from reference.unspecified.table import unspecified_mask
 
 MADE_ONE = "reductions made one"
 
 
-def merged_reductions(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def merged_reductions(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield reduce(reduce(x)) by one op as one reduction of x, undefined where its order
     decides.
     """
-    shown = ObservedProgram(program, values)
     inner = shown.maker(operation.operands[0])
     if inner is None or not _are_alike(operation, inner):
         return

@@ -8,26 +8,23 @@ Starts of two types are added in the second type.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
+from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
 from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation, Program, TensorType
+from reference.ir.program import Operation, TensorType
 from reference.ir.types import Array
 from reference.ops.table import OPS
 
 ADDED_STARTS = "starts added up"
 
 
-def merged_slices(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def merged_slices(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield dynamic_slice(dynamic_slice(x, i), j) as dynamic_slice(x, i + j) with i clamped for the
     last slice.
     """
-    shown = ObservedProgram(program, values)
     inner = shown.maker(operation.operands[0])
     if inner is None or inner.name != operation.name:
         return
@@ -42,13 +39,10 @@ def merged_slices(
         yield ValuePrediction(apply(operation, (x, *added))[0])
 
 
-def merged_gathers(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def merged_gathers(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield gather(dynamic_slice(x, i), [j]) as a slice of x at i + j with i clamped for the
     gather's slice.
     """
-    shown = ObservedProgram(program, values)
     inner, indices = shown.maker(operation.operands[0]), shown.known_value(operation.operands[1])
     if inner is None or inner.name != "dynamic_slice" or indices is None:
         return

@@ -9,26 +9,22 @@ Source: openxla/xla, topk_rewriter.cc; jaxlib 0.10.2 and 0.12.0, measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
+from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
 from conformance.known.xla.sorting.nan_in_sorts import sorting_key
 from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation, Program
+from reference.ir.program import Operation
 from reference.ir.types import Array
 from reference.numerics.comparison import total_order_key
 
 IN_TOTAL_ORDER = "first of a sort in total order"
 
 
-def leading_sorted_elements(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def leading_sorted_elements(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield the first elements of sort(x), with x sorted in total order."""
-    shown = ObservedProgram(program, values)
     (sorted_value,) = operation.operands
     sort = shown.maker(sorted_value)
     if sort is None or sort.name != "sort":

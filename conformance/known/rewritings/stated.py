@@ -6,7 +6,7 @@ terms.py. It is matched and evaluated as the rewritings that compilers are known
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conformance.catalog import column_of
@@ -15,10 +15,10 @@ from conformance.known.hypothesis import Hypothesis
 from conformance.known.rewritings.patterns import Rewriting, predictions
 from conformance.known.rewritings.single import pattern_hypothesis
 from conformance.known.rewritings.terms import Term
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
+from conformance.known.rewritings.values import ObservedProgram, Predictions
 from conformance.text import matches_any
-from reference.ir.program import Operation, Program
-from reference.ir.types import Array, Kind
+from reference.ir.program import Operation
+from reference.ir.types import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,9 @@ class StatedRewriting:
         of = column_of(operation)
         return self._rewriting.acts_on(operation) and matches_any(of, self.element_types)
 
-    def predictions(
-        self, program: Program, operation: Operation, values: Mapping[str, Array]
-    ) -> Iterator[ValuePrediction]:
-        """Yield the possible replacements of an operation's result, given the values of its
-        program.
-        """
-        return predictions(ObservedProgram(program, values), self._rewriting, (), operation)
+    def predictions(self, shown: ObservedProgram, operation: Operation) -> Predictions:
+        """Yield the possible replacements of an operation's result."""
+        return predictions(shown, self._rewriting, (), operation)
 
     def hypothesis(self, folded: Sequence[bool] | None = None) -> Hypothesis:
         """Return the class of the results of one operation that it predicts.

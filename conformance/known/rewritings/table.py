@@ -6,15 +6,21 @@ table adds other rewritings and lists all of them by the operation that goes wro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
 
 from conformance.known.in_force import stated_rewritings
 from conformance.known.iota import IOTA, as_iotas
-from conformance.known.rewritings import contraction, exponentials
-from conformance.known.rewritings.contraction import TAKEN_APART
+from conformance.known.rewritings import exponentials
+from conformance.known.rewritings.contraction import sums
+from conformance.known.rewritings.contraction.sums import TAKEN_APART
+from conformance.known.rewritings.contraction.unrounded_terms import (
+    CONTRACTED,
+    CONTRACTIBLE,
+    QUOTIENT,
+)
 from conformance.known.rewritings.exponentials import CONSTANT_NAN, UNROUNDED
 from conformance.known.rewritings.identities import FORMS, IDENTITIES, SELECTION
 from conformance.known.rewritings.narrow.floats import (
@@ -36,11 +42,11 @@ from conformance.known.rewritings.products import (
     split_contractions,
 )
 from conformance.known.rewritings.reductions import MADE_ONE, merged_reductions
+from conformance.known.rewritings.simplified.simplify import SimplifiedProgram, simplify
 from conformance.known.rewritings.slices import ADDED_STARTS, merged_gathers, merged_slices
 from conformance.known.rewritings.sorts import IN_TOTAL_ORDER, leading_sorted_elements
-from conformance.known.rewritings.unrounded_terms import CONTRACTED, CONTRACTIBLE, QUOTIENT
 from conformance.known.rewritings.updates import IN_PLACE, overlapping_updates
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
+from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
 from conformance.known.rewritings.windows import (
     CUT_ELEMENTS_RETURNED,
     ONE_FOR_ALL,
@@ -50,8 +56,7 @@ from conformance.known.rewritings.windows import (
 from conformance.transforms.extract import extract_operation
 from conformance.transforms.values import used_values
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
-from reference.ir.program import Operation, Program
-from reference.ir.types import Array
+from reference.ir.program import Operation
 
 COLUMNS = "columns of a product taken from before"
 
@@ -60,19 +65,18 @@ _COLUMN_BYTES, _BACK = 1 << 17, 1 << 9
 columns that are `_BACK` bytes before them.
 """
 
-Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[ValuePrediction]]
-"""A function rewriting(program, operation, values) that yields possible results of an operation,
+Rewriting = Callable[[ObservedProgram, Operation], Predictions]
+"""A function rewriting(observed program, operation) that yields possible results of an operation,
 once per match.
-
-`values` are the backend's values by name.
 """
 
+Among = Callable[[Operation], Iterable[tuple[str, Rewriting]]]
+"""A function among(operation) that returns rewritings with their classes, in the order of trial."""
 
-def _predict_iota(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+
+def _predict_iota(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield an operation on constants -0, 1, 2, ... as an operation on an iota from +0."""
-    shown, given = ObservedProgram(program, values), extract_operation(program, operation, values)
+    given = extract_operation(shown.program, operation, shown.values)
     if given is None:
         return
     whole, inputs = given
@@ -88,17 +92,13 @@ def _predict_iota(
     yield ValuePrediction(result)
 
 
-def sums_of_squares(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def sums_of_squares(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield sums of squares of a matrix product's columns, with later columns replaced by earlier
     columns.
     """
-    shown = ObservedProgram(program, values)
     squares = shown.maker(operation.operands[0])
-    given = [shown.known_value(value) for value in operation.operands]
-    operands = [one for one in given if one is not None]
-    if squares is None or squares.name != "multiply" or len(operands) < len(given):
+    operands = shown.known_values(operation.operands)
+    if squares is None or squares.name != "multiply" or operands is None:
         return
     first, second = squares.operands
     product = shown.maker(first)
@@ -111,7 +111,7 @@ def sums_of_squares(
 
 
 def _contraction_models(
-    model: Callable[..., Iterator[ValuePrediction]],
+    model: Callable[..., Predictions],
 ) -> tuple[tuple[str, Rewriting], ...]:
     """Return labelled models of the unrounded terms of a sum.
 
@@ -122,8 +122,8 @@ def _contraction_models(
 
 
 _OF_SUMS: tuple[tuple[str, Rewriting], ...] = (
-    *_contraction_models(contraction.unrounded_element_sums),
-    (TAKEN_APART, contraction.decomposed_sums),
+    *_contraction_models(sums.unrounded_element_sums),
+    (TAKEN_APART, sums.decomposed_sums),
 )
 
 MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
@@ -135,11 +135,11 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     "gather": ((ADDED_STARTS, merged_gathers),),
     **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, overlapping_updates),)),
     "add": (
-        *_contraction_models(contraction.contracted_sums),
+        *_contraction_models(sums.contracted_sums),
         (UNROUNDED, exponentials.sums_with_unrounded_exponential),
     ),
     "subtract": (
-        *_contraction_models(contraction.contracted_sums),
+        *_contraction_models(sums.contracted_sums),
         (UNROUNDED, partial(exponentials.sums_with_unrounded_exponential, sign=-1)),
     ),
     "convolution": ((CUT_ELEMENTS_RETURNED, merged_paddings),),
@@ -188,11 +188,27 @@ def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
     yield from ANY_OP
 
 
-def _predict_identities(
-    program: Program, operation: Operation, values: Mapping[str, Array], *, label: str
-) -> Iterator[ValuePrediction]:
+def rewriting_predictions(
+    shown: ObservedProgram,
+    operation: Operation,
+    among: Among = rewritings_of,
+    simplified: SimplifiedProgram | None = None,
+) -> Iterator[tuple[str, Predictions]]:
+    """Yield the classes of the rewritings of an operation, each with its predictions.
+
+    First the program's operation is rewritten, then its counterpart in the simplified program.
+    """
+    yield from ((label, one(shown, operation)) for label, one in among(operation))
+    simple = simplify(shown.program) if simplified is None else simplified
+    counterpart = simple.operation(operation.results[0].name) if simple.is_changed else None
+    if counterpart is None:
+        return
+    known = ObservedProgram(simple.program, simple.complete_values(shown.values))
+    yield from ((label, one(known, counterpart)) for label, one in among(counterpart))
+
+
+def _predict_identities(shown: ObservedProgram, operation: Operation, *, label: str) -> Predictions:
     """Yield the results that the algebraic identities of a class give for an operation."""
-    shown = ObservedProgram(program, values)
     for one in IDENTITIES:
         if one.label == label and one.acts_on(operation):
             yield from predictions(shown, one, FORMS, operation)

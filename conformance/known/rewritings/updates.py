@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from conformance.known.interpreter.indices import reinterpret_as_signed
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
+from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
 from reference.interpreter.evaluate import apply, given_attributes
-from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import Array
 from reference.ops.table import OPS
 
@@ -31,14 +31,11 @@ _MOST_COMPUTED = 512
 """Largest number of elements in an update that is computed from a slice."""
 
 
-def overlapping_updates(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def overlapping_updates(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield the results of an update that reads its operand while overwriting it.
 
     The operation is the update itself, or a reshape of its result.
     """
-    shown = ObservedProgram(program, values)
     update = operation
     if operation.name == "reshape":
         maker = shown.maker(operation.operands[0])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from conformance.transforms.retype import element_of
 from conformance.transforms.values import definition_index, foldable_values
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array
 from reference.numerics.alike import flush_subnormals
 from reference.ops.structure import is_constant
+from reference.ops.table import OPS
 
 
 def given_to(operation: Operation, values: Mapping[str, Array]) -> tuple[Array, ...] | None:
@@ -51,6 +53,12 @@ class ObservedProgram:
             (array,) = apply(maker, ())
         return array
 
+    def known_values(self, values: Iterable[Value]) -> tuple[Array, ...] | None:
+        """Return the known values; None if any is unknown."""
+        found = [self.known_value(value) for value in values]
+        known = tuple(one for one in found if one is not None)
+        return known if len(known) == len(found) else None
+
     def as_result(self, array: Array, value: Value) -> Array:
         """Return a computed array as the program stores it in a value."""
         del value
@@ -68,6 +76,17 @@ class ObservedProgram:
         return foldable_values(self.program)
 
 
+def is_truth_value(shown: ObservedProgram, value: Value) -> bool:
+    """Return whether a value is converted from i1, directly or through moves of elements."""
+    maker = shown.maker(value)
+    while maker is not None and OPS[maker.name].rearranges:
+        maker = shown.maker(maker.operands[0])
+    if maker is None or OPS[maker.name] is not OPS["convert"]:
+        return False
+    of = element_of(maker.operands[0])
+    return of is not None and of.is_boolean
+
+
 @dataclass(frozen=True, slots=True)
 class ValuePrediction:
     """A prediction of an operation's result, with its possible error.
@@ -80,6 +99,10 @@ class ValuePrediction:
     error: Array | None = None
     undefined: Array | bool = False
     ulps: float | None = None
+
+
+Predictions = Iterator[ValuePrediction]
+"""Possible results of an operation."""
 
 
 def flush_prediction(predicted: ValuePrediction) -> ValuePrediction:

@@ -9,31 +9,26 @@ Source: jaxlib 0.10.2 and 0.12.0, measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
+from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
 from conformance.known.xla.orders import fold_without_padding
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.constants import matrix
-from reference.ir.program import Dense, Operation, Program, TensorType
-from reference.ir.types import Array
+from reference.ir.program import Dense, Operation, TensorType
 
 CUT_ELEMENTS_RETURNED = "what a pad cut off under windows"
 ONE_FOR_ALL = "one padded element for every window"
 
 
-def merged_paddings(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def merged_paddings(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield reduce_window(pad(x)) and convolution(pad(x)) as windows over x with added paddings.
 
     The padding of a reduce_window may also be omitted (see `known.xla.orders`).
     """
-    shown = ObservedProgram(program, values)
     pad = shown.maker(operation.operands[0])
     if pad is None:
         return
@@ -41,14 +36,12 @@ def merged_paddings(
     low, high = (edges.get(f"edge_padding_{end}") for end in ("low", "high"))
     if low is None or high is None or min(*low, *high) >= 0:
         return
-    operands = [shown.known_value(value) for value in (pad.operands[0], *operation.operands[1:])]
-    known = [one for one in operands if one is not None]
-    if len(known) < len(operands):
-        return
+    operands = (pad.operands[0], *operation.operands[1:])
+    known = shown.known_values(operands)
     other = _absorb_pad(operation, low, high, edges["interior_padding"])
-    if other is None:
+    if known is None or other is None:
         return
-    other = replace(other, operands=(pad.operands[0], *operation.operands[1:]))
+    other = replace(other, operands=operands)
     try:
         (result,) = apply(other, known)
     except EvaluationError:
@@ -58,14 +51,11 @@ def merged_paddings(
         return
     yield ValuePrediction(result)
     if other.regions:
-        yield ValuePrediction(fold_without_padding(other, tuple(known))[0])
+        yield ValuePrediction(fold_without_padding(other, known)[0])
 
 
-def element_for_all_windows(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def element_for_all_windows(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield the only element of x as the result of all windows over pad(x)."""
-    shown = ObservedProgram(program, values)
     pad = shown.maker(operation.operands[0])
     if pad is None or pad.attribute("interior_padding") is None or len(operation.operands) > 2:
         return

@@ -14,17 +14,17 @@ Source: jaxlib 0.12.0.1, measured for an A100.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
 import numpy as np
 
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
+from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
 from conformance.transforms.retype import Types, element_of, retype
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.op import Structure
-from reference.ir.program import Operation, Program, Value, tensor_of
+from reference.ir.program import Operation, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.alike import equal_elements
 from reference.numerics.arithmetic import quiet
@@ -54,27 +54,22 @@ _FUNCTION_ERROR = {_F32: 2.0**-21, _F16: 2.0**-10}
 """Relative error of a few functions: 8 units of 2^-24 in f32, 2 units of 2^-11 in f16."""
 
 
-def excess_f32_results(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def excess_f32_results(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield results of an operation in f32, with some narrow operands not rounded."""
-    return _predict_unrounded(program, operation, values, _F32)
+    return _predict_unrounded(shown, operation, _F32)
 
 
-def excess_f16_results(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def excess_f16_results(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield results of an operation in f16, with some narrow operands not rounded."""
-    return _predict_unrounded(program, operation, values, _F16)
+    return _predict_unrounded(shown, operation, _F16)
 
 
 def _predict_unrounded(
-    program: Program, operation: Operation, values: Mapping[str, Array], wide: ElementType
-) -> Iterator[ValuePrediction]:
+    shown: ObservedProgram, operation: Operation, wide: ElementType
+) -> Predictions:
     is_any = any(element_of(one) in _WIDER[wide] for one in operation.operands)
     if not is_any or len(operation.results) != 1 or not _can_widen(operation):
         return
-    shown = ObservedProgram(program, values)
     choices = [_choices(shown, one, wide) for one in operation.operands]
     for operands in islice(product(*choices), 1, _MOST_CHOICES):  # the first are all rounded
         ways = [_evaluate(operation, operands, wide)]
@@ -167,8 +162,6 @@ class _Widening(ObservedProgram):
         maker = self.maker(value)
         if maker is None or is_constant(maker) or not self.depth:
             return None
-        if (source := self._before_bits(maker)) is not None:
-            return self.wide_value(source)
         if len(maker.results) != 1 or not _can_widen(maker):
             return None
         is_move = OPS[maker.name].moves_elements
@@ -187,19 +180,6 @@ class _Widening(ObservedProgram):
         if self.reciprocals and _has_folded_divisor(maker, self):
             return _multiply_by_reciprocal(maker, known)
         return _evaluate(maker, known, self.wide)
-
-    def _before_bits(self, bitcast: Operation) -> Value | None:
-        """Return a value that is read as bits of another type and back; None if there is none."""
-        before = self.maker(bitcast.operands[0]) if _is_bitcast(bitcast) else None
-        if before is None or not _is_bitcast(before):
-            return None
-        (source,), (result,) = before.operands, bitcast.results
-        return source if source.type == result.type else None
-
-
-def _is_bitcast(operation: Operation) -> bool:
-    record = OPS.get(operation.name)
-    return record is not None and record.of_bits
 
 
 def _can_widen(operation: Operation) -> bool:

@@ -12,18 +12,18 @@ code the constant becomes zeros.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
+from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
 from conformance.transforms.retype import retype
 from conformance.transforms.values import static_element_type
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import MAXIMUM, MINIMUM
-from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.program import Operation, TensorType, Value
 from reference.ir.regions import monoid_of
 from reference.ir.types import ELEMENT_TYPES, Array
 from reference.ops.structure import is_constant
@@ -39,14 +39,12 @@ _WIDER = {
 }
 
 
-def untruncated_integer_results(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def untruncated_integer_results(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield results of an operation on narrow integers with some operands not truncated."""
     (result,) = operation.results
     if not any(is_narrow(one) for one in operation.operands) or not _acts_on_each(operation):
         return
-    model = _Model(program, values)
+    model = _Model(shown.program, shown.values)
     yield from _predict_sum_of_products(model, operation)
     if operation.name == "popcnt" and model.maker(operation.operands[0]) is not None:
         all_bits = model.evaluate(operation, [False])  # of a number whose sign is extended
@@ -62,7 +60,7 @@ def untruncated_integer_results(
 _SUMS_OF_PRODUCTS = frozenset({"convolution", "dot", "dot_general", "dynamic_conv", "einsum"})
 
 
-def _predict_sum_of_products(model: _Model, operation: Operation) -> Iterator[ValuePrediction]:
+def _predict_sum_of_products(model: _Model, operation: Operation) -> Predictions:
     """Yield a sum of products that is converted to eight bits, if it is not truncated before.
 
     Source: XLA's pass float-normalization, which removes the pair of conversions around it.
@@ -104,15 +102,13 @@ def _is_map(operation: Operation) -> bool:
     return len(shapes) == 1 and arguments == [len(operation.operands)]
 
 
-def beside_negatives(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def beside_negatives(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield results of two-bit integers that are compared with a negative constant.
 
     Yield also the results of an operation on such a result, truncated to two bits before it or
     after it.
     """
-    model = _Model(program, values)
+    model = _Model(shown.program, shown.values)
     (result, *_) = operation.results
     for wide in _compare_in_eight_bits(model, operation):
         yield ValuePrediction(_truncate(wide, result))
@@ -128,7 +124,7 @@ def beside_negatives(
             if found is not None:
                 yield ValuePrediction(_truncate(found, result))
         before = [*(_truncate(wide, operand) for wide in compared), *one_bit]
-        others = [values.get(one.name) for one in operation.operands]
+        others = [shown.values.get(one.name) for one in operation.operands]
         for taken in before:
             given = [taken if n == number else one for n, one in enumerate(others)]
             known = [one for one in given if one is not None]
@@ -176,7 +172,7 @@ def _predict_quotient_by_one_bit(model: _Model, operation: Operation) -> Iterato
             yield np.where(quotient.astype(np.int8) == 1, -1, quotient).astype(quotient.dtype)
 
 
-def _apply_operation(operation: Operation, operands: Sequence[Array]) -> Iterator[ValuePrediction]:
+def _apply_operation(operation: Operation, operands: Sequence[Array]) -> Predictions:
     try:
         yield ValuePrediction(apply(operation, operands)[0])
     except EvaluationError:

@@ -14,9 +14,9 @@ import pytest
 from conformance.gate.expectations import Expectation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
+from conformance.known.rewritings.contraction.moves import CONTRACTED
 from conformance.known.rewritings.identities import MAGNITUDE, REGROUPED
 from conformance.known.rewritings.narrow.floats import KEPT_IN_F32
-from conformance.known.rewritings.unrounded_terms import CONTRACTED
 from conformance.known.rewritings.values import ObservedProgram
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.attribute import Explainer

@@ -7,6 +7,7 @@ import pytest
 
 from conformance.known.rewritings.identities import OTHER, POSITIVE
 from conformance.known.rewritings.table import rewritings_of
+from conformance.known.rewritings.values import ObservedProgram
 from conformance.stablehlo.parse import parse_module
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -39,7 +40,7 @@ def prediction_of(
     """Return the prediction of a class for an operation of main."""
     operation, values = program.main.body.operations[place], values_of(program, inputs)
     rewriting = dict(rewritings_of(operation))[label]
-    return [one.result for one in rewriting(program, operation, values)]
+    return [one.result for one in rewriting(ObservedProgram(program, values), operation)]
 
 
 def predicted_maxima(operands: str, last: str = REDUCED, count: int = MANY) -> list[list[float]]:

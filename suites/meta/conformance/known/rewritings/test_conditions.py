@@ -32,6 +32,7 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
     : (tensor<2xf32>, tensor<2xf32>, tensor<i32>) -> tensor<2xf32>
   %moved = stablehlo.reduce_precision %m, format = e7m24 : tensor<2xf32>
   %first = stablehlo.reduce_precision %x, format = e7m24 : tensor<2xf32>
+  %unchanged = stablehlo.reduce_precision %m, format = e8m23 : tensor<2xf32>
   %narrow = stablehlo.reduce_precision %m, format = e7m23 : tensor<2xf32>
   %a = stablehlo.abs %m : tensor<2xf32>
   return %a : tensor<2xf32>
@@ -52,6 +53,7 @@ SHOWN = ObservedProgram(PROGRAM, values_of(PROGRAM, (array([1.0, 2.0]), array([3
     WHOLE,
     MOVED,
     FIRST,
+    UNCHANGED,
     NARROW,
     MAGNITUDE,
 ) = (one.results[0] for one in PROGRAM.main.body.operations[:-1])
@@ -82,6 +84,9 @@ X = PROGRAM.main.arguments[0]
         ("bit_moved", MOVED, True),
         ("bit_moved", FIRST, False),
         ("bit_moved", NARROW, False),
+        ("unchanged", UNCHANGED, True),
+        ("unchanged", NARROW, False),
+        ("unchanged", X, False),
         ("overwritten", WHOLE, True),
         ("overwritten", LAST, False),
         ("overwritten", X, False),

@@ -74,24 +74,6 @@ def test_error_of_a_correctly_rounded_result_is_a_roundoff_of_it() -> None:
     assert (error <= 2.0**-23 * np.array([3.0, 12.0])).all()
 
 
-def test_sum_of_single_elements_is_a_reshape() -> None:
-    program = parse_module("""
-func.func @main(%x: tensor<2x1xf32>, %y: tensor<1x2xf32>) -> (tensor<2xf32>, tensor<1xf32>) {
-  %z = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
-    : (tensor<2x1xf32>, tensor<f32>) -> tensor<2xf32>
-  %1 = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [1]
-    : (tensor<1x2xf32>, tensor<f32>) -> tensor<1xf32>
-  return %0, %1 : tensor<2xf32>, tensor<1xf32>
-}""")
-    inputs = (array([[1.0], [2.0]]), array([[1.0, 2.0]]))
-    of = Evaluator(ObservedProgram(program, values_of(program, inputs)))
-    single, several = (of.term_of(one) for one in program.main.body.operations[-1].operands)
-    assert single is not None
-    assert several is not None
-    assert (single.op, several.op) == ("reshape", "reduce")
-
-
 @pytest.mark.parametrize(
     ("name", "operands", "found"),
     [

@@ -7,6 +7,7 @@ import pytest
 
 from conformance.known.rewritings.identities import SELECTION
 from conformance.known.rewritings.products import IN_PARTS, masked_sums, split_contractions
+from conformance.known.rewritings.values import ObservedProgram
 from conformance.stablehlo.parse import parse_module
 from reference.ir.types import ELEMENT_TYPES
 from suites.meta.support.checking import values_of
@@ -86,7 +87,9 @@ def test_sums_of_finite_numbers_are_as_they_are() -> None:
     *_, last, _ = program.main.body.operations
     for first, count in ((2.0, 0), (np.inf, 1)):
         given = [np.array([[False, True], [True, True]]), np.array([first, 1], np.float32)]
-        assert len([*masked_sums(program, last, values_of(program, given))]) == count
+        assert (
+            len([*masked_sums(ObservedProgram(program, values_of(program, given)), last)]) == count
+        )
 
 
 CONVERTED = """
@@ -205,5 +208,5 @@ def test_products_of_integers_are_added_up() -> None:
     program = parse_module(text)
     *_, last, _ = program.main.body.operations
     given = [np.array([[1, 2]], np.int32), np.array([[3]], np.int32)]
-    (found,) = split_contractions(program, last, values_of(program, given))
+    (found,) = split_contractions(ObservedProgram(program, values_of(program, given)), last)
     assert found.result.tolist() == [[4]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.known.rewritings.stated import StatedRewriting
+from conformance.known.rewritings.values import ObservedProgram
 from conformance.stablehlo.parse import parse_module
 from suites.meta.support.checking import values_of
 from suites.meta.support.small_programs import array
@@ -16,15 +17,16 @@ func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> tensor<1xf32> {
   return %1 : tensor<1xf32>
 }""")
 INPUTS = (array([3.0]), array([5.0]))
+SHOWN = ObservedProgram(PROGRAM, values_of(PROGRAM, INPUTS))
 MULTIPLY, ADD = PROGRAM.main.body.operations[:2]
 OF_TWO = StatedRewriting("mine", ("*",), "(add (multiply x y) z)", "(subtract x z)")
 OF_ONE = StatedRewriting("mine", ("*",), "(add x y)", "(subtract x y)")
 
 
 def test_prediction_is_evaluated_on_the_values_of_the_program() -> None:
-    found = list(OF_TWO.predictions(PROGRAM, ADD, values_of(PROGRAM, INPUTS)))
+    found = list(OF_TWO.predictions(SHOWN, ADD))
     assert [one.result.tolist() for one in found] == [[0.0], [2.0]]  # z = x, in either order
-    assert not list(OF_TWO.predictions(PROGRAM, MULTIPLY, values_of(PROGRAM, INPUTS)))
+    assert not list(OF_TWO.predictions(SHOWN, MULTIPLY))
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,33 @@
 """Values that generated code does not round, given the backend's values in a program.
 
 They are products, and quotients computed as products, also where a rewriting of the program
-computes them. `contraction.py` adds them.
+computes them. `sums.py` adds them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from math import prod
+from functools import cached_property
 
 import numpy as np
 
+from conformance.known.rewritings.contraction.moves import (
+    CONTRACTED,
+    UnroundedTerm,
+    join_parts,
+    moved_operands,
+    positions,
+)
 from conformance.known.rewritings.evaluation import Evaluated, Evaluator
-from conformance.known.rewritings.identities import FORMS, IDENTITIES
+from conformance.known.rewritings.identities import FORMS, IDENTITIES, SIMPLIFICATIONS
 from conformance.known.rewritings.patterns import Matcher, Rewriting, replacements
-from conformance.known.rewritings.signs import is_not_negative
-from conformance.known.rewritings.terms import PAIR, Node, Term, as_term
+from conformance.known.rewritings.terms import Node, Term, as_term, substitute
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction, flush_prediction
-from reference.interpreter.evaluate import EvaluationError, apply
-from reference.ir.program import Operation, TensorType, Value, tensor_of
-from reference.ir.regions import monoid_of
-from reference.ir.types import ELEMENT_TYPES, Array, ElementType, Kind, element_type_of
+from conformance.transforms.retype import element_of
+from conformance.transforms.values import can_be_result, element_count
+from reference.ir.program import Operation, Value
+from reference.ir.types import Array, ElementType, Kind, element_type_of
 from reference.numerics.alike import flush_subnormals
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64
@@ -33,29 +38,8 @@ from reference.numerics.unrounded import (
     unrounded_product,
 )
 from reference.ops.table import OPS
-from reference.unspecified.reduction import decompose_reduction
 
-CONTRACTED = "product taken into a sum unrounded"
 QUOTIENT = "quotient taken into a sum unrounded"
-
-_INDEX = ELEMENT_TYPES["si64"]
-
-
-@dataclass(frozen=True)
-class UnroundedTerm:
-    """An unrounded value; with the possible error of the functions in it, and its class.
-
-    A value of the class QUOTIENT, or of another rewriting, may differ from the program's.
-    """
-
-    value: UnroundedNumbers
-    error: Array
-    label: str = CONTRACTED
-
-    def take(self, places: Array) -> UnroundedTerm:
-        """Return the values at these flat indices, in the indices' shape."""
-        error = np.broadcast_to(self.error, self.value.high.shape).reshape(-1)
-        return replace(self, value=self.value.take(places), error=error[places])
 
 
 @dataclass(frozen=True)
@@ -103,50 +87,30 @@ class UnroundedTerms(ObservedProgram):
     def unrounded_values(self, node: Node) -> Iterator[UnroundedTerm]:
         """Yield the values of an operation whose result is not rounded."""
         if isinstance(node, Term):
-            for kept in self._unchanged_operands(node):
-                yield from self.unrounded_values(kept)
+            if node.maker is None:
+                for simple in self._simplified(node):
+                    yield from self.unrounded_values(simple)
             if node.op in _UNROUNDED:
                 yield from _UNROUNDED[node.op](self, *node.operands)
             return
         maker = self.maker(node) if isinstance(node, Value) else None
         if maker is None or len(maker.results) != 1:
             return
-        if _keeps_numbers(maker):
+        if _is_widening(maker):
             yield from self.unrounded_values(maker.operands[0])
-        elif carried := self._moved_operands(maker):
+        elif carried := moved_operands(maker):
             yield from self._moved_values(maker, carried)
         yield from self.unrounded_values(as_term(maker))
         for other in self.rewritten_terms(maker, lambda one: not is_sum_of_two(one)):
             for wide in self.unrounded_values(other):
                 yield replace(wide, label=self.label)
 
-    def _unchanged_operands(self, term: Term) -> Iterator[Node]:
-        """Yield the operands that a term returns: the other is neutral, or equal in an extremum."""
-        neutral = _NEUTRAL.get(term.op)
-        if neutral is None or len(term.operands) != PAIR:
-            return
-        (lhs, rhs), monoid = term.operands, OPS[term.op].monoid
-        is_repeated = monoid is not None and monoid.idempotent and lhs == rhs
-        if is_repeated or self.is_equal(rhs, neutral):
-            yield lhs
-        if monoid is not None and self.is_equal(lhs, neutral):
-            yield rhs
-
-    def _moved_operands(self, operation: Operation) -> tuple[Value, ...]:
-        """Return the operands whose elements are the results of an operation, unchanged.
-
-        A fold of a single element with a neutral init value moves the element, too.
-        """
-        record, operands = OPS[operation.name], operation.operands
-        if record.moves_elements and operation.name not in _STORES:
-            carries = range(len(operands)) if record.carries is None else record.carries
-            return tuple(operands[number] for number in carries)
-        if operation.name not in ("reduce", "reduce_window") or len(operands) != PAIR:
-            return ()
-        monoid = monoid_of(operation.regions[0])
-        if monoid is None or monoid.name not in _NEUTRAL:
-            return ()
-        return operands[:1] if self.is_equal(operands[1], _NEUTRAL[monoid.name]) else ()
+    def _simplified(self, term: Term) -> Iterator[Node]:
+        """Yield what a simplifier computes instead of a term of a rewriting."""
+        for one in SIMPLIFICATIONS:
+            if one.pattern.op == term.op:
+                for bindings in self._matcher.matches_of_term(one.pattern, term):
+                    yield substitute(one.replacement, bindings)
 
     def _moved_values(
         self, operation: Operation, carried: Sequence[Value]
@@ -154,7 +118,7 @@ class UnroundedTerms(ObservedProgram):
         """Yield the values of an operation that moves elements, where some are not rounded."""
         known = [list(self.unrounded_values(value)) for value in carried]
         most = max(map(len, known))
-        places = self._places(operation, carried) if most else None
+        places = positions(self, operation, carried) if most else None
         if places is None:
             return
         for number in range(most):
@@ -164,40 +128,12 @@ class UnroundedTerms(ObservedProgram):
             ]
             present = [part for part in parts if part is not None]
             if len(present) == len(parts):
-                yield _join_parts(present, carried).take(places)
+                yield join_parts(present, carried).take(places)
 
     def _rounded_value(self, value: Value) -> UnroundedTerm | None:
         """Return the value as it is stored; None if it is not available."""
         found = self.number_of(value)
         return None if found is None else UnroundedTerm(unrounded_number(found[0]), found[1])
-
-    def _places(self, operation: Operation, carried: Sequence[Value]) -> Array | None:
-        """Return the flat position of each element of a result among the elements of all operands
-        that are moved; None if unknown.
-        """
-        types = [value.type for value in (*operation.operands, *operation.results)]
-        if not all(isinstance(one, TensorType) and one.is_static for one in types):
-            return None
-        if not OPS[operation.name].moves_elements:
-            return _single_elements(operation)
-        given: list[Array] = []
-        start = 0
-        for value in operation.operands:
-            array = self.known_value(value)
-            if value in carried:
-                shape = tensor_of(value).static_shape
-                array = np.arange(start, start + prod(shape), dtype=np.int64).reshape(shape)
-                start += array.size
-            if array is None:
-                return None
-            given.append(array)
-        operands = tuple(_as_index(one) if one in carried else one for one in operation.operands)
-        results = tuple(map(_as_index, operation.results))
-        try:
-            (found,) = apply(replace(operation, operands=operands, results=results), given)
-        except EvaluationError:
-            return None
-        return found
 
     def rewritten_terms(
         self, operation: Operation, selected: Callable[[Term], bool]
@@ -232,9 +168,9 @@ class UnroundedTerms(ObservedProgram):
         if OPS[maker.name] is OPS["add"]:
             lhs, rhs = (list(self.unrounded_values(one)) for one in maker.operands)
             yield from ((one.value, other.value) for one in lhs for other in rhs)
-        elif len(carried := self._moved_operands(maker)) == 1:
+        elif len(carried := moved_operands(maker)) == 1:
             found = list(self.products(carried[0]))
-            places = self._places(maker, carried) if found else None
+            places = positions(self, maker, carried) if found else None
             if places is not None:
                 yield from ((one.take(places), other.take(places)) for one, other in found)
 
@@ -304,40 +240,23 @@ def _quotient(model: UnroundedTerms, x: Node, y: Node) -> Iterator[UnroundedTerm
             yield _exact_product(dividend, factor, QUOTIENT)
 
 
-def _keeps_numbers(maker: Operation) -> bool:
-    """Return whether an operation returns floating-point numbers as they are: it converts them to
-    their own or a wider type, or reduces their precision to their own.
-    """
-    if maker.name not in ("convert", "reduce_precision"):
+def _is_widening(maker: Operation) -> bool:
+    """Return whether an operation converts floating-point numbers to a wider type."""
+    if maker.name != "convert":
         return False
-    of, to = maker.operands[0].type, maker.results[0].type
-    if not (isinstance(of, TensorType) and isinstance(to, TensorType)):
-        return False
-    if not (isinstance(of.element_type, ElementType) and isinstance(to.element_type, ElementType)):
-        return False
-    if not (of.element_type.is_float and to.element_type.is_float):
-        return False
-    if maker.name == "convert":
-        return of.element_type == to.element_type or of.element_type.bits < to.element_type.bits
-    own, given = of.element_type.float_format, maker.attribute
-    return (given("exponent_bits"), given("mantissa_bits")) == (
-        own.exponent_bits,
-        own.mantissa_bits,
-    )
+    of, to = (element_of(one) for one in (*maker.operands, *maker.results))
+    return of is not None and to is not None and of.is_float and to.is_float and of.bits < to.bits
 
 
 def _is_repeated(maker: Operation) -> bool:
     """Return whether a broadcast repeats elements: reciprocals are computed before it."""
     if OPS[maker.name] is not OPS["broadcast_in_dim"]:
         return False
-    before, after = maker.operands[0].type, maker.results[0].type
-    if not (isinstance(before, TensorType) and isinstance(after, TensorType)):
+    values = (*maker.operands, *maker.results)
+    if not all(map(can_be_result, values)):
         return False
-    return (
-        before.is_static
-        and after.is_static
-        and prod(before.static_shape) < prod(after.static_shape)
-    )
+    before, after = map(element_count, values)
+    return before < after
 
 
 def _negate_unrounded(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
@@ -345,79 +264,11 @@ def _negate_unrounded(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]
         yield replace(wide, value=-wide.value)
 
 
-def _magnitude(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
-    """Yield the operand of a magnitude that is omitted, because the operand is assumed
-    nonnegative.
-    """
-    if isinstance(x, Value) and is_not_negative(model, x):
-        yield from model.unrounded_values(x)
-
-
-def _unbounded_clamp(
-    model: UnroundedTerms, low: Node, x: Node, high: Node
-) -> Iterator[UnroundedTerm]:
-    """Yield the operand of a clamp without bounds."""
-    if model.is_equal(low, -np.inf) and model.is_equal(high, np.inf):
-        yield from model.unrounded_values(x)
-
-
-def _complex_part(model: UnroundedTerms, x: Node, number: int) -> Iterator[UnroundedTerm]:
-    """Yield the real or the imaginary part that a complex number is made of."""
-    maker = model.maker(x) if isinstance(x, Value) else None
-    if maker is not None and OPS[maker.name] is OPS["complex"]:
-        yield from model.unrounded_values(maker.operands[number])
-
-
-def _real_part(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
-    """Yield the real part of a real or a complex number."""
-    yield from model.unrounded_values(x)  # of real numbers: others are given as no array
-    yield from _complex_part(model, x, 0)
-
-
-def _numbers_of_bits(model: UnroundedTerms, x: Node) -> Iterator[UnroundedTerm]:
-    """Yield numbers whose bits are taken and converted back."""
-    maker = model.maker(x) if isinstance(x, Value) else None
-    if maker is not None and maker.name == "bitcast_convert":
-        yield from model.unrounded_values(maker.operands[0])
-
-
-def _uniform_selection(
-    model: UnroundedTerms, which: Node, x: Node, y: Node
-) -> Iterator[UnroundedTerm]:
-    """Yield the operand that a selection always returns."""
-    chosen = model.constant(which) if isinstance(which, Value) else None
-    if x == y or (chosen is not None and chosen.all()):
-        yield from model.unrounded_values(x)
-    elif chosen is not None and not chosen.any():
-        yield from model.unrounded_values(y)
-
-
-_STORES = ("dynamic_update_slice", "sort")
-"""Ops that move elements after these are stored, and so rounded."""
-
-_NEUTRAL = {
-    "add": 0.0,
-    "subtract": 0.0,
-    "multiply": 1.0,
-    "divide": 1.0,
-    "maximum": -np.inf,
-    "minimum": np.inf,
-}
-"""Second operands that compilers omit together with the operation; of commutative ones the first,
-too.
-"""
-
 _UNROUNDED: dict[str, Callable[..., Iterator[UnroundedTerm]]] = {
     "multiply": _product,
     "power": _square,
     "divide": _quotient,
     "negate": _negate_unrounded,
-    "abs": _magnitude,
-    "clamp": _unbounded_clamp,
-    "select": _uniform_selection,
-    "bitcast_convert": _numbers_of_bits,
-    "real": _real_part,
-    "imag": partial(_complex_part, number=1),
 }
 """Functions that yield the unrounded values of an operation, by its name."""
 
@@ -430,45 +281,6 @@ def _reciprocals(divisor: Array) -> Iterator[Array]:
     yield round_to(exact, of)
     if of.bits < 32:
         yield exact.astype(np.float32)
-
-
-def _as_index(value: Value) -> Value:
-    """Return a value of the same shape whose elements are positions."""
-    return replace(value, type=replace(tensor_of(value), element_type=_INDEX))
-
-
-def _join_parts(parts: Sequence[UnroundedTerm], values: Sequence[Value]) -> UnroundedTerm:
-    """Return the elements of several values, flat. Parts are broadcast to the values' shapes."""
-    shapes = [tensor_of(value).static_shape for value in values]
-    high, low, error = (
-        np.concatenate(
-            [np.broadcast_to(*one).reshape(-1) for one in zip(arrays, shapes, strict=True)]
-        )
-        for arrays in (
-            [part.value.high for part in parts],
-            [part.value.low for part in parts],
-            [part.error for part in parts],
-        )
-    )
-    labels = [part.label for part in parts if part.label != CONTRACTED]
-    return UnroundedTerm(UnroundedNumbers(high, low), error, (*labels, CONTRACTED)[0])
-
-
-def _single_elements(operation: Operation) -> Array | None:
-    """Return the flat position of the only element of each slice or window of a fold.
-
-    None if a slice or window has several elements or padding, or if the result has another type.
-    """
-    of, to = tensor_of(operation.operands[0]), tensor_of(operation.results[0])
-    if of.element_type != to.element_type:
-        return None
-    zeros = (np.zeros(of.static_shape, of.stored.storage), np.zeros((), of.stored.storage))
-    leaves = decompose_reduction(operation, zeros).leaves
-    if (leaves.counts != 1).any():
-        return None
-    numbers = np.arange(1, zeros[0].size + 1).reshape(zeros[0].shape)
-    places = leaves.fold(np.add, numbers, 0, 0) - 1
-    return None if (places < 0).any() else places
 
 
 SIGNS = {"add": 1, "sum": 1, "subtract": -1}

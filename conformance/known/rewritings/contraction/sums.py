@@ -26,23 +26,23 @@ as (s + a b) + c d, in which a b and c d no longer cancel.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.rewritings.terms import Term, as_term
-from conformance.known.rewritings.unrounded_terms import (
+from conformance.known.rewritings.contraction.unrounded_terms import (
     CONTRACTED,
     SIGNS,
     UnroundedTerm,
     UnroundedTerms,
     is_sum_of_two,
 )
-from conformance.known.rewritings.values import ValuePrediction, given_to
+from conformance.known.rewritings.terms import Term, as_term
+from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
 from conformance.tolerance.bounds.underflow import has_flushing_modes
 from reference.ir.monoid import ADD
-from reference.ir.program import Operation, Program
+from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.arithmetic import quiet
@@ -62,15 +62,11 @@ FEW = 64
 
 
 def contracted_sums(
-    program: Program,
-    operation: Operation,
-    values: Mapping[str, Array],
-    *,
-    label: str = CONTRACTED,
-) -> Iterator[ValuePrediction]:
+    shown: ObservedProgram, operation: Operation, *, label: str = CONTRACTED
+) -> Predictions:
     """Yield sums and differences of two numbers, one of them an unrounded value of a class."""
     for flushes in (False, True):
-        model = UnroundedTerms(program, values, flushes, label)
+        model = UnroundedTerms(shown.program, shown.values, flushes, label)
         yield from _predict_two_terms(model, as_term(operation))
         for other in model.rewritten_terms(operation, is_sum_of_two):
             # the sum is of the class already, and its products may be the program's
@@ -78,7 +74,7 @@ def contracted_sums(
             yield from _predict_two_terms(contracting, other)
 
 
-def _predict_two_terms(model: UnroundedTerms, term: Term) -> Iterator[ValuePrediction]:
+def _predict_two_terms(model: UnroundedTerms, term: Term) -> Predictions:
     terms = term.operands
     given = [model.number_of(one) for one in terms]
     if given[0] is None or given[1] is None:
@@ -93,45 +89,39 @@ def _predict_two_terms(model: UnroundedTerms, term: Term) -> Iterator[ValuePredi
 
 
 def unrounded_element_sums(
-    program: Program,
-    operation: Operation,
-    values: Mapping[str, Array],
-    *,
-    label: str = CONTRACTED,
-) -> Iterator[ValuePrediction]:
+    shown: ObservedProgram, operation: Operation, *, label: str = CONTRACTED
+) -> Predictions:
     """Yield sums of many elements, where a compiler adds the elements before they are rounded."""
-    parts = _sums(operation, values)
+    parts = _sums(shown, operation)
     if parts is None or not element_type_of(parts.values[0]).is_float:
         return
     for flushes in (False, True):
-        model = UnroundedTerms(program, values, flushes, label)
+        model = UnroundedTerms(shown.program, shown.values, flushes, label)
         for _, wide in model.unrounded_operands(operation.operands[0]):
             yield from _one_by_one(model, parts, wide.value)
             if wide.label != CONTRACTED:
                 yield _sum_in_any_order(parts, parts.inits[0], (wide.value,), wide.error)
 
 
-def decomposed_sums(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[ValuePrediction]:
+def decomposed_sums(shown: ObservedProgram, operation: Operation) -> Predictions:
     """Yield sums of many elements that are sums of two products, all added separately."""
-    parts = _sums(operation, values)
+    parts = _sums(shown, operation)
     if parts is None:
         return
     value, init = operation.operands[0], parts.inits[0]
     for flushes in (False, True):
-        model = UnroundedTerms(program, values, flushes)
+        model = UnroundedTerms(shown.program, shown.values, flushes)
         for terms in model.products(value):
             yield _sum_in_any_order(parts, init, terms)
         if (factors := model.complex_factors(value)) is not None:
             yield _sum_complex_in_any_order(parts, init, *factors)
 
 
-def _sums(operation: Operation, values: Mapping[str, Array]) -> Reduction | None:
+def _sums(shown: ObservedProgram, operation: Operation) -> Reduction | None:
     """Return the parts of a reduction that adds in its operand's type; None for any other
     operation.
     """
-    given = given_to(operation, values)
+    given = shown.known_values(operation.operands)
     if given is None or len(given) != 2:
         return None
     parts = decompose_reduction(operation, given)
@@ -139,9 +129,7 @@ def _sums(operation: Operation, values: Mapping[str, Array]) -> Reduction | None
     return parts if same and parts.monoid(0) is ADD else None
 
 
-def _one_by_one(
-    model: UnroundedTerms, parts: Reduction, wide: UnroundedNumbers
-) -> Iterator[ValuePrediction]:
+def _one_by_one(model: UnroundedTerms, parts: Reduction, wide: UnroundedNumbers) -> Predictions:
     """Yield the sequential sums, rounded after each element."""
     of, (init,) = element_type_of(parts.values[0]), parts.inits
     padding = unrounded_number(init)

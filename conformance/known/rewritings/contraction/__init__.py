@@ -1,0 +1,1 @@
+"""Contraction: products that sums take unrounded."""

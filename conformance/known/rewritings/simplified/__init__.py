@@ -1,0 +1,1 @@
+"""Programs as simplifiers of compilers leave them."""
