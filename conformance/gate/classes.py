@@ -105,7 +105,7 @@ CLASSES = (
     "constants added first", "constants multiplied first",
     "conversion left out", "counter after one iteration", "disjunction with itself as false",
     "cut element reduced",
-    "difference undone", "exponent of one bit less ignored",
+    "difference undone", "ended after one iteration", "exponent of one bit less ignored",
     "exponential of a constant NaN", "exponential taken into a sum unrounded",
     "first of a sort in total order",
     "initial value of a loop left out",

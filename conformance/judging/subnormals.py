@@ -16,7 +16,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, apply, reshape_operation
 from reference.ir.op import Rounding
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import different_bits, flush_subnormals
+from reference.numerics.alike import different_bits, equal_elements, flush_subnormals
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.table import OPS
@@ -121,7 +121,20 @@ def _find_flushed_operands(d: DifferingElements) -> Answer:
         alike |= False if right is None else right.reshape(-1)[d.where]
     alike |= d.bound_errors(other) <= 1
     alike &= d.has_permitted_zeros | _has_permitted_zeros(d, flushed, results)
+    alike &= _are_all_parts_equal(d, results[d.number])
     yield Verdict.FLUSHED, "subnormal input", *_match_flushed(d, other, alike)
+
+
+def _are_all_parts_equal(d: DifferingElements, other: Array) -> Array:
+    """Return a mask of the elements that equal `other` in all parts of their operand's number.
+
+    The parts are the elements of the last dimension if a number's bits are divided among several
+    elements. A flushed number has no part of an unflushed number.
+    """
+    if d.record is None or not d.record.of_bits or d.expected.shape[:-1] != d.operands[0].shape:
+        return np.ones(len(d.where), np.bool_)
+    same = equal_elements(d.actual, other).all(axis=-1, keepdims=True)
+    return np.broadcast_to(same, d.expected.shape).reshape(-1)[d.where]
 
 
 def _is_moved_zero(d: DifferingElements) -> Array:

@@ -81,6 +81,10 @@ PROGRAMS = (
     Hypothesis(
         final_counters.LABEL, rewrite=final_counters.rewrite, concerns=trip_counts.concerns
     ),
+    Hypothesis(
+        final_counters.ITERATED_ONCE,
+        rewrite=final_counters.iterate_once, concerns=trip_counts.concerns,
+    ),
     _about(folded_extrema),
     _about(lost_initial_values, platform=Hardware.TPU),
     _about(reshaped_padding),

@@ -74,6 +74,19 @@ def test_moved_zero_keeps_its_sign() -> None:
     assert flushed_kinds(reversed_numbers([1.0, -0.0, 0.0])) == []
 
 
+@pytest.mark.parametrize(
+    ("got", "kinds"),
+    [([0, 0, 0, 0], ["subnormal input"]), ([3, 0, 0, 0], []), ([0, 1, 0, 0], [])],
+)
+def test_all_parts_of_a_flushed_number_are_flushed(got: list[int], kinds: list[str]) -> None:
+    """The bits of 0x00010203 as four bytes, the lowest first."""
+    x = np.array([0x00010203], np.uint32).view(np.float32)
+    program = op_program("bitcast_convert", [tensor_of(1)], tensor_of(1, 4, of="ui8"))
+    expected, actual = x.view(np.uint8).reshape(1, 4), array([got], "ui8")
+    d = differing_from(expected, actual, program.subject, (x,), Hardware.CPU)
+    assert flushed_kinds(d) == kinds
+
+
 COMPLEX = [
     ([complex(1e-20, 1e-19)], [complex(1e-20, 0)], [complex(0, 0)], True),
     ([complex(1e-20, 1e-19)], [complex(1e-20, 0)], [complex(0, 1)], False),

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.loops.final_counters import LABEL, rewrite
+from conformance.known.xla.loops.final_counters import (
+    ITERATED_ONCE,
+    LABEL,
+    iterate_once,
+    rewrite,
+)
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.table import RULES
 from reference.interpreter.evaluate import evaluate
@@ -74,3 +79,38 @@ def test_counter_measured_is_predicted(
 )
 def test_other_counters_are_right(given: tuple[int, int, str, str, int, str]) -> None:
     assert not list(rewrite(loop(*given)))
+    assert not list(iterate_once(loop(*given)))
+
+
+ACCUMULATED = """
+func.func @main(%x: tensor<i16>) -> (tensor<ui8>, tensor<i16>) {{
+  %start = stablehlo.constant dense<{}> : tensor<ui8>
+  %0:2 = stablehlo.while(%i = %start, %z = %x) : tensor<ui8>, tensor<i16>
+  cond {{
+    %limit = stablehlo.constant dense<{}> : tensor<ui8>
+    %1 = stablehlo.compare {}, %i, %limit : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }} do {{
+    %step = stablehlo.constant dense<{}> : tensor<ui8>
+    %1 = stablehlo.subtract %i, %step : tensor<ui8>
+    %2 = stablehlo.add %z, %x : tensor<i16>
+    stablehlo.return %1, %2 : tensor<ui8>, tensor<i16>
+  }}
+  return %0#0, %0#1 : tensor<ui8>, tensor<i16>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("start", "limit", "direction", "step", "counter"),
+    [(5, 0, "GT", 1, 4), (200, 100, "GT", 10, 190), (5, 1, "GE", 1, 4), (3, 1, "GE", 5, 254)],
+)
+def test_all_values_measured_after_one_iteration_are_predicted(
+    start: int, limit: int, direction: str, step: int, counter: int
+) -> None:
+    program = parse_module(ACCUMULATED.format(start, limit, direction, step))
+    inputs = (np.array(1, np.int16),)
+    expected = evaluate(program, inputs)
+    for total, kind in ((2, ITERATED_ONCE), (4, "wrong value")):
+        actual = np.array(counter, np.uint8), np.array(total, np.int16)
+        judged = judge(program, inputs, expected, actual, RULES["data"])
+        assert kind in {one.kind for one in judged.failing}
