@@ -18,7 +18,7 @@ from time import process_time
 
 from benchmarks.selection import add_selection, run_options
 from conformance.backends.session import open_session
-from conformance.campaign.planning import make_batches, plan, shorten
+from conformance.campaign.planning import drop_unneeded_cases, make_batches, plan
 from conformance.campaign.tasks import Task, cases_of
 from conformance.pipeline.batch import Batcher, run_all
 from conformance.pipeline.items import Item
@@ -66,7 +66,7 @@ def main() -> int:
     options = run_options(given, Path())
     batcher = Batcher(open_session(given.backend), repeats=0)
     planned: list[list[Item]] = []
-    tasks = (shorten(one, given.profile).with_plans() for one in plan(options).tasks
+    tasks = (drop_unneeded_cases(one, given.profile).plan_cases() for one in plan(options).tasks
              if not isinstance(one.cell.element_type, Invalid))  # fmt: skip
     for bundle in make_batches(one for one in tasks if len(one)):
         items = items_of(bundle)

@@ -34,7 +34,7 @@ ONE, TWO, RAY = "one worker", "two workers", "two, on Ray"
 
 def tasks_of(backend: str, cases: int) -> list[Task]:
     chosen = cells(OPS, TYPES, [backend])
-    return [Task(cell, 0, 0, min(cases, CASES_PER_MODULE)).with_plans() for cell in chosen]
+    return [Task(cell, 0, 0, min(cases, CASES_PER_MODULE)).plan_cases() for cell in chosen]
 
 
 def work(executor: Executor, tasks: list[Task]) -> tuple[float, dict[str, TaskResult]]:

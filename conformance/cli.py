@@ -61,7 +61,7 @@ def common_options(version: options.Version = False) -> None:
 
 
 @app.command()
-@options.with_limits(LIMITS, "Seconds for a batch of cases; a case in isolation has a third.")
+@options.add_limit_options(LIMITS, "Seconds for a batch of cases; a case in isolation has a third.")
 def run(
     backend: options.Backends = None,
     op: options.Ops = None,
@@ -168,7 +168,7 @@ app.add_typer(baseline_app, name="baseline")
 
 
 @app.command()
-@options.with_limits(LIMITS, "Seconds for the case.")
+@options.add_limit_options(LIMITS, "Seconds for the case.")
 def replay(
     id: options.CaseOrFinding,  # noqa: A002 - the argument's name
     db: options.RunFolder = DEFAULT_OUT,
@@ -205,7 +205,9 @@ def replay(
 
 
 @app.command()
-@options.with_limits(FILE_LIMITS, "Seconds for each file, at most half of them to find causes.")
+@options.add_limit_options(
+    FILE_LIMITS, "Seconds for each file, at most half of them to find causes."
+)
 def check(
     files: options.Files,
     backend: options.Backend = "cpu",

@@ -70,7 +70,7 @@ class CI(StrEnum):
     GITLAB = "gitlab"
     NONE = "none"
 
-    def detected(self) -> CI:
+    def detect(self) -> CI:
         """Return the system that runs this process, where none was chosen."""
         if self is not CI.AUTO:
             return self
@@ -350,7 +350,7 @@ BackendNames = Annotated[
 ]
 
 
-def with_limits(
+def add_limit_options(
     defaults: Limits, timeout: str
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Return a decorator that replaces a command's parameter `limits` by an option for each limit.

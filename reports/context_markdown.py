@@ -48,13 +48,13 @@ def _history(history: History) -> list[str]:
     head = ("run", "backend", "cells", "conform", "share", "new", "known", "unsupported",
             "untested", "since the run before")  # fmt: skip
     left = f"\n\n{first} older runs are in index.html." if first else ""
-    changed = history.changed
+    changed = history.changed_cells
     count = f"{len(changed)} of {len(history.cells)} cells changed over these runs."
     return ["## History", _table(head, rows) + left, count, *_changes_table(history)]
 
 
 def _changes_table(history: History) -> list[str]:
-    shown, runs = history.changed[:CELLS], history.runs[-6:]
+    shown, runs = history.changed_cells[:CELLS], history.runs[-6:]
     if not shown:
         return []
     head = ("op", "element type", "backend", *(escape(run.date) for run in runs))
@@ -62,7 +62,7 @@ def _changes_table(history: History) -> list[str]:
         (*map(escape, cell.key), *(escape(outcome_words(one)) for one in cell.outcomes[-6:]))
         for cell in shown
     ]
-    left = len(history.changed) - len(shown)
+    left = len(history.changed_cells) - len(shown)
     return [_table(head, rows) + (f"\n\n{left} more are in index.html." if left else "")]
 
 

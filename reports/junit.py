@@ -141,7 +141,7 @@ def _failures(cell: Square, seen: View) -> list[Failure]:
     """Return the failures of a cell: new failures, or new and lost cases against the baseline."""
     if seen.comparison is None:
         return [_failure(record, seen.db) for record in cell.records if record.is_new_failure]
-    changes = seen.comparison.by_cell.get(cell.key, [])
+    changes = seen.comparison.changes_by_cell.get(cell.key, [])
     return [
         _regression_failure(change, seen.db) for change in changes if change.kind in REGRESSIONS
     ]

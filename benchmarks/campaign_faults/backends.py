@@ -54,7 +54,7 @@ class _Executable:
         return [self.run(arguments)]
 
 
-def with_rewriting(rewriting: Rewriting) -> FaultyBackend:
+def backend_with_rewriting(rewriting: Rewriting) -> FaultyBackend:
     """Return a backend: the reference, which evaluates programs after a wrong rewriting."""
 
     def run(program: Program, inputs: Sequence[Any]) -> list[Any]:
@@ -120,7 +120,7 @@ def _serve(pipe: Any, codes: Codes) -> None:
             pipe.send(f"{type(error).__name__}: {error}")
 
 
-def with_code(told: str, codes: Codes) -> tuple[FaultyBackend, Any]:
+def backend_with_code(told: str, codes: Codes) -> tuple[FaultyBackend, Any]:
     """Return the reference with other code in some of its functions, and a function that ends its
     process.
     """

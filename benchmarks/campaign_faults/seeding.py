@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from benchmarks.campaign_faults.backends import with_code, with_rewriting
+from benchmarks.campaign_faults.backends import backend_with_code, backend_with_rewriting
 from benchmarks.campaign_faults.hunting import FaultHunt, hunt_fault
 from benchmarks.campaign_faults.rewritings import REWRITINGS
 from benchmarks.mutants.measuring import Fate, Part, Settings, measure, mutants_by_function
@@ -51,7 +51,7 @@ def do(job: Job) -> JobResult:
     warnings.simplefilter("ignore")
     if job.rewriting:
         rewriting = REWRITINGS[job.name]
-        found = hunt_fault(with_rewriting(rewriting), frozenset(), job.seed, job.budget)
+        found = hunt_fault(backend_with_rewriting(rewriting), frozenset(), job.seed, job.budget)
         return JobResult(job, rewriting.told, found)
     settings = Settings(
         per_op=1, seed=job.seed, columns=COLUMNS, profiles=("smoke",), pool=POOL,
@@ -66,7 +66,9 @@ def do(job: Job) -> JobResult:
     if not wrong:
         return JobResult(job, "", None)
     named = {m.id: m for _, of_function in mutants_by_function().values() for m in of_function}
-    backend, end = with_code(wrong[0].told, LoadedFunctions.now().codes(named[wrong[0].mutant]))
+    backend, end = backend_with_code(
+        wrong[0].told, LoadedFunctions.now().codes(named[wrong[0].mutant])
+    )
     try:
         found = hunt_fault(backend, family_of(job.name), job.seed, job.budget)
     finally:

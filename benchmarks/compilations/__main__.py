@@ -30,10 +30,10 @@ from benchmarks.selection import add_selection, run_options
 from conformance.backends.registry import parse
 from conformance.campaign.planning import (
     CASES_PER_MODULE,
+    drop_unneeded_cases,
     harmful_cells,
     make_batches,
     plan,
-    shorten,
 )
 from conformance.campaign.task_runner import TaskRunner
 from conformance.campaign.tasks import Manner, run_tasks
@@ -66,7 +66,7 @@ def run_logged(
     """Run the selected cases; return the compilations, and the number of cases."""
     os.environ[LOG] = str(folder)
     options = run_options(given, folder, given.jobs)
-    planned = [shorten(one, given.profile).with_plans() for one in plan(options).tasks]
+    planned = [drop_unneeded_cases(one, given.profile).plan_cases() for one in plan(options).tasks]
     choice = parse(given.backend)
     known = load(None, [choice.name], versions())
     crashing, overwriting = harmful_cells(planned, known)

@@ -74,7 +74,7 @@ def main(line: Sequence[str] | None = None) -> int:
         return 2
     sys.stdout.write(f"{report.format_tables(measured)}\n")
     if given.out is not None:
-        given.out.write_text(json.dumps(report.as_json(measured), indent=1))
+        given.out.write_text(json.dumps(report.tables_json(measured), indent=1))
     share = report.worst_share(measured.outcomes)
     over = given.limit is not None and share.percent > given.limit
     if over:

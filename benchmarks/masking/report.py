@@ -49,7 +49,7 @@ def known_share(outcomes: Iterable[CorruptionOutcome]) -> Share:
     return Share(ends.count(End.KNOWN), len(ends))
 
 
-def of_known_cases(outcomes: Iterable[CorruptionOutcome]) -> list[CorruptionOutcome]:
+def select_known_cases(outcomes: Iterable[CorruptionOutcome]) -> list[CorruptionOutcome]:
     """Return the outcomes of cases that had a known divergence before."""
     return [one for one in outcomes if one.before]
 
@@ -108,7 +108,7 @@ def worst_share(outcomes: Iterable[CorruptionOutcome]) -> Share:
 def _row(name: str, outcomes: Sequence[CorruptionOutcome]) -> list[str]:
     ends = Counter(one.end for one in outcomes)
     shares = [f"{ends[end]} {100 * ends[end] / len(outcomes):5.1f} %" for end in End]
-    before = known_share(of_known_cases(outcomes))
+    before = known_share(select_known_cases(outcomes))
     pairs = green_pairs(outcomes)
     still = f"{before.known} {before.percent:5.1f} %"
     green = [len(pairs), sum(pairs.values()), _green_as_known(outcomes)]
@@ -157,6 +157,6 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def as_json(measured: MaskingCounts) -> dict[str, Any]:
+def tables_json(measured: MaskingCounts) -> dict[str, Any]:
     """Return all tables as a JSON object."""
     return asdict(measured)

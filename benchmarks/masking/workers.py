@@ -48,7 +48,7 @@ def tasks_of(cell: Cell, profile: str, seed: int, most: int) -> list[Task]:
     every = [one for task in plan_of(cell, profile, seed) for one in task.singles()]
     if len(every) > most:
         every = random.Random(f"{seed} {cell}").sample(every, most)
-    return [task.with_plans() for task in sorted(every, key=lambda task: task.start)]
+    return [task.plan_cases() for task in sorted(every, key=lambda task: task.start)]
 
 
 def measure_all(

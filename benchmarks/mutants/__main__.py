@@ -77,7 +77,7 @@ def main(line: Sequence[str] | None = None) -> None:
         print(report.format_survivor(one))
     print(f"{report.table(measured, settings.profiles)}\n\n{report.fates(measured)}")
     if given.out is not None:
-        given.out.write_text(json.dumps([report.as_json(one) for one in measured], indent=1))
+        given.out.write_text(json.dumps([report.mutant_json(one) for one in measured], indent=1))
 
 
 if __name__ == "__main__":

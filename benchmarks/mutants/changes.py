@@ -107,7 +107,7 @@ def head(statement: ast.stmt) -> str:
 
 def changes(tree: ast.Module) -> list[Change]:
     """Return all changes of the functions of a module, in the order of the source."""
-    return list(_Finder().of_block(tree.body, tree, "body"))
+    return list(_Finder().block_changes(tree.body, tree, "body"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class _Finder:
     functions: tuple[Function, ...] = ()
     statement: ast.stmt | None = None
 
-    def of_block(self, block: list[ast.stmt], parent: ast.AST, field: str) -> Iterator[Change]:
+    def block_changes(self, block: list[ast.stmt], parent: ast.AST, field: str) -> Iterator[Change]:
         """Yield the changes of the statements of a block."""
         for index, statement in enumerate(block):
             here = _Finder(self.functions, statement)
@@ -128,7 +128,7 @@ class _Finder:
     def _change_statement(self, statement: ast.stmt) -> Iterator[Change]:
         if isinstance(statement, ast.FunctionDef):
             inner = _Finder((*self.functions, statement))
-            yield from inner.of_block(statement.body, statement, "body")
+            yield from inner.block_changes(statement.body, statement, "body")
             return
         if isinstance(statement, ast.Raise | ast.Import | ast.ImportFrom | ast.Assert):
             return  # what errors say is nobody's result
@@ -145,7 +145,7 @@ class _Finder:
 
     def _change_list(self, held: list[Any], parent: ast.AST, field: str) -> Iterator[Change]:
         if held and isinstance(held[0], ast.stmt):
-            yield from self.of_block(held, parent, field)
+            yield from self.block_changes(held, parent, field)
             return
         for index, node in enumerate(held):
             if isinstance(node, ast.expr) and field not in ("decorator_list", "bases", "targets"):
@@ -153,7 +153,7 @@ class _Finder:
             elif isinstance(node, ast.withitem):
                 yield from self._change_expression(node.context_expr, node, "context_expr", None)
             elif isinstance(node, ast.match_case | ast.ExceptHandler):
-                yield from self.of_block(node.body, node, "body")
+                yield from self.block_changes(node.body, node, "body")
 
     def _change_test(self, statement: ast.If | ast.While | ast.IfExp) -> Iterator[Change]:
         for value in (True, False):

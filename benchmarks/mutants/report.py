@@ -63,6 +63,6 @@ def format_survivor(one: MeasuredMutant) -> str:
     return f"{one.op}: {one.told}\n  shown by {one.shown_by}\n    {one.why[:300]}{caught}\n"
 
 
-def as_json(one: MeasuredMutant) -> dict[str, Any]:
+def mutant_json(one: MeasuredMutant) -> dict[str, Any]:
     """Return a mutant as a JSON object."""
     return {**asdict(one), "part": one.part.value, "fate": one.fate.name.lower()}

@@ -49,7 +49,7 @@ def measure_all(ops: Sequence[str], settings: Settings, jobs: int) -> list[OpRes
             caught |= done.result()
             print(f"\r{number} of {len(pending)} others", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    return [_with_others(results[op], caught, settings) for op in ops]
+    return [_add_other_ops(results[op], caught, settings) for op in ops]
 
 
 def _foreign_mutants(results: dict[str, OpResult], settings: Settings) -> dict[str, list[str]]:
@@ -63,7 +63,7 @@ def _foreign_mutants(results: dict[str, OpResult], settings: Settings) -> dict[s
     return foreign
 
 
-def _with_others(result: OpResult, caught: set[str], settings: Settings) -> OpResult:
+def _add_other_ops(result: OpResult, caught: set[str], settings: Settings) -> OpResult:
     def note_other_ops(one: MeasuredMutant) -> MeasuredMutant:
         own = settings.profiles[-1] in one.caught or one.fate is not Fate.WRONG
         if own or one.mutant not in caught:

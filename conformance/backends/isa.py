@@ -119,7 +119,9 @@ def identity(backends: Iterable[str]) -> dict[str, str]:
     versions.
     """
     cpus = [name for name in backends if _is_cpu(name)]
-    return {f"instruction sets of {name}": as_text(backend_sets(name)) for name in cpus}
+    return {
+        f"instruction sets of {name}": instruction_sets_text(backend_sets(name)) for name in cpus
+    }
 
 
 def excluded_sets(maximum: str) -> frozenset[str]:
@@ -142,7 +144,7 @@ def sets_of_executable(executable: bytes) -> frozenset[str] | None:
     return frozenset(name for name, of in INSTRUCTION_SETS.items() if f"+{of}" in features)
 
 
-def as_text(sets: Collection[str]) -> str:
+def instruction_sets_text(sets: Collection[str]) -> str:
     """Return instruction sets as text for people, without those that others imply."""
     implied = {older for name in sets for older in _IMPLIED.get(name, ())}
     return ", ".join(n for n in INSTRUCTION_SETS if n in sets and n not in implied) or "not x86"

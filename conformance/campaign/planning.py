@@ -84,7 +84,7 @@ class Options:
 class Plan:
     """The cells that a run tests, the cells that it leaves out, and its tasks in order.
 
-    The tasks are as drafted; `shorten` may remove cases.
+    The tasks are as drafted; `drop_unneeded_cases` may remove cases.
     """
 
     cells: tuple[Cell, ...]
@@ -113,11 +113,11 @@ def plan(options: Options) -> Plan:
 
 def plan_of(cell: Cell, profile: str, seed: int) -> list[Task]:
     """Return the tasks of a cell, in order, with their cases."""
-    tasks = [shorten(task, profile) for task in _draft_tasks(cell, profile, seed)]
+    tasks = [drop_unneeded_cases(task, profile) for task in _draft_tasks(cell, profile, seed)]
     return [task for task in tasks if len(task)]
 
 
-def shorten(task: Task, profile: str) -> Task:
+def drop_unneeded_cases(task: Task, profile: str) -> Task:
     """Return the task without the cases that its cell does not need, possibly without any. All
     cells of the op are planned for this.
     """

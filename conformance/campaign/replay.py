@@ -21,7 +21,7 @@ from conformance.executors.executor import Executor
 from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.gate.expectations import Expectation, hypotheses_of, match_record
 from conformance.gate.reading import load
-from conformance.gate.versions import applicable_entries, needs_backend_version, with_given_version
+from conformance.gate.versions import add_given_version, applicable_entries, needs_backend_version
 from conformance.judging.messages import additional_failure_line
 from conformance.limits import LIMITS, Limits
 from conformance.results.store import FILE_NAME, Store
@@ -90,7 +90,7 @@ def _expectations(case: RecordedCase, executor: Executor, backend: Choice) -> Se
     entries = load(case.expectations, (backend.name,), versions())
     if needs_backend_version(entries):
         given = {backend.name: case.version} if case.version else {}
-        described = with_given_version(describe(executor, backend), given)
+        described = add_given_version(describe(executor, backend), given)
         entries = applicable_entries(entries, [described])
     return entries
 

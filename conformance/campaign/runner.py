@@ -28,7 +28,7 @@ from conformance.campaign.tasks import peak_rss_mb, run_tasks
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import LOCAL, Executor
-from conformance.gate.baselines.comparison import compare, with_backend_names
+from conformance.gate.baselines.comparison import compare, rename_backends
 from conformance.gate.conclusion import exit_code
 from conformance.gate.expectations import Expectation, match_record
 from conformance.gate.files import Given, as_tuple
@@ -37,10 +37,10 @@ from conformance.gate.overlaps import overlap_line, overlaps_between_files
 from conformance.gate.reading import load, paths_of
 from conformance.gate.strict import check_finished
 from conformance.gate.versions import (
+    add_given_version,
     applicable_entries,
     given_versions,
     needs_backend_version,
-    with_given_version,
 )
 from conformance.limits import identity_of
 from conformance.results.database import discard
@@ -67,7 +67,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
     given = given_versions(options.backend_versions, names)
     watcher = watcher or Watcher()
     if options.baseline is not None:  # before hours of work that nothing could be compared with
-        with_backend_names(options.baseline, names, [cell.key for cell in planned.cells])
+        rename_backends(options.baseline, names, [cell.key for cell in planned.cells])
     expectations = _load_expectations(options, names, found, watcher)
     path = options.out / FILE_NAME
     if options.fresh:
@@ -152,7 +152,7 @@ def _describe(workers: dict[Choice, Executor], given: Mapping[str, str]) -> list
     """
     found: list[Description] = []
     for number, (choice, executor) in enumerate(workers.items()):
-        found.append(with_given_version(describe(executor, choice), given))
+        found.append(add_given_version(describe(executor, choice), given))
         if number:
             executor.end_workers()
     return found

@@ -13,9 +13,9 @@ from conformance.campaign.cache.digests import BackendDigests, own_digest, whole
 from conformance.campaign.planning import (
     PROFILES,
     Options,
+    drop_unneeded_cases,
     harmful_cells,
     make_batches,
-    shorten,
 )
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.task_runner import TaskRunner
@@ -104,7 +104,9 @@ class RunSession:
         tasks = [task for task in self._setting.tasks if task.id not in finished]
         profile, ops = self._options.profile, self._planned
         # of other ops nobody knows how many cases they need, and to find out takes as long again
-        return count_left_out(shorten(t, profile) if t.cell.op in ops else t for t in tasks)
+        return count_left_out(
+            drop_unneeded_cases(t, profile) if t.cell.op in ops else t for t in tasks
+        )
 
     def _run_tasks(
         self,
@@ -137,7 +139,7 @@ class RunSession:
                 return
             begun = perf_counter()
             if cached is None:
-                planned = shorten(task, self._options.profile).with_plans()
+                planned = drop_unneeded_cases(task, self._options.profile).plan_cases()
             else:
                 planned = cached.plan(task)
             self._planning += perf_counter() - begun

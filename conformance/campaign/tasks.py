@@ -78,7 +78,7 @@ class Task:
         plans = None if self.plans is None else self.plans[at : at + 1]
         return Task(self.cell, self.seed, index, index + 1, plans)
 
-    def with_plans(self) -> Task:
+    def plan_cases(self) -> Task:
         """Return the task with its plans. This plans its op up to the task's last case."""
         cell = self.cell
         if isinstance(cell.element_type, Invalid):

@@ -112,10 +112,10 @@ def _true_of(
     described: Description, settings: Settings, options: Options
 ) -> tuple[Expectation, ...]:
     """Return the expectations that apply to the backend's own version."""
-    from conformance.gate.versions import applicable_entries, given_versions, with_given_version
+    from conformance.gate.versions import add_given_version, applicable_entries, given_versions
 
     given = given_versions(options.backend_versions, (described.name,))
-    return applicable_entries(settings.expectations, [with_given_version(described, given)])
+    return applicable_entries(settings.expectations, [add_given_version(described, given)])
 
 
 def _can_be_written(folder: Path) -> None:
@@ -144,7 +144,7 @@ def _report(
             if checked.is_new_failure and not checked.is_invalid:
                 first = first or checked.file
             bar.advance(failed)
-            line = _as_json(checked) if options.as_json else _as_text(checked, reasons)
+            line = _verdict_json(checked) if options.as_json else _verdict_line(checked, reasons)
             sys.stdout.write(line + "\n")
     if len(options.files) > 1:
         told = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -181,7 +181,7 @@ def _code_of(checked: CheckedFile) -> int:
     return 1 if checked.is_new_failure else 0
 
 
-def _as_json(checked: CheckedFile) -> str:
+def _verdict_json(checked: CheckedFile) -> str:
     """Return a verdict as an object of JSON on one line."""
     shown = output.Checked(
         schema="check",
@@ -197,7 +197,7 @@ def _as_json(checked: CheckedFile) -> str:
     return json_line(shown)
 
 
-def _as_text(checked: CheckedFile, reasons: Mapping[str, str]) -> str:
+def _verdict_line(checked: CheckedFile, reasons: Mapping[str, str]) -> str:
     """Return a verdict on one line."""
     told = [f"a known divergence, {id_}: {reasons[id_]}" for id_ in checked.known]
     notes = [f"note: {note}" for note in checked.notes]

@@ -91,7 +91,7 @@ def is_crash_matched(expectation: Expectation, name: str, outcome: Outcome) -> b
         return expectation.matches_except_op(*said)
     return any(
         expectation.matches(Failure(one.name, cell, backend, *said, operation=one))
-        for program in unit.given
+        for program in unit.programs
         for one in program.walk()
         for cell in (column_of(one), INVALID.name)
     )

@@ -26,12 +26,12 @@ from conformance.gate.other_backends import files_about_others
 from conformance.gate.overlaps import Overlap, overlaps_between_files
 from conformance.gate.reading import load, paths_of, read
 from conformance.gate.versions import (
+    add_given_version,
     applicable_entries,
     given_versions,
     needs_backend_version,
-    with_given_version,
+    versions_text,
 )
-from conformance.gate.versions import as_text as in_words
 from conformance.results.versions import versions
 from conformance.text import one_line, plural
 
@@ -54,7 +54,7 @@ def select_expectations(
     if needs_backend_version(loaded):
         with executor_of(choice, jobs=1) as executor:
             loaded = applicable_entries(
-                loaded, [with_given_version(describe(executor, choice), by_hand)]
+                loaded, [add_given_version(describe(executor, choice), by_hand)]
             )
     return select_by_id([one for one in loaded if one.matches_backend(backend)], backend, ids)
 
@@ -135,7 +135,7 @@ def _versions(found: str | Versions) -> str | dict[str, str]:
 
 def expectation_line(expectation: Expectation) -> str:
     """Return an expectation on one line."""
-    where = ", ".join(filter(None, (in_words(expectation.versions), expectation.isa)))
+    where = ", ".join(filter(None, (versions_text(expectation.versions), expectation.isa)))
     of = f" ({where})" if where else ""
     ops, verdicts = ", ".join(expectation.op), "|".join(expectation.verdicts)
     return f"{expectation.id}{of}: {ops}: {verdicts}: {expectation.reason}"
@@ -173,7 +173,7 @@ def check(
         ended = replay_counterexamples(executor, expectations, backend.spelling, jobs)
         seen = {one.id: one for one in ended if one is not None}
     for expectation in expectations:
-        line = _as_json if as_json else _as_text
+        line = _entry_json if as_json else _entry_line
         about = None if failures is None else count_matched(expectation, failures)
         beside = [one for one in clashing if one.later == expectation.id]
         sys.stdout.write(line(expectation.id, seen.get(expectation.id), about, beside) + "\n")
@@ -190,7 +190,7 @@ def check(
     return 1 if stale else 0 if seen else NOTHING_TESTED
 
 
-def _as_text(
+def _entry_line(
     id_: str,
     seen: ReplayedCounterexample | None,
     about: MatchedFailures | None,
@@ -205,7 +205,7 @@ def _as_text(
     return f"{id_}: {seen.state}{of_run}: {told}"
 
 
-def _as_json(
+def _entry_json(
     id_: str,
     seen: ReplayedCounterexample | None,
     about: MatchedFailures | None,

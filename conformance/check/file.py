@@ -135,7 +135,7 @@ def matching_expectations(
     """
     name, outcome = open_session(settings.backend).name, Outcome(verdict, kind, message)
     parts = [part for part in read_units(Path(path)) if isinstance(part, Unit)]
-    lost = [_with_matching_entries(part, settings.expectations, name, outcome) for part in parts]
+    lost = [_match_entries(part, settings.expectations, name, outcome) for part in parts]
     return _matched_expectations(lost)
 
 
@@ -149,11 +149,11 @@ def judge_crash(batch: Batch, lost: WorkerCrash | WorkerTimeout) -> tuple[Checke
     return (CheckedFile(verdict, kind, message, known=known, file=file),)
 
 
-def _with_matching_entries(
+def _match_entries(
     part: Unit, expectations: Sequence[Expectation], backend: str, outcome: Outcome
 ) -> Outcome:
     """Return the outcome with the expectations that match it; a call may also be the cause."""
-    told = [known_loss(one, expectations, backend, outcome) for one in part.given]
+    told = [known_loss(one, expectations, backend, outcome) for one in part.programs]
     return next((one for one in told if one.known), outcome)
 
 
@@ -250,16 +250,16 @@ def _judge_inputs(
     `keep_settled` is called with a failure before it is explained; it is saved by then.
     """
     if settings.save is None or saved is None:
-        return _with_origin(
+        return _note_origin(
             origin,
-            work.judge_inputs(inputs, lambda one, *_: keep_settled(_with_origin(origin, one))),
+            work.judge_inputs(inputs, lambda one, *_: keep_settled(_note_origin(origin, one))),
         )
     folder = saving.Folder(settings.save, path, saved, inputs, settings.backend, origin)
     folder.begin()
 
     def save_settled(one: Outcome, expected: Sequence[Array], actual: Sequence[Array]) -> None:
         folder.end(one, expected, actual)
-        keep_settled(_with_origin(origin, one, f"saved in {folder.path}"))
+        keep_settled(_note_origin(origin, one, f"saved in {folder.path}"))
 
     try:
         outcome = work.judge_inputs(inputs, save_settled)
@@ -270,10 +270,10 @@ def _judge_inputs(
         folder.remove()
         return outcome
     folder.end(outcome, *work.results_of_both(inputs))
-    return _with_origin(origin, outcome, f"saved in {folder.path}")
+    return _note_origin(origin, outcome, f"saved in {folder.path}")
 
 
-def _with_origin(origin: str, outcome: Outcome, *notes: str) -> Outcome:
+def _note_origin(origin: str, outcome: Outcome, *notes: str) -> Outcome:
     """Return the outcome, with a note if it fails only on some of several inputs."""
     if not outcome.verdict.fails:
         return outcome

@@ -138,7 +138,7 @@ class ProgramChecker:
         else:
             outcome = self._judge_several_operations(program, inputs, permitted, actual, settled)
         if outcome.is_new_failure and not self._is_reference:
-            return self._with_culprit(outcome, inputs, permitted, actual, settled)
+            return self._add_culprit(outcome, inputs, permitted, actual, settled)
         return outcome
 
     def _judge_test_program(
@@ -160,7 +160,7 @@ class ProgramChecker:
         settled(outcome, permitted.expected, actual)
         return self._explain_in_time(outcome, explain)
 
-    def _with_culprit(
+    def _add_culprit(
         self, outcome: Outcome, inputs: tuple[Array, ...], permitted: PermittedResults,
         actual: Sequence[Array], settled: Settled,
     ) -> Outcome:  # fmt: skip
@@ -195,7 +195,7 @@ class ProgramChecker:
             outcome = Outcome(
                 worst.verdict, worst.kind, "a result is outside the range that rounding permits"
             )
-            on_settled(self._with_first(outcome, found), permitted.expected, actual)
+            on_settled(self._add_first_wrong(outcome, found), permitted.expected, actual)
 
         began = time.monotonic()
         settled = self._settling.conclude(program, inputs, actual, permitted, on_wrong)
@@ -211,7 +211,7 @@ class ProgramChecker:
         explain = partial(
             self._explain_outcome, outcome, judgement, program, inputs, actual, settled.steps
         )
-        told = self._with_first(outcome, settled.steps)
+        told = self._add_first_wrong(outcome, settled.steps)
         on_settled(told, permitted.expected, actual)
         return self._explain_in_time(told, explain)
 
@@ -235,7 +235,7 @@ class ProgramChecker:
         seconds = min(max(judged, LEAST_SECONDS), left)
         return self._auditor.notes(program, inputs, seconds, found)
 
-    def _with_first(self, outcome: Outcome, found: OperationAudit | None) -> Outcome:
+    def _add_first_wrong(self, outcome: Outcome, found: OperationAudit | None) -> Outcome:
         """Return the outcome with the first operation that is wrong on its own operands."""
         if found is None or not found.wrong:
             return outcome

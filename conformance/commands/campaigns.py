@@ -66,7 +66,9 @@ ReducedFolder = Annotated[Path, typer.Option("--out", help="Folder for the minim
 ReduceBudget = Annotated[str, typer.Option(help="Time to minimise, such as 90s or 10m.")]
 
 
-@options.with_limits(LIMITS, "Seconds for a batch of programs; a program in isolation has a third.")
+@options.add_limit_options(
+    LIMITS, "Seconds for a batch of programs; a program in isolation has a third."
+)
 def fuzz(
     backend: Backend = "cpu",
     budget: CampaignBudget = "10m",
@@ -115,7 +117,7 @@ def fuzz(
     )
 
 
-@options.with_limits(LIMITS, "Seconds for one run of the program.")
+@options.add_limit_options(LIMITS, "Seconds for one run of the program.")
 def reduce(
     file: FailingProgram,
     backend: Backend = "cpu",

@@ -197,7 +197,7 @@ def _report_run(
         _make(read.folder)
         annotations = write_reports(data, read.folder, comparison, ci, context, at=read.at)
     if format is LinesFormat.JSON:
-        sys.stdout.write(json_text(with_more(data, comparison, context)))
+        sys.stdout.write(json_text(complete_report(data, comparison, context)))
     else:
         told = _lines(read, comparison, gate.floor, context, is_strict=gate.is_strict)
         print_lines([*told, f"report: {read.folder / 'index.html'}", *annotations])
@@ -390,7 +390,7 @@ def _make(folder: Path) -> None:
         raise UsageError(f"cannot create {folder}: {error.strerror or error}") from error
 
 
-def with_more(data: RunData, comparison: Comparison | None, context: Context) -> Report:
+def complete_report(data: RunData, comparison: Comparison | None, context: Context) -> Report:
     """Return the JSON object of a run, with baseline, history, findings and sweeps."""
     from conformance.gate import conclusion
     from conformance.results import history
@@ -433,12 +433,12 @@ def write_reports(
     context = context or NOTHING
     try:
         with Console(stderr=True).status("writing the reports"):  # the pictures take seconds
-            write_json(with_more(data, comparison, context), out / "summary.json")
+            write_json(complete_report(data, comparison, context), out / "summary.json")
             seen = view.build(data, findings.db_of(at or out), comparison)
             html.write(seen, out, context)
             junit.write(seen, out)
             markdown.write(seen, out, sections(context))
-            system = ci.detected()
+            system = ci.detect()
             return annotations.write_for(
                 system,
                 data,

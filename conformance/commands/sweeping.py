@@ -75,7 +75,7 @@ FreshSweep = Annotated[
 ]
 
 
-@options.with_limits(SWEEP_LIMITS, "Seconds for a block of at most 4 million values.")
+@options.add_limit_options(SWEEP_LIMITS, "Seconds for a block of at most 4 million values.")
 def sweep(
     op: SweptOps,
     element_type: Types = None,

@@ -217,25 +217,27 @@ def rewrite(text: str) -> str:
     text = _PRINTED.sub("", text)
     names = iter(range(text.count(_PREFIX)))
     text = _remove_probes(text)
-    text = _CONST.sub(lambda m: _with_constant(m, f"%check__{next(names)}"), text)
+    text = _CONST.sub(lambda m: _rewrite_constant_assertion(m, f"%check__{next(names)}"), text)
     text = _PAIR.sub(lambda m: call(m[1], m[2], m[3], m[5], _tolerance(m[1], m[4])), text)
     text = _CLOSE.sub(
         lambda m: call("expect_close", m[1], m[2], m[5], f"min={m[4] or 0} max={m[3]}"), text
     )
-    return _GENERIC.sub(lambda m: _from_generic(m, f"%check__{next(names, 'x')}"), text)
+    return _GENERIC.sub(
+        lambda m: _rewrite_generic_assertion(m, f"%check__{next(names, 'x')}"), text
+    )
 
 
 def _tolerance(name: str, given: str | None) -> str:
     return f"tolerance={given or OP_TOLERANCE}" if "almost" in name else ""
 
 
-def _with_constant(match: re.Match[str], name: str) -> str:
+def _rewrite_constant_assertion(match: re.Match[str], name: str) -> str:
     assertion, actual, value, of, tolerance = match.groups()
     tolerance = _tolerance(assertion, tolerance)
     return constant(name, value, of) + call(assertion, actual, name, of, tolerance)
 
 
-def _from_generic(found: re.Match[str], name: str) -> str:
+def _rewrite_generic_assertion(found: re.Match[str], name: str) -> str:
     """Rewrite an assertion in generic form: `"check.expect_close"(%a, %b) {max_ulp_difference = 3 :
     ui64} : ...`.
     """

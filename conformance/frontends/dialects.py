@@ -45,7 +45,7 @@ def module_text(data: bytes) -> str:
         Unreadable: for an artifact of versions or dialects that jaxlib cannot read.
     """
     if data.startswith(BYTECODE):
-        return _from_bytecode(data)
+        return _read_bytecode(data)
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -53,7 +53,7 @@ def module_text(data: bytes) -> str:
         raise ParseError(f"neither text nor bytecode of MLIR; {hint}") from None
 
 
-def _from_bytecode(data: bytes) -> str:
+def _read_bytecode(data: bytes) -> str:
     with make_ir_context() as context:
         context.allow_unregistered_dialects = False
         try:

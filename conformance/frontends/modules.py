@@ -63,7 +63,7 @@ class Unit:
     part: str = ""
 
     @property
-    def given(self) -> tuple[Program, ...]:
+    def programs(self) -> tuple[Program, ...]:
         """The program without its calls, and the program with calls that a backend runs, if any."""
         return (self.flat.program, self.program) if self.text else (self.flat.program,)
 

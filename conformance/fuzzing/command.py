@@ -32,7 +32,7 @@ from conformance.fuzzing.trial import Trial
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, as_tuple
 from conformance.gate.reading import load
-from conformance.gate.versions import applicable_entries, given_versions, with_given_version
+from conformance.gate.versions import add_given_version, applicable_entries, given_versions
 from conformance.limits import LIMITS, Limits, identity_of
 from conformance.outputs.campaign import CampaignFinding, CampaignSummary
 from conformance.outputs.schema import CAMPAIGN, json_text
@@ -108,7 +108,7 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             engine=options.engine,
         ) as executor:
             # before anything is kept: it may be missing
-            description = with_given_version(describe(executor, backend), given)
+            description = add_given_version(describe(executor, backend), given)
             known = applicable_entries(known, [description])
             material = gather_material(executor, options.seeds)
             _identify(journal, campaign, options, material, known)

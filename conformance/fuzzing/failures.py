@@ -97,12 +97,12 @@ class FailureQueue:
         """
         self._journal, self._executor, self._losses = journal, executor, losses
         self._backend, self._trial_of, self._keep, self._left = backend, trial_of, keep, left
-        self._places = Places(journal.place_counts(), journal.minimised())
+        self._places = Places(journal.place_counts(), journal.minimised_failures())
         self._backlog = Backlog(self._places)
         self._alone: list[UnexplainedFinding] = []
         self._undecided: list[UnexplainedFinding] = []
         self._unexplained: set[str] = set()
-        for number, finding in journal.unexplained():
+        for number, finding in journal.findings_without_attribution():
             self._wait_for_cause(UnexplainedFinding(number, finding))
         self._begun = left()
 

@@ -59,7 +59,7 @@ def digest(signature: str) -> str:
 
 def operations_of(program: Program) -> str:
     """Return the operations of main in order, with element types of operands and results."""
-    return "; ".join(map(_with_types, working_operations(program)))
+    return "; ".join(map(_typed_operation, working_operations(program)))
 
 
 def names_in(signature: str) -> list[str]:
@@ -68,7 +68,7 @@ def names_in(signature: str) -> list[str]:
     return [one.partition(" ")[0] for one in told.split("; ")]
 
 
-def _with_types(operation: Operation) -> str:
+def _typed_operation(operation: Operation) -> str:
     taken = ",".join(_type_names(operation.operands)) or "-"
     made = ",".join(_type_names(operation.results))
     return f"{operation.name} {taken}>{made}"

@@ -23,7 +23,7 @@ from conformance.fuzzing.keeping import bundle
 from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.files import Given
 from conformance.gate.reading import load
-from conformance.gate.versions import applicable_entries, given_versions, with_given_version
+from conformance.gate.versions import add_given_version, applicable_entries, given_versions
 from conformance.judging.messages import verdict_text
 from conformance.limits import LIMITS, Limits
 from conformance.pipeline.outcome import Outcome
@@ -59,7 +59,7 @@ def reduce(options: Options) -> int:
         InputsError: when the inputs are not what the program takes.
         NotAvailable: when the backend is not available here.
     """
-    options = _with_files_of_folder(options)
+    options = _resolve_folder(options)
     if not options.file.is_file():
         raise UsageError(f"{options.file}: no such file")
     backend, seconds = parse(options.backend), seconds_of(options.budget)
@@ -70,7 +70,7 @@ def reduce(options: Options) -> int:
     with executor_of(
         backend, jobs=1, limits=options.limits, functions=(MINIMISE_FAILURE, EXPLAIN_FINDING)
     ) as executor:
-        known = applicable_entries(known, [with_given_version(describe(executor, backend), given)])
+        known = applicable_entries(known, [add_given_version(describe(executor, backend), given)])
         trial = Trial(
             backend.spelling, options.seed, 0, 1, frozenset(), known, options.limits.evaluation
         )
@@ -93,7 +93,7 @@ def reduce(options: Options) -> int:
     return 1
 
 
-def _with_files_of_folder(options: Options) -> Options:
+def _resolve_folder(options: Options) -> Options:
     """Return the options with program and inputs in place of the folder of a saved failure."""
     folder = options.file
     if not folder.is_dir():

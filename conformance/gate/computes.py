@@ -37,7 +37,7 @@ _TRIED = 8
 """The largest number of cases of an op and element type for which `computes` is parsed."""
 
 
-def with_prediction(found: Expectation, given: Mapping[str, Any]) -> Expectation:
+def add_prediction_class(found: Expectation, given: Mapping[str, Any]) -> Expectation:
     """Return an entry as read from a file, with the class of its prediction.
 
     Raises:

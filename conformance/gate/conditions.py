@@ -15,10 +15,10 @@ from conformance.gate.expectations import Expectation, Failure, classes_of, oper
 from conformance.gate.files import EVERY
 from conformance.gate.versions import (
     applicable_entries,
-    as_text,
     conditions,
     holds_for_jaxlib,
     own_versions,
+    versions_text,
 )
 from conformance.verdict import Record
 
@@ -66,7 +66,7 @@ def _backend_mismatch(entry: Expectation, failure: Failure | Record, under: Circ
 
 def _version_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del failure
-    wanted = as_text(entry.versions)
+    wanted = versions_text(entry.versions)
     if not holds_for_jaxlib(entry, under.jaxlib):
         return f"it applies to jaxlib {conditions(entry.versions).jaxlib}, not to {under.jaxlib}"
     if under.described is None or applicable_entries([entry], [under.described]):

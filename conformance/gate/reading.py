@@ -168,7 +168,7 @@ def _entry(
     try:
         if "op" not in values and (op := pairs.outermost_operation(given)):
             values["op"] = (op,)
-        found = computes.with_prediction(msgspec.convert(values, Expectation), given)
+        found = computes.add_prediction_class(msgspec.convert(values, Expectation), given)
         _check_meaning(found)
         _check_words(found, given)
     except msgspec.ValidationError as error:

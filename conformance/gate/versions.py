@@ -63,7 +63,7 @@ def conditions(versions: str | Versions) -> Versions:
     return Versions(jaxlib=versions) if isinstance(versions, str) else versions
 
 
-def as_text(versions: str | Versions) -> str:
+def versions_text(versions: str | Versions) -> str:
     """Return the conditions of an entry in a few words, "" for none."""
     if isinstance(versions, str):
         return versions
@@ -120,7 +120,7 @@ def given_versions(texts: Sequence[str], backends: Sequence[str]) -> dict[str, s
     return found
 
 
-def with_given_version(description: Description, given: Mapping[str, str]) -> Description:
+def add_given_version(description: Description, given: Mapping[str, str]) -> Description:
     """Return a description with the version that the user gave for its backend, if any."""
     number = given.get(description.name)
     if number is None:

@@ -203,7 +203,7 @@ def reinterpret(building: Building, value: Value, element: ElementType) -> Value
     if own.name in _SIX_BITS:
         return reinterpret(building, _code_of_six_bits(building, value), element)
     if element.name in _SIX_BITS:
-        return _from_six_bits(building, reinterpret(building, value, byte), element)
+        return _decode_six_bits(building, reinterpret(building, value, byte), element)
     narrow = own if own.bits < element.bits else element
     code = ELEMENT_TYPES.get(f"ui{narrow.bits}")
     if code is None:
@@ -234,7 +234,7 @@ def _code_of_six_bits(building: Building, value: Value) -> Value:
     return building.convert(building.binary("or", size, sign), ELEMENT_TYPES["ui8"])
 
 
-def _from_six_bits(building: Building, code: Value, element: ElementType) -> Value:
+def _decode_six_bits(building: Building, code: Value, element: ElementType) -> Value:
     """Return the 6-bit numbers whose bits are in bytes."""
     power, digits = _SIX_BITS[element.name]
     bits = building.convert(code, ELEMENT_TYPES["ui16"])

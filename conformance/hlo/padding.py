@@ -57,7 +57,7 @@ def is_padded(tree: Tree, shape: Shape) -> bool:
     return wide is not None and of.shape == tuple(wide.dimensions)
 
 
-def with_padding(site: Site) -> Site:
+def pad_to_tiles(site: Site) -> Site:
     """Return an instruction in the shapes of whole tiles if an operand has elements in padding.
 
     Raises:

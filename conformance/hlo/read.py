@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from conformance.hlo.building import Building
 from conformance.hlo.opcodes import HANDLERS
-from conformance.hlo.padding import is_padded, with_padding
+from conformance.hlo.padding import is_padded, pad_to_tiles
 from conformance.hlo.protos import Computation, DeviceAssignment, Instruction, Module
 from conformance.hlo.shapes import Tree, leaf_types, leaves, tree_of
 from conformance.hlo.site import Site
@@ -124,7 +124,7 @@ class _Reader:
         shapes = tuple(known[number].shape for number in one.operand_ids)
         site = Site(one, taken, shapes, building, self)
         try:
-            return handler(with_padding(site))
+            return handler(pad_to_tiles(site))
         except _MISREAD as error:
             raise site.unreadable(f"it could not be read: {error!r}") from error
 

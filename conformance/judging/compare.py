@@ -126,7 +126,7 @@ def judge(
     `result_accuracy` that the operation states replaces the accuracy of the rule.
     """
     program = lower_program(program)
-    rule = apply_result_accuracy(program.subject, rule.for_hardware(platform))
+    rule = apply_result_accuracy(program.subject, rule.hardware_rule(platform))
     total = sum(array.size for array in expected)
     bad = describe_malformed(expected, actual)
     if bad is not None and bad[0] == element_types.LABEL:
@@ -144,7 +144,7 @@ def judge(
     collective = collective_of(program)
     if program.process_count > 1 or collective is not None:
         if collective is not None and collective is not program.subject:  # in some construct
-            rule = (rule_of(collective) or rule).for_hardware(platform)
+            rule = (rule_of(collective) or rule).hardware_rule(platform)
         return _judge_with_process_groups(program, inputs, expected, actual, rule, platform)
     joint = JointResults(rule, operand_tracer(program, inputs), tuple(expected), tuple(actual))
     numbers = range(len(expected))

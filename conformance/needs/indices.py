@@ -19,30 +19,34 @@ def _integers(attribute: Any) -> tuple[int, ...]:
     return tuple(int(one) for one in attribute) if isinstance(attribute, tuple) else ()
 
 
-def _starts(starts: Sequence[Value], shape: Sequence[int | None], sizes: Sequence[Any]) -> Needed:
+def _start_index_needs(
+    starts: Sequence[Value], shape: Sequence[int | None], sizes: Sequence[Any]
+) -> Needed:
     for start, size, taken in zip(starts, shape, sizes, strict=False):
         if size is not None and isinstance(taken, int):
             yield start, Need(0, max(size - taken, 0))
 
 
-def of_dynamic_slice(operation: Operation, _: Need, __: KnownValues) -> Needed:
+def dynamic_slice_indices(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the index operands of `dynamic_slice` and their limits."""
     operand, *starts = operation.operands
-    yield from _starts(starts, _shape(operand), _integers(operation.attribute("slice_sizes")))
+    yield from _start_index_needs(
+        starts, _shape(operand), _integers(operation.attribute("slice_sizes"))
+    )
 
 
-def of_dynamic_update_slice(operation: Operation, _: Need, __: KnownValues) -> Needed:
+def dynamic_update_slice_indices(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the index operands of `dynamic_update_slice` and their limits."""
     operand, update, *starts = operation.operands
-    yield from _starts(starts, _shape(operand), _shape(update))
+    yield from _start_index_needs(starts, _shape(operand), _shape(update))
 
 
-def of_case(operation: Operation, _: Need, __: KnownValues) -> Needed:
+def case_indices(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the index operands of `case` and their limits."""
     yield operation.operands[0], Need(0, len(operation.regions) - 1)
 
 
-def of_torch_index_select(operation: Operation, _: Need, __: KnownValues) -> Needed:
+def torch_index_select_indices(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the index operands of `torch_index_select` and their limits."""
     operand, index = operation.operands
     dimension = operation.attribute("dim")
@@ -51,15 +55,17 @@ def of_torch_index_select(operation: Operation, _: Need, __: KnownValues) -> Nee
         yield index, Need(0, max(size - 1, 0))
 
 
-def of_gather(operation: Operation, _: Need, known: KnownValues) -> Needed:
+def gather_indices(operation: Operation, _: Need, known: KnownValues) -> Needed:
     """Return the index operands of `gather` and their limits."""
     operand, indices = operation.operands[:2]
     map_ = _integers(operation.attribute("start_index_map"))
     sizes = _integers(operation.attribute("slice_sizes")) or (1,) * len(_shape(operand))
-    yield from _vectors(operation, indices, _room(_shape(operand), map_, sizes), known, ANY)
+    yield from _index_vector_needs(
+        operation, indices, _last_indices(_shape(operand), map_, sizes), known, ANY
+    )
 
 
-def of_scatter(operation: Operation, _: Need, known: KnownValues) -> Needed:
+def scatter_indices(operation: Operation, _: Need, known: KnownValues) -> Needed:
     """Return the index operands of `scatter` and their limits."""
     count = len(operation.results)
     operand, indices, update = (operation.operands[n] for n in (0, count, count + 1))
@@ -75,10 +81,12 @@ def of_scatter(operation: Operation, _: Need, known: KnownValues) -> Needed:
         distinct=operation.attribute("unique_indices") is True,
         in_order=operation.attribute("indices_are_sorted") is True,
     )
-    yield from _vectors(operation, indices, _room(shape, map_, sizes), known, together)
+    yield from _index_vector_needs(
+        operation, indices, _last_indices(shape, map_, sizes), known, together
+    )
 
 
-def _room(
+def _last_indices(
     shape: Sequence[int | None], map_: Sequence[int], sizes: Sequence[int | None]
 ) -> list[int | None]:
     """Return the last index in bounds, for each component of the index vectors."""
@@ -89,7 +97,7 @@ def _room(
     return found
 
 
-def _vectors(
+def _index_vector_needs(
     operation: Operation,
     indices: Value,
     last: Sequence[int | None],

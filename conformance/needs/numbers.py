@@ -12,20 +12,20 @@ from conformance.needs.rules import Rule
 class Numbers:
     """Facts about the numbers of an op; None where it has no rule.
 
-    `range` gives bounds of the results. `arising` gives needs of operands that do not depend on
-    needs of results. `passed` gives the needs of operands under which results satisfy their needs.
-    `indices` gives the bounds of index operands.
+    `range` gives bounds of the results. `needs` gives needs of operands that do not depend on
+    needs of results. `propagation` gives the needs of operands under which results satisfy
+    their needs. `indices` gives the bounds of index operands.
     """
 
     range: RangeRule | None = None
-    arising: Rule | None = None
-    passed: Rule | None = None
+    needs: Rule | None = None
+    propagation: Rule | None = None
     indices: Rule | None = None
 
     @property
-    def needs(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Rule, ...]:
         """The rules that give the needs of an operation's operands."""
-        rules = (self.arising, self.passed, self.indices)
+        rules = (self.needs, self.propagation, self.indices)
         return tuple(rule for rule in rules if rule is not None)
 
 

@@ -62,13 +62,13 @@ def union(parts: Iterable[Range]) -> Range:
 RangeRule = Callable[[Operation, list[Range], KnownValues], Range]
 
 
-def of_add(_: Operation, given: list[Range], __: KnownValues) -> Range:
+def add_range(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `add`."""
     one, other = given
     return Range(one.low + other.low, one.high + other.high)
 
 
-def of_subtract(_: Operation, given: list[Range], __: KnownValues) -> Range:
+def subtract_range(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `subtract`."""
     one, other = given
     return Range(one.low - other.high, one.high - other.low)
@@ -78,7 +78,7 @@ def _product(x: float, y: float) -> float:
     return 0.0 if x == 0 or y == 0 else x * y
 
 
-def of_multiply(operation: Operation, given: list[Range], known: KnownValues) -> Range:
+def multiply_range(operation: Operation, given: list[Range], known: KnownValues) -> Range:
     """Return the range of `multiply`."""
     one, other = given
     ends = [_product(x, y) for x in one for y in other]
@@ -123,14 +123,14 @@ def _sign(range_: Range | None) -> int:
     return (range_.low > 0) - (range_.low < 0)
 
 
-def of_dot(operation: Operation, given: list[Range], known: KnownValues) -> Range:
+def dot_range(operation: Operation, given: list[Range], known: KnownValues) -> Range:
     """Return the range of `dot_general`."""
     of = operation.operands[0].type
     squares = is_square(operation, known) > 0 and isinstance(of, TensorType) and of.rank == 1
     return Range(0.0, inf) if squares or min(given)[0] >= 0 else EVERYTHING
 
 
-def of_divide(_: Operation, given: list[Range], __: KnownValues) -> Range:
+def divide_range(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `divide`."""
     one, other = given
     if other.low <= 0 <= other.high:
@@ -139,33 +139,33 @@ def of_divide(_: Operation, given: list[Range], __: KnownValues) -> Range:
     return EVERYTHING if any(map(isnan, ends)) else Range(min(ends), max(ends))
 
 
-def of_abs(_: Operation, given: list[Range], __: KnownValues) -> Range:
+def abs_range(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `abs`."""
     (one,) = given
     low = 0.0 if one.low <= 0 <= one.high else min(abs(one.low), abs(one.high))
     return Range(low, max(abs(one.low), abs(one.high)))
 
 
-def of_sqrt(_: Operation, given: list[Range], __: KnownValues) -> Range:
+def sqrt_range(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `sqrt`."""
     low, high = (math.sqrt(max(x, 0.0)) for x in given[0])
     return Range(low, high)
 
 
-def of_exponential(_: Operation, given: list[Range], __: KnownValues) -> Range:
+def exponential_range(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `exponential`."""
     low, high = (math.exp(x) if x < 700 else inf for x in given[0])
     return Range(max(low, LEAST), high)
 
 
-def of_clamp(_: Operation, given: list[Range], __: KnownValues) -> Range:
+def clamp_range(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `clamp`."""
     least, one, most = given
     low = min(max(one.low, least.low), most.high)
     return Range(low, max(min(one.high, most.high), least.low))
 
 
-def of_reduce(operation: Operation, given: list[Range], _: KnownValues) -> Range:
+def reduce_range(operation: Operation, given: list[Range], _: KnownValues) -> Range:
     """Return the range of a single-op reduction: the common range of elements and init value."""
     body = operation.regions[0].operations
     if len(given) != 2 or len(body) != 2:
@@ -179,7 +179,7 @@ def of_reduce(operation: Operation, given: list[Range], _: KnownValues) -> Range
     return EVERYTHING
 
 
-def of_power(_: Operation, given: list[Range], __: KnownValues) -> Range:
+def power_range(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `power`."""
     base, exponent = given
     if base.low >= 0 and exponent.low >= 0 and base.high <= 1:
@@ -192,16 +192,16 @@ def range_between(low: float, high: float) -> RangeRule:
     return lambda _, __, ___: Range(low, high)
 
 
-def of_maximum(_: Operation, given: list[Range], __: KnownValues) -> Range:
+def maximum_range(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `maximum`."""
     return Range(max(given[0].low, given[1].low), max(given[0].high, given[1].high))
 
 
-def of_minimum(_: Operation, given: list[Range], __: KnownValues) -> Range:
+def minimum_range(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `minimum`."""
     return Range(min(given[0].low, given[1].low), min(given[0].high, given[1].high))
 
 
-def of_negate(_: Operation, given: list[Range], __: KnownValues) -> Range:
+def negate_range(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `negate`."""
     return Range(-given[0].high, -given[0].low)

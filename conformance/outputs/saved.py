@@ -93,6 +93,6 @@ class CheckFolder(msgspec.Struct, frozen=True, kw_only=True):
     again: Annotated[str, about("The command that runs it once more, in its folder.")]
 
 
-def with_current_names(told: Mapping[str, Any]) -> dict[str, Any]:
+def rename_old_fields(told: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a finding.json with current field names; older names have spaces."""
     return {name.replace(" ", "_"): value for name, value in told.items()}

@@ -73,7 +73,7 @@ def schema_text(output: Output) -> str:
     return json.dumps(schema_of(output), indent=1) + "\n"
 
 
-def as_json(value: msgspec.Struct) -> dict[str, Any]:
+def json_value(value: msgspec.Struct) -> dict[str, Any]:
     """Return an output as JSON is read: dicts, lists, strings, numbers and None."""
     return json.loads(json_text(value))
 

@@ -143,7 +143,7 @@ class History:
                      for key in keys)  # fmt: skip
 
     @cached_property
-    def changed(self) -> tuple[CellHistory, ...]:
+    def changed_cells(self) -> tuple[CellHistory, ...]:
         """The cells in which runs differ, those that changed last first."""
         found = [cell for cell in self.cells if cell.has_changed]
         return tuple(sorted(found, key=lambda cell: -cell.last_change))
@@ -294,7 +294,7 @@ def history_lines(history: History) -> list[str]:
         told = "; ".join(shares_words(one) for one in run.shares)
         changes = difference_words(history.differences(number))
         lines.append(f"{run.date} {told}" + (f" ({changes})" if changes else ""))
-    changed = history.changed
+    changed = history.changed_cells
     lines.append(f"cells that changed over these runs: {len(changed)} of {len(history.cells)}")
     for cell in changed[:_MOST_TOLD]:
         op, element_type, backend = cell.key

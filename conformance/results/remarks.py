@@ -29,7 +29,7 @@ class Remarks:
     judged: str = ""
 
     @property
-    def of_batches(self) -> str:
+    def lost_batches_text(self) -> str:
         """The number of lost batches in words, "" for none."""
         if not self.batches:
             return ""
@@ -38,7 +38,7 @@ class Remarks:
         return f"{self.batches:,} {several}{'' if self.new == self.batches else f', {known}'}"
 
     @property
-    def of_budget(self) -> str:
+    def left_out_text(self) -> str:
         """The number of cases that `--budget` left out in words, "" for none."""
         if not self.left_out:
             return ""
@@ -46,7 +46,7 @@ class Remarks:
         return f"the budget left out up to {self.left_out:,} cases of {cells}"
 
     @property
-    def of_cache(self) -> str:
+    def cached_cases_text(self) -> str:
         """The number of cases from the cache in words, "" for none."""
         if not self.from_cache:
             return ""
@@ -55,7 +55,7 @@ class Remarks:
     @property
     def line(self) -> str:
         """All remarks in one line, "" for none."""
-        parts = (self.judged, self.of_batches, self.of_budget, self.of_cache)
+        parts = (self.judged, self.lost_batches_text, self.left_out_text, self.cached_cases_text)
         return "; ".join(filter(None, parts))
 
 

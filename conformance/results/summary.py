@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 from conformance.backends.base import Description
 from conformance.outputs import run as output
 from conformance.outputs.report import Report
-from conformance.outputs.schema import REPORT, as_json, json_text
+from conformance.outputs.schema import REPORT, json_text, json_value
 from conformance.results.cells import FILTERED, CellResults, group_by_cell
 from conformance.results.known_elements import KnownElements, known_elements
 from conformance.results.left_out import LeftOut
@@ -166,7 +166,7 @@ class RunData:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The content of summary.json as JSON objects, without a comparison."""
-        return as_json(self.report)
+        return json_value(self.report)
 
 
 def load(path: Path) -> RunData:

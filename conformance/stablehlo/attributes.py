@@ -118,7 +118,7 @@ def spell_dense(constant: Dense) -> str:
     signless integers of the storage type's width (i8, i4), as MLIR does.
     """
     if isinstance(constant.type.element_type, QuantizedType):
-        constant = with_signless_codes(constant)
+        constant = to_signless_codes(constant)
     of, shape = constant.type.element, constant.type.static_shape
     size, spelled = math.prod(shape), spell_tensor(constant.type, constant.type.element.mlir)
     width = len(constant.data) // max(size, 1)
@@ -153,7 +153,7 @@ def _axis(axis: AxisRef) -> str:
     return f"#stablehlo.axis_ref<name = {quote(axis.name)}{part}>"
 
 
-def with_signless_codes(codes: Dense) -> Dense:
+def to_signless_codes(codes: Dense) -> Dense:
     """Return the constant of a quantized type as codes of the signless integer type in which MLIR
     stores them.
     """

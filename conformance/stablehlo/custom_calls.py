@@ -22,7 +22,7 @@ TARGETS = {"mhlo.ragged_all_to_all": "ragged_all_to_all"}
 _OPS = {target: op for op, target in TARGETS.items()}
 
 
-def as_call(operation: Operation) -> Operation:
+def to_custom_call(operation: Operation) -> Operation:
     """Return an instruction as the custom call that it is written as; other operations unchanged.
 
     The channel is always written: without a channel XLA crashes the process.
@@ -41,7 +41,7 @@ def as_call(operation: Operation) -> Operation:
     return Operation("custom_call", operation.operands, operation.results, tuple(said.items()))
 
 
-def from_call(operation: Operation, read: Callable[[str], Attribute | None]) -> Operation:
+def from_custom_call(operation: Operation, read: Callable[[str], Attribute | None]) -> Operation:
     """Return the instruction that a custom call represents; other operations unchanged.
 
     `read` gives the value of an attribute, or None if it has no counterpart here.

@@ -41,7 +41,7 @@ def place_of(location: str) -> str:
     return " at ".join(parts)
 
 
-def with_value_name(message: str, text: str, at: tuple[int, int] | None) -> str:
+def name_undefined_value(message: str, text: str, at: tuple[int, int] | None) -> str:
     """Return the first line of a message; a value that is not defined is named.
 
     `at` is the position of the message: line and column in bytes, from 1.

@@ -15,8 +15,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from conformance.stablehlo.context import reading_context
-from conformance.stablehlo.custom_calls import from_call
-from conformance.stablehlo.messages import foreign_name, place_of, position, with_value_name
+from conformance.stablehlo.custom_calls import from_custom_call
+from conformance.stablehlo.messages import foreign_name, name_undefined_value, place_of, position
 from conformance.stablehlo.reading.attributes import CONSTANTS, own_attributes
 from conformance.stablehlo.reading.constants import parse_dense
 from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal
@@ -134,7 +134,7 @@ def _read(text: str) -> ir.Module:
         foreign = foreign_name(message, text, at)
         if foreign:
             raise Unreadable(_add_position(at, foreign)) from None
-        raise ParseError(_add_position(at, with_value_name(message, text, at))) from None
+        raise ParseError(_add_position(at, name_undefined_value(message, text, at))) from None
 
 
 def _add_position(at: tuple[int, int] | None, message: str) -> str:
@@ -202,7 +202,7 @@ class _Reader:
         if name in CONSTANTS:
             return Operation("constant", results=results, attributes=given)
         made = Operation(name.removeprefix("stablehlo."), operands, results, given, regions)
-        return from_call(made, parse_dense)
+        return from_custom_call(made, parse_dense)
 
     def _argument(self, value: Any, owner: ir.Operation) -> Value:
         named = Value(f"a{self._arguments}", value_type(value.type, owner))

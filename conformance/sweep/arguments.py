@@ -58,7 +58,7 @@ class Domain:
         else:
             codes = _all_codes(of, self.function.arity, start, stop)
         if self.is_mirrored:
-            return (from_bits(_with_both_signs(codes[0], of), of),)
+            return (from_bits(_append_negatives(codes[0], of), of),)
         if of.is_complex and not self.is_exhaustive:
             pairs = [np.stack(codes[n : n + 2], axis=-1) for n in range(0, len(codes), 2)]
             return tuple(from_bits(pair, of) for pair in pairs)
@@ -85,7 +85,7 @@ def domain_of(function: Function, sample: int, *, exhaustive: bool, seed: int = 
     return Domain(function, sample, seed, len(_sample_of(domain)[0]), False, is_mirrored)
 
 
-def _with_both_signs(magnitudes: Array, of: ElementType) -> Array:
+def _append_negatives(magnitudes: Array, of: ElementType) -> Array:
     count = len(magnitudes)
     codes = np.empty(2 * count, magnitudes.dtype)
     codes[:count] = magnitudes

@@ -60,7 +60,7 @@ def outcome_of(
     bad = describe_malformed((shape,), (actual,))
     if bad is not None:
         return _malformed_outcome(total, *bad)
-    rule = function.rule.for_hardware(hardware)
+    rule = function.rule.hardware_rule(hardware)
     budget = rule.budget(function.result_type, hardware)
     is_ordered = domain.is_mirrored or domain.is_exhaustive
     differences = differences_of(function, operands, actual, is_ordered=is_ordered)

@@ -23,7 +23,7 @@ from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.gate.expectations import Expectation, hypotheses_of
 from conformance.gate.reading import load
-from conformance.gate.versions import applicable_entries, given_versions, with_given_version
+from conformance.gate.versions import add_given_version, applicable_entries, given_versions
 from conformance.limits import identity_of
 from conformance.pipeline.splitting import BatchCall, run_in_parts
 from conformance.results.versions import build, versions
@@ -91,7 +91,7 @@ def sweep(options: Options, watcher: Watcher | None = None) -> SweepResult:
         engine=options.engine,
         notice=watcher.say,
     ) as executor:
-        described = with_given_version(describe(executor, choice), given)
+        described = add_given_version(describe(executor, choice), given)
         expectations = applicable_entries(entries, [described])
         header = Header(
             identity=_identity(options, planned, choice, described),

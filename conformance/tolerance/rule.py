@@ -131,7 +131,7 @@ class Rule:
         """Whether `measure` gives backward errors of the whole problem, not of elements."""
         return self.measure is not None and self.bound is None
 
-    def for_hardware(self, platform: str) -> Rule:
+    def hardware_rule(self, platform: str) -> Rule:
         """Return the rule that judges on a `Hardware`: `by_hardware`'s, or this rule."""
         return next((rule for hardware, rule in self.by_hardware if platform == hardware), self)
 

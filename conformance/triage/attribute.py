@@ -156,7 +156,7 @@ class Explainer:
         if new is None and steps.has_same_results(failed.actual):
             return passing_judgement(failed.judgement.total)
         try:
-            permitted = failed.permitted(self.search.platform, shifts)
+            permitted = failed.permitted_results(self.search.platform, shifts)
         except EvaluationError:
             return failed.judgement
         left = judge_program(permitted, failed.actual)

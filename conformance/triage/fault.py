@@ -54,7 +54,7 @@ class FailedProgram:
     steps: OperationAudit | None = None
     infeeds: Sequence[Sequence[Array]] | None = None
 
-    def permitted(self, platform: str, shifts: Sequence[Override] = ()) -> PermittedResults:
+    def permitted_results(self, platform: str, shifts: Sequence[Override] = ()) -> PermittedResults:
         """Return the permitted results, with some intermediate values shifted.
 
         Raises:

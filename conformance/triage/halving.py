@@ -147,7 +147,7 @@ def explain_by_stretch(
         return replace(found, judgement=judgement if found.known else None)
     shifts = [*shown.adopted, *shown.differing]
     try:
-        permitted = failed.permitted(search.platform, shifts)
+        permitted = failed.permitted_results(search.platform, shifts)
     except EvaluationError:
         return replace(found, judgement=judgement)
     return replace(found, judgement=judge_program(permitted, failed.actual))

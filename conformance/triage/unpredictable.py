@@ -37,9 +37,11 @@ def follows_from_unpredictable(failed: FailedProgram, steps: OperationAudit, pla
     masks = list(_unpredictable_elements(steps, platform))
     if not any(mask.any() for _, some in masks for mask in some):
         return False
-    ways = [[*_filled(masks, number)] for number in range(FILLINGS)]
+    ways = [[*_filled_overrides(masks, number)] for number in range(FILLINGS)]
     try:
-        first, *others = (failed.permitted(platform, [*steps.adopted, *way]) for way in ways)
+        first, *others = (
+            failed.permitted_results(platform, [*steps.adopted, *way]) for way in ways
+        )
         expected = first.expected
         varying = [
             _differs_in_any(one, [other.expected[n] for other in others])
@@ -89,7 +91,9 @@ def _masks(model: Hypothesis, shift: Override, operands: tuple[Any, ...]) -> tup
     return tuple(mine & one for mine, one in zip(of_class, far, strict=True))
 
 
-def _filled(masks: Sequence[tuple[Override, tuple[Array, ...]]], number: int) -> Iterator[Override]:
+def _filled_overrides(
+    masks: Sequence[tuple[Override, tuple[Array, ...]]], number: int
+) -> Iterator[Override]:
     """Yield the overrides of wrong operations with arbitrary values in the masks."""
     random = np.random.default_rng(number)
     for shift, some in masks:

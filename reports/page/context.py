@@ -65,7 +65,7 @@ def _history(history: History) -> dict[str, Any]:
             for cell in cells
         },
         "count": len(history.cells),
-        "changed": [text.escape_controls("/".join(cell.key)) for cell in history.changed],
+        "changed": [text.escape_controls("/".join(cell.key)) for cell in history.changed_cells],
     }
 
 

@@ -43,7 +43,7 @@ class Computation:
         around = self.values if self.operation.regions else {}
         return apply(replace(self.operation, operands=taken), operands, around, self.program)
 
-    def changed(self, **changes: Any) -> Computation:
+    def replace_fields(self, **changes: Any) -> Computation:
         """Return the same computation with some fields of the operation changed."""
         return replace(self, operation=replace(self.operation, **changes), operands=None)
 
@@ -54,7 +54,7 @@ class Computation:
             for value in self.operation.results
             if isinstance(value.type, TensorType)
         )
-        return self.changed(results=results)
+        return self.replace_fields(results=results)
 
 
 def _type_of(array: Array, stated: ValueType) -> TensorType:

@@ -166,7 +166,7 @@ def compare_flushed(computation: Computation, operands: Operands) -> Results:
     If the operands compare equal, the second is selected.
     """
     regions = (rewrite(region, (False, False)) for region in computation.operation.regions)
-    computation = computation.changed(regions=tuple(regions))
+    computation = computation.replace_fields(regions=tuple(regions))
     name = computation.operation.name
     if any(not _real_or_complex(element_type_of(operand)) for operand in operands):
         return computation.right(operands)
@@ -177,8 +177,8 @@ def compare_flushed(computation: Computation, operands: Operands) -> Results:
     if name == "clamp":
         low, operand, high = np.broadcast_arrays(*operands)
         pair = computation.operation.operands[1:]
-        larger = computation.changed(name="maximum", operands=pair)
-        smaller = computation.changed(name="minimum", operands=pair)
+        larger = computation.replace_fields(name="maximum", operands=pair)
+        smaller = computation.replace_fields(name="minimum", operands=pair)
         raised = _choose_second_equal(operand, low, *larger.right((operand, low)))
         return (_choose_second_equal(raised, high, *smaller.right((raised, high))),)
     return computation.right(operands)
@@ -235,7 +235,7 @@ def ties_away(computation: Computation, operands: Operands) -> Results:
     """Round a tie away from zero instead of to even."""
     name = computation.operation.name
     if name == "round_nearest_even":
-        return computation.changed(name="round_nearest_afz").right(operands)
+        return computation.replace_fields(name="round_nearest_afz").right(operands)
     results = computation.right(operands)
     unrounded = _exact_function(name)
     if unrounded is None or not element_type_of(results[0]).is_float:
@@ -326,11 +326,11 @@ def unsigned_as_signed(computation: Computation, operands: Operands) -> Results:
     """Read unsigned operands as signed, in ops for which that matters."""
     if not operands or computation.operation.name not in _SIGN_MATTERS:
         return computation.right(operands)
-    given = tuple(_as_signed(operand) for operand in operands)
+    given = tuple(_reinterpret_as_signed(operand) for operand in operands)
     pairs = dict(computation.operation.attributes)
     if pairs.get("compare_type") == "UNSIGNED":
         pairs["compare_type"] = "SIGNED"
-    changed = computation.changed(attributes=tuple(sorted(pairs.items())))
+    changed = computation.replace_fields(attributes=tuple(sorted(pairs.items())))
     stated = computation.right(operands)[0]
     of = element_type_of(stated)
     if computation.operation.name in ("compare", "convert") or not of.is_unsigned:
@@ -339,7 +339,7 @@ def unsigned_as_signed(computation: Computation, operands: Operands) -> Results:
     return tuple(from_bits(to_bits(result), of) for result in results)
 
 
-def _as_signed(array: Array) -> Array:
+def _reinterpret_as_signed(array: Array) -> Array:
     of = element_type_of(array)
     return from_bits(to_bits(array), element_type(f"s{of.name[1:]}")) if of.is_unsigned else array
 
@@ -356,7 +356,7 @@ def mask_shifts(computation: Computation, operands: Operands) -> Results:
 def shift_arithmetically(computation: Computation, operands: Operands) -> Results:
     """Copy the sign in a logical shift to the right."""
     if computation.operation.name == "shift_right_logical":
-        return computation.changed(name="shift_right_arithmetic").right(operands)
+        return computation.replace_fields(name="shift_right_arithmetic").right(operands)
     return computation.right(operands)
 
 
@@ -374,9 +374,9 @@ def drop_bodies(computation: Computation, operands: Operands) -> Results:
     operation = computation.operation
     if operation.name in CONTROL_FLOW or not operation.regions:
         return computation.right(operands)
-    return computation.changed(regions=tuple(map(_first_arguments, operation.regions))).right(
-        operands
-    )
+    return computation.replace_fields(
+        regions=tuple(map(_first_arguments, operation.regions))
+    ).right(operands)
 
 
 def _first_arguments(region: Region) -> Region:
@@ -399,7 +399,7 @@ def misread_codes(computation: Computation, operands: Operands) -> Results:
         if to is not None and isinstance(of, TensorType):
             values[number] = Value(values[number].name, replace(of, element_type=to))
             taken[number] = operands[number].astype(to.storage_type.storage)
-    return computation.changed(operands=tuple(values)).right(tuple(taken))
+    return computation.replace_fields(operands=tuple(values)).right(tuple(taken))
 
 
 def compare_nans_equal(computation: Computation, operands: Operands) -> Results:

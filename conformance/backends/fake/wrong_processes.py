@@ -47,7 +47,7 @@ def compute_in_process(
     return changed if record.several else (changed,)
 
 
-def _with_received_values(change: Callable[[list[Any], Process], list[Any]]) -> WrongProcess:
+def _fault_of_received_values(change: Callable[[list[Any], Process], list[Any]]) -> WrongProcess:
     """Return the fault that changes the values that a process receives."""
 
     def corrupt_process(process: Process) -> Process:
@@ -129,22 +129,25 @@ def _take_previous() -> WrongProcess:
 PROCESS_FAULTS: dict[str, tuple[str, WrongProcess]] = {
     "share_lost": (
         "the values of the last process of a group are zero",
-        _with_received_values(_share_lost),
+        _fault_of_received_values(_share_lost),
     ),
     "share_twice": (
         "the first process of a group counts twice",
-        _with_received_values(_first_twice),
+        _fault_of_received_values(_first_twice),
     ),
-    "group_reversed": ("groups are in reversed order", _with_received_values(_reverse_values)),
+    "group_reversed": ("groups are in reversed order", _fault_of_received_values(_reverse_values)),
     "group_rotated": (
         "groups begin with their second process",
-        _with_received_values(_rotate_values),
+        _fault_of_received_values(_rotate_values),
     ),
     "pair_exchanged": (
         "the first two processes of a group are swapped",
-        _with_received_values(_pair_exchanged),
+        _fault_of_received_values(_pair_exchanged),
     ),
-    "not_sent": ("each process receives only its own values", _with_received_values(_own_alone)),
+    "not_sent": (
+        "each process receives only its own values",
+        _fault_of_received_values(_own_alone),
+    ),
     "wrong_group": ("groups are those of the next replicas", _neighbours),
     "wrong_replica_id": ("replicas use the id of the next replica", _next_replica),
     "wrong_partition_id": ("partitions use the id of the next partition", _next_partition),

@@ -21,8 +21,8 @@ from conformance.backends.pjrt.clients import (
 from conformance.backends.pjrt.executables import (
     PjrtExecutable,
     SharedExecutable,
-    as_static_tensor_type,
-    as_tensor_type,
+    require_static_tensor_type,
+    require_tensor_type,
 )
 from conformance.backends.pjrt.options import compile_options
 from conformance.backends.verification import verify
@@ -104,7 +104,7 @@ class PjrtBackend:
         sets = targeted_instruction_sets(self._device) if self._platform == "cpu" else None
         return (
             *((("runtime", runtime),) if runtime else ()),
-            *((("instruction sets", isa.as_text(sets)),) if sets is not None else ()),
+            *((("instruction sets", isa.instruction_sets_text(sets)),) if sets is not None else ()),
         )
 
     def refusal(self, program: Program) -> BackendError | None:
@@ -124,9 +124,9 @@ class PjrtBackend:
             return Unsupported("quantized types can't be translated to XLA HLO")
         try:
             for of in (a.type for a in program.main.arguments):
-                self._check_transfer(as_static_tensor_type(of))
+                self._check_transfer(require_static_tensor_type(of))
             for of in program.main.result_types:
-                self._check_transfer(as_tensor_type(of))
+                self._check_transfer(require_tensor_type(of))
         except Unsupported as error:
             return error
         return None

@@ -108,7 +108,7 @@ def limited_device(maximum: str) -> Any:
             process.
     """
     if maximum not in isa.host_sets():
-        had = isa.as_text(isa.host_sets())
+        had = isa.instruction_sets_text(isa.host_sets())
         raise NotAvailable(
             f"cpu:{maximum}: this machine's CPU ({machine.machine()}) has no {maximum} (it has: "
             f"{had}); choose an older instruction set, or run on cpu"

@@ -14,7 +14,7 @@ from reference.ir.program import Program, TensorType, ValueType
 from reference.ir.types import Array
 
 
-def as_tensor_type(value_type: ValueType) -> TensorType:
+def require_tensor_type(value_type: ValueType) -> TensorType:
     """Return the type of an argument or a result of main.
 
     Raises:
@@ -25,15 +25,15 @@ def as_tensor_type(value_type: ValueType) -> TensorType:
     return value_type
 
 
-def as_static_tensor_type(value_type: ValueType) -> TensorType:
+def require_static_tensor_type(value_type: ValueType) -> TensorType:
     """Return the type of an argument of main.
 
     Raises:
         Unsupported: if it is no tensor of static shape.
     """
-    if not as_tensor_type(value_type).is_static:
+    if not require_tensor_type(value_type).is_static:
         raise Unsupported(f"arguments of main must be tensors of static shape, not {value_type}")
-    return as_tensor_type(value_type)
+    return require_tensor_type(value_type)
 
 
 class PjrtExecutable:
@@ -56,7 +56,9 @@ class PjrtExecutable:
             join = jax.make_array_from_single_device_arrays
             self._joined_array = lambda abstract, parts: join(abstract.shape, sharding, parts)
         self._text, self._program = text, program
-        self._types = [as_static_tensor_type(argument.type) for argument in program.main.arguments]
+        self._types = [
+            require_static_tensor_type(argument.type) for argument in program.main.arguments
+        ]
         self._abstract = [
             jax.core.ShapedArray(of.static_shape, of.element.storage) for of in self._types
         ]
@@ -114,8 +116,10 @@ class SharedExecutable:
         values.
         """
         self._loaded, self._devices, self._text, self._program = loaded, devices, text, program
-        self._types = [as_static_tensor_type(argument.type) for argument in program.main.arguments]
-        self._results = [as_tensor_type(of) for of in program.main.result_types]
+        self._types = [
+            require_static_tensor_type(argument.type) for argument in program.main.arguments
+        ]
+        self._results = [require_tensor_type(of) for of in program.main.result_types]
 
     def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Run main (see `conformance.backends.base.Executable`) on arrays as a whole.

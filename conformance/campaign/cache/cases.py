@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from conformance.campaign.cache.entries import Entries, key_of
-from conformance.campaign.planning import CASES_PER_MODULE, make_batches, shorten
+from conformance.campaign.planning import CASES_PER_MODULE, drop_unneeded_cases, make_batches
 from conformance.campaign.tasks import PartialTask, Task, TaskBatch, TaskResult, join_results
 from conformance.catalog import Cell
 from conformance.pipeline.records import CaseResult
@@ -90,7 +90,7 @@ class CachedCases:
         if stored is not None:
             plans = tuple(json.loads(stored))
             return replace(task, stop=task.start + len(plans), plans=plans)
-        made = shorten(task, self.on.profile).with_plans()
+        made = drop_unneeded_cases(task, self.on.profile).plan_cases()
         self.entries.put(key, json.dumps(made.plans or ()).encode())
         return made
 

@@ -138,7 +138,7 @@ class Entries:
         self.flush()
         if self._connection is None:
             return
-        with self._forgiven():
+        with self._disable_on_error():
             rows = [(self._today, key, self._today) for key in self._asked]
             self._execute_in_transaction(
                 "UPDATE entries SET used = ? WHERE key = ? AND used < ?", rows
@@ -150,7 +150,7 @@ class Entries:
         found = {key: self._pending[key] for key in keys if key in self._pending}
         if self._connection is None or not keys:
             return found
-        with self._forgiven():
+        with self._disable_on_error():
             places = ",".join("?" * len(keys))
             query = f"SELECT key, value FROM entries WHERE key IN ({places})"  # noqa: S608
             rows = self._connection.execute(query, keys).fetchall()
@@ -181,7 +181,7 @@ class Entries:
         for (key,) in rows:
             self._pending.pop(key, None)
         if self._connection is not None:
-            with self._forgiven():
+            with self._disable_on_error():
                 self._execute_in_transaction("DELETE FROM entries WHERE key = ?", rows)
 
     def flush(self) -> None:
@@ -193,7 +193,7 @@ class Entries:
                 (key, self._today, _check_of(key, content) + content)
                 for key, content in pending.items()
             ]
-            with self._forgiven():
+            with self._disable_on_error():
                 self._execute_in_transaction("INSERT OR IGNORE INTO entries VALUES (?,?,?)", rows)
 
     def _execute_in_transaction(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -209,7 +209,7 @@ class Entries:
             raise
 
     @contextmanager
-    def _forgiven(self) -> Generator[None]:
+    def _disable_on_error(self) -> Generator[None]:
         """Print a line and continue without the cache if SQLite raises an error in the block."""
         try:
             yield

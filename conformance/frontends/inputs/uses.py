@@ -15,9 +15,9 @@ from math import inf, isfinite
 
 from conformance.catalog import numbers_of
 from conformance.frontends.inputs.ranges import known_values
-from conformance.needs.arising import trips
 from conformance.needs.need import ANY, Need, conjunction
-from conformance.needs.passed import SMALL
+from conformance.needs.operand_needs import trip_count_needs
+from conformance.needs.propagation import SMALL
 from conformance.needs.ranges import KnownValues, copied_operands
 from reference.ir.notation import is_quantized
 from reference.ir.op import Structure
@@ -77,7 +77,7 @@ class Uses:
                         if not _is_guarded(value, operation, self._known):
                             self.add(value, need)
             need = needs[0] if needs else ANY
-            for rule in numbers_of(operation).needs:
+            for rule in numbers_of(operation).rules:
                 for value, found in rule(operation, need, self._known):
                     self.add(value, found)
 
@@ -108,7 +108,7 @@ class Uses:
                 self.add(value, conjunction(need, inside))
             self.follow(body)
         self._depth -= 1
-        for value, need in trips(condition.operations[-1].operands[0], self._known):
+        for value, need in trip_count_needs(condition.operations[-1].operands[0], self._known):
             self.add(value, need)
         self.follow(condition)
         for number, operand in enumerate(operation.operands):

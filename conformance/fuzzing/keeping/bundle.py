@@ -21,7 +21,7 @@ from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_ar
 from conformance.errors import UsageError
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.grouping import element_types, key_of
-from conformance.outputs.saved import with_current_names
+from conformance.outputs.saved import rename_old_fields
 from conformance.outputs.schema import FINDING as OUTPUT
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.text import one_line
@@ -100,7 +100,7 @@ def regroup(
     if not (own / FINDING).is_file():
         return
     try:
-        told = with_current_names(json.loads((own / FINDING).read_text("utf-8")))
+        told = rename_old_fields(json.loads((own / FINDING).read_text("utf-8")))
         if told.get("programs", programs) != programs:
             told |= _current_times(own)
         told |= _programs(culprits, signatures, programs)
@@ -138,7 +138,7 @@ def _group(culprits: Mapping[str, int], signatures: Mapping[str, int], programs:
 def _dates(own: Path) -> dict[str, str]:
     """Return the stored first and last time at which programs led to the finding in a folder."""
     try:
-        told = with_current_names(json.loads((own / FINDING).read_text("utf-8")))
+        told = rename_old_fields(json.loads((own / FINDING).read_text("utf-8")))
         return {name: str(told[name]) for name in (FIRST_FOUND, LAST_FOUND) if name in told}
     except (OSError, ValueError, TypeError):
         return {}

@@ -15,7 +15,7 @@ from conformance.errors import UsageError
 from conformance.fuzzing.keeping.bundle import FINDING, FIRST_FOUND, LAST_FOUND, SCRIPT
 from conformance.fuzzing.keeping.journal import FILE_NAME, Journal
 from conformance.outputs import finding as output
-from conformance.outputs.saved import with_current_names
+from conformance.outputs.saved import rename_old_fields
 from conformance.verdict import Verdict
 
 
@@ -72,7 +72,7 @@ def _folders(path: Path) -> list[Path]:
 def _read(folder: Path) -> tuple[output.Finding, str, str]:
     """Return a finding with the key of its cause and the text of its script."""
     try:
-        told = with_current_names(json.loads((folder / FINDING).read_text("utf-8")))
+        told = rename_old_fields(json.loads((folder / FINDING).read_text("utf-8")))
         program = (folder / PROGRAM).read_text("utf-8")
         script = folder / SCRIPT
         text = script.read_text("utf-8") if script.is_file() else ""

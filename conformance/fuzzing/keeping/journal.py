@@ -171,7 +171,7 @@ class Journal(Database):
         """Return how many failures each place has."""
         return Counter(dict(self.rows("SELECT place, count(*) FROM failures GROUP BY place")))
 
-    def minimised(self) -> list[tuple[str, str, str]]:
+    def minimised_failures(self) -> list[tuple[str, str, str]]:
         """Return place, culprit and finding of each failure that was minimised."""
         return self.rows(
             "SELECT place, culprit, finding FROM failures WHERE signature NOT NULL ORDER BY number"
@@ -206,7 +206,7 @@ class Journal(Database):
                 (json.dumps(told), name),
             )
 
-    def unexplained(self) -> list[tuple[int, Any]]:
+    def findings_without_attribution(self) -> list[tuple[int, Any]]:
         """Return the findings without attribution, each with the number of its program."""
         rows = self.rows("SELECT unexplained FROM findings WHERE unexplained NOT NULL")
         return [pickle.loads(row[0]) for row in rows]  # noqa: S301 - our own

@@ -103,7 +103,7 @@ class Comparison:
         return tuple(change for change in self.changes if change.kind is kind)
 
     @cached_property
-    def by_cell(self) -> dict[CellKey, list[Change]]:
+    def changes_by_cell(self) -> dict[CellKey, list[Change]]:
         """The changes by cell."""
         found: dict[CellKey, list[Change]] = {}
         for change in self.changes:
@@ -119,7 +119,7 @@ def compare(run: RunData, given: ReadBaseline) -> Comparison:
     """
     names = [backend.name for backend in run.backends]
     names += [backend for _, _, backend in run.cells]
-    baseline = with_backend_names(given, tuple(dict.fromkeys(names)), run.planned)
+    baseline = rename_backends(given, tuple(dict.fromkeys(names)), run.planned)
     matching = _Matching(run, baseline)
     changes = sorted(matching.changes(), key=_order_in(run))
     return Comparison(
@@ -135,7 +135,7 @@ def compare(run: RunData, given: ReadBaseline) -> Comparison:
     )
 
 
-def with_backend_names(
+def rename_backends(
     given: ReadBaseline, backends: Sequence[str], planned: Iterable[CellKey]
 ) -> Baseline:
     """Return the baseline under the names of a run's backends.

@@ -85,7 +85,7 @@ class Baseline:
     cells: dict[CellKey, dict[int, Case]] = field(repr=False)
 
 
-def as_text(baseline: Baseline) -> str:
+def baseline_text(baseline: Baseline) -> str:
     """Return the content of the file; equal baselines have equal content."""
     return "\n".join(_lines(baseline)) + "\n"
 
@@ -99,7 +99,7 @@ def write(baseline: Baseline, path: Path) -> None:
     partial = path.with_name(path.name + ".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(as_text(baseline), encoding="utf-8")
+        partial.write_text(baseline_text(baseline), encoding="utf-8")
         partial.replace(path)
     except OSError as error:
         reason = error.strerror or error

@@ -28,7 +28,7 @@ def _low_half(site: Site) -> Tree:
         return building.one("real", (value,), of)
     if own.is_float:
         return building.convert(value, of.element)
-    return building.one("convert", (_as_unsigned(building, value),), of)
+    return building.one("convert", (_bitcast_to_words(building, value),), of)
 
 
 def _high_half(site: Site) -> Tree:
@@ -38,7 +38,7 @@ def _high_half(site: Site) -> Tree:
         return building.one("imag", (value,), of)
     if own.is_float:
         return _rounding_remainder(building, value, of)
-    word = _as_unsigned(building, value)
+    word = _bitcast_to_words(building, value)
     bits = building.fill_like(_WORD, word)
     high = building.binary("shift_right_logical", word, bits)
     half = building.convert(high, ELEMENT_TYPES["ui32"])
@@ -56,7 +56,7 @@ def _rounding_remainder(building: Building, value: Value, of: TensorType) -> Val
     return building.one("select", (finite, building.convert(rest, of.element), zero), of)
 
 
-def _as_unsigned(building: Building, value: Value) -> Value:
+def _bitcast_to_words(building: Building, value: Value) -> Value:
     word = ELEMENT_TYPES["ui64"]
     return value if tensor_of(value).element == word else building.bitcast(value, word)
 
@@ -150,7 +150,7 @@ def _first_operand(site: Site) -> Tree:
     return site.operands[0]
 
 
-def _concatenated(site: Site) -> Tree:
+def _concatenate_parts(site: Site) -> Tree:
     """Add the concatenation of parts that lie one after the other in memory.
 
     Raises:
@@ -173,7 +173,7 @@ TARGETS: dict[str, Handler] = {
     "AllocateBuffer": _allocate,
     "AssumeGatherIndicesInBound": _first_operand,
     "Cholesky": _cholesky,
-    "ConcatBitcast": _concatenated,
+    "ConcatBitcast": _concatenate_parts,
     "GatherScatterIndicesBitpacked": _first_operand,
     "InvertDiagBlocksLowerTriangular": _inverse(lower=True),
     "InvertDiagBlocksUpperTriangular": _inverse(lower=False),

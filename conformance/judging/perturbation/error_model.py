@@ -73,7 +73,7 @@ def make_mover(
     rule = rule_of(operation)
     if rule is None:
         return lambda _: results
-    rule = rule.for_hardware(platform)
+    rule = rule.hardware_rule(platform)
     if rule.measure is not None and rule.bound is None:
         return quiet(lambda way: _solve_nearby(operation, operands, results, way))
     with np.errstate(all="ignore"):

@@ -73,7 +73,7 @@ class FlushingChoices:
         rule, lost = rule_of(operation), self.lost
         if rule is None or lost is None:
             return results
-        loss = rule.for_hardware(platform).flush_loss
+        loss = rule.hardware_rule(platform).flush_loss
         if loss is None or not all(isinstance(one, np.ndarray) for one in (*operands, *results)):
             return results
         losses = quiet(loss)(operation, operands, results)

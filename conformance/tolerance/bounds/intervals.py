@@ -60,7 +60,7 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
                 return _sum(intervals[0], given["axis"])
             return _APPLY[ufunc](*intervals)
 
-    def reshaped(self, shape: tuple[int, ...]) -> Interval:
+    def reshape(self, shape: tuple[int, ...]) -> Interval:
         """Return the intervals in another shape."""
         low, high, nan = (one.reshape(shape) for one in (self.low, self.high, self.nan))
         return Interval(low, high, nan, self.arithmetic)

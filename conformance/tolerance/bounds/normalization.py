@@ -67,7 +67,7 @@ def _intervals(
         mean, variance = moments or ops.moments(x, count, axes)
         output = ops.inference(x, scale, offset, mean, variance, epsilon)
         results = (output,) if moments else (output, mean, variance)
-    return [one.reshaped(result.shape) for one, result in zip(results, expected, strict=True)]
+    return [one.reshape(result.shape) for one, result in zip(results, expected, strict=True)]
 
 
 def measure_by(arithmetic_for: ArithmeticChoice) -> Measure:

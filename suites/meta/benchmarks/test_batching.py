@@ -11,7 +11,7 @@ from conformance.catalog import cells
 
 def test_a_program_of_several_processes_is_in_no_module() -> None:
     one, several = (
-        Task(cells([op], ["f32"], ["cpu"])[0], 0, 0, 2).with_plans() for op in ("abs", "all_reduce")
+        Task(cells([op], ["f32"], ["cpu"])[0], 0, 0, 2).plan_cases() for op in ("abs", "all_reduce")
     )
     assert len(items_of([one])) == 2
     assert all(item.program.process_grid is None for item in items_of([one, several]))

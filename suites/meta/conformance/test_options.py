@@ -102,7 +102,7 @@ def test_backends_are_listed(call) -> None:
 
 
 def test_every_limit_is_an_option_in_its_unit() -> None:
-    @options.with_limits(Limits(30.0, 3 << 30), "Seconds for this.")
+    @options.add_limit_options(Limits(30.0, 3 << 30), "Seconds for this.")
     def command(name: str, limits: Limits = LIMITS) -> int:
         asked.append((name, limits))
         return 0

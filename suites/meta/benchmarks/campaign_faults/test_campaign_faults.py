@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.campaign_faults.backends import with_code, with_rewriting
+from benchmarks.campaign_faults.backends import backend_with_code, backend_with_rewriting
 from benchmarks.campaign_faults.hunting import hunt_fault
 from benchmarks.campaign_faults.rewritings import REWRITINGS, Rewriting, rewrite_program
 from benchmarks.campaign_faults.seeding import family_of, faults_in_order
@@ -33,12 +33,12 @@ def test_a_wrong_rewriting_changes_what_a_program_computes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["selected_the_other_way", "product_added_twice"])
 def test_a_wrong_rewriting_is_found(name: str) -> None:
-    assert hunt_fault(with_rewriting(REWRITINGS[name]), frozenset(), 0, 30.0).failure
+    assert hunt_fault(backend_with_rewriting(REWRITINGS[name]), frozenset(), 0, 30.0).failure
 
 
 def test_campaign_without_faults_finds_nothing() -> None:
     nothing = Rewriting("nothing is rewritten", lambda *_: None)
-    found = hunt_fault(with_rewriting(nothing), frozenset(), 0, 0.0)
+    found = hunt_fault(backend_with_rewriting(nothing), frozenset(), 0, 0.0)
     assert (found.programs, found.failure) == (16, "")
 
 
@@ -48,7 +48,9 @@ def test_code_of_an_op_is_found_by_its_family_and_the_reference_is_unchanged() -
         return operand
 
     before = data_movement.reverse.__code__
-    backend, end = with_code("nothing is reversed", [(data_movement.reverse, reverse.__code__)])
+    backend, end = backend_with_code(
+        "nothing is reversed", [(data_movement.reverse, reverse.__code__)]
+    )
     try:
         found = hunt_fault(backend, family_of("reverse"), 0, 30.0)
     finally:

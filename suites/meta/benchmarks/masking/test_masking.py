@@ -115,7 +115,7 @@ def test_known_divergences_of_a_real_backend_hide_few_wrong_results(tmp_path: Pa
     assert main([*line, "--limit", "1.5", "--out", str(out)]) == 0
     found = [CorruptionOutcome(**one) for one in json.loads(out.read_text())["outcomes"]]
     assert len(found) > 300
-    assert report.known_share(report.of_known_cases(found)).percent <= 10
+    assert report.known_share(report.select_known_cases(found)).percent <= 10
 
 
 def test_endings_with_any_words_are_known_to_an_entry_that_takes_any(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from benchmarks.mutants.measuring import OTHERS, Fate, MeasuredMutant, Part
-from benchmarks.mutants.report import as_json, fates, format_survivor, survivors, table
+from benchmarks.mutants.report import fates, format_survivor, mutant_json, survivors, table
 
 PROFILES = ("smoke", "standard")
 
@@ -68,5 +68,5 @@ def test_survivors_are_wrong_and_not_detected_by_the_op_itself() -> None:
 def test_a_survivor_as_text_and_as_json() -> None:
     assert format_survivor(FOUND[2]).endswith(f"why, caught by {OTHERS}\n")
     assert format_survivor(FOUND[3]) == "add: told\n  shown by shown\n    why\n"
-    made = json.loads(json.dumps(as_json(FOUND[0])))
+    made = json.loads(json.dumps(mutant_json(FOUND[0])))
     assert (made["part"], made["fate"]) == ("evaluation", "wrong")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.mutants.measuring import OTHERS, Fate, OpResult, Settings
-from benchmarks.mutants.workers import _foreign_mutants, _with_others
+from benchmarks.mutants.workers import _add_other_ops, _foreign_mutants
 from suites.meta.benchmarks.mutants.test_report import mutant
 
 SETTINGS = Settings(profiles=("smoke",))
@@ -36,5 +36,5 @@ def test_only_survivors_are_noted_as_detected_by_others() -> None:
         SURVIVOR, replace(SURVIVOR, caught=("smoke",)), replace(SURVIVOR, fate=Fate.PERMITTED),
         replace(SURVIVOR, mutant="file#8"),
     )  # fmt: skip
-    found = _with_others(result("add", *mutants), {"file#7"}, SETTINGS).mutants
+    found = _add_other_ops(result("add", *mutants), {"file#7"}, SETTINGS).mutants
     assert [one.caught for one in found] == [(OTHERS,), ("smoke",), (), ()]

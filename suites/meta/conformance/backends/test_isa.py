@@ -79,9 +79,9 @@ def test_a_maximum_excludes_later_instruction_sets(monkeypatch: pytest.MonkeyPat
 
 
 def test_implied_instruction_sets_are_omitted_from_text() -> None:
-    assert isa.as_text(LAPTOP) == "F16C, AVX2, FMA"
-    assert isa.as_text(SERVER).startswith("AVX512, AVX512_VNNI")
-    assert isa.as_text(()) == "not x86"
+    assert isa.instruction_sets_text(LAPTOP) == "F16C, AVX2, FMA"
+    assert isa.instruction_sets_text(SERVER).startswith("AVX512, AVX512_VNNI")
+    assert isa.instruction_sets_text(()) == "not x86"
 
 
 @pytest.mark.x86
@@ -92,12 +92,12 @@ def test_computed_instruction_sets_equal_those_that_xla_reports(maximum: str) ->
     choice = parse(f"cpu:{maximum.lower()}")
     with executor_of(choice, jobs=1) as executor:
         versions = dict(describe(executor, choice).versions)
-    assert versions["instruction sets"] == isa.as_text(isa.target_sets(maximum))
+    assert versions["instruction sets"] == isa.instruction_sets_text(isa.target_sets(maximum))
 
 
 def test_the_plain_backend_describes_what_it_targets() -> None:
     versions = dict(open_session("cpu").describe().versions)
-    assert versions["instruction sets"] == isa.as_text(isa.target_sets())
+    assert versions["instruction sets"] == isa.instruction_sets_text(isa.target_sets())
 
 
 @pytest.mark.x86

@@ -12,10 +12,10 @@ from conformance.campaign.planning import (
     CASES_PER_MODULE,
     PROFILES,
     Options,
+    drop_unneeded_cases,
     make_batches,
     plan,
     plan_of,
-    shorten,
 )
 from conformance.campaign.tasks import Task, cases_of
 from conformance.catalog import CATALOG, Cell, cells
@@ -110,8 +110,8 @@ def test_tasks_without_a_needed_case_are_left_out() -> None:
     drafts = plan(Options(Path(), ops=("convert",), element_types=("f8E8M0FNU",))).tasks
     assert [(task.start, task.stop) for task in drafts] == [(0, 32), (32, 48)]
     sparse = Task(cell, 0, 40, 48)
-    assert len(shorten(sparse, "standard")) == 0
-    assert shorten(sparse, "deep") == sparse
+    assert len(drop_unneeded_cases(sparse, "standard")) == 0
+    assert drop_unneeded_cases(sparse, "deep") == sparse
     assert all(len(task) for task in plan_of(cell, "standard", 0))
 
 
@@ -152,7 +152,7 @@ def test_cells_apart_end_no_batch(tmp_path: Path) -> None:
 
 def test_planned_task_has_the_cases_of_the_whole_plan() -> None:
     task = Task(Cell("compare", ELEMENT_TYPES["f32"], "reference"), 3, 2, 7)
-    planned = task.with_plans()
+    planned = task.plan_cases()
     assert planned == task
     assert planned.plans
     coverage.cache_clear()

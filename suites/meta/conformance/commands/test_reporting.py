@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.commands import reporting
-from conformance.commands.reporting import print_lines, report, with_more, write_baseline
+from conformance.commands.reporting import complete_report, print_lines, report, write_baseline
 from conformance.errors import UsageError
 from conformance.fuzzing.keeping.journal import FILE_NAME as JOURNAL
 from conformance.gate.baselines.baseline import read_baseline
@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(run: Path) -> None:
 
 def test_the_summary_has_only_what_was_asked_for() -> None:
     data = synthetic.passing_run()
-    assert with_more(data, None, NOTHING) == data.report
+    assert complete_report(data, None, NOTHING) == data.report
 
 
 def test_lines_are_printed_literally(capsys: pytest.CaptureFixture[str]) -> None:

@@ -345,7 +345,7 @@ def resumed_campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with pytest.raises(KeyboardInterrupt):
             campaign(out, backend, 64)
     with Journal(out) as journal:
-        assert journal.unexplained()
+        assert journal.findings_without_attribution()
         assert not any(one.told["attribution"]["ways"] for one in journal.findings())
     assert campaign(out, backend, 64)
     return out
@@ -364,7 +364,7 @@ def test_resumed_campaign_attributes_unexplained_findings(
         for one in found_in(resumed_campaign)
     )
     with Journal(resumed_campaign) as journal:
-        assert not journal.unexplained()
+        assert not journal.findings_without_attribution()
         assert journal.open_count() == 0
 
 

@@ -17,11 +17,11 @@ from conformance.errors import UsageError
 from conformance.gate.expectations import Expectation, Versions
 from conformance.gate.reading import ExpectationError, load
 from conformance.gate.versions import (
+    add_given_version,
     applicable_entries,
     given_versions,
     needs_backend_version,
     own_versions,
-    with_given_version,
 )
 
 PAGE = Path(__file__).parents[4] / "docs" / "expectations.md"
@@ -100,7 +100,7 @@ def test_an_entry_is_limited_to_backends_of_its_versions() -> None:
 def test_a_plugin_without_a_version_needs_backend_version() -> None:
     with pytest.raises(ExpectationError, match=r"'e' requires the version of .*'cuda 1"):
         applicable_entries([an_entry(plugin=">=2")], [a_plugin(("runtime", "cuda 12040"))])
-    described = with_given_version(a_plugin(), {"plugin:mine": "2.0"})
+    described = add_given_version(a_plugin(), {"plugin:mine": "2.0"})
     assert applicable_entries([an_entry(plugin=">=2")], [described])
 
 

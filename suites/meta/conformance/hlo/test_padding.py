@@ -8,7 +8,7 @@ import pytest
 
 from conformance.hlo.building import Building
 from conformance.hlo.moving import reinterpret_layout
-from conformance.hlo.padding import is_padded, stated_shape, whole_tiles, with_padding
+from conformance.hlo.padding import is_padded, pad_to_tiles, stated_shape, whole_tiles
 from conformance.hlo.protos import Layout, Shape, Tile
 from conformance.hlo.read import Unreadable
 from conformance.hlo.site import Site
@@ -58,10 +58,10 @@ def _add(lhs: Value, rhs: Value, *shapes: Shape) -> Site:
 
 
 def test_elementwise_operations_compute_padding() -> None:
-    site = with_padding(_add(WIDE, WIDE, STATED, STATED))
+    site = pad_to_tiles(_add(WIDE, WIDE, STATED, STATED))
     assert site.type == tensor_of(4, 256)
     plain = _add(NARROW, NARROW, STATED, STATED)
-    assert with_padding(plain) is plain
+    assert pad_to_tiles(plain) is plain
 
 
 def test_scalars_are_broadcast_to_padding() -> None:
@@ -69,7 +69,7 @@ def test_scalars_are_broadcast_to_padding() -> None:
     many = site.building.one(
         "broadcast_in_dim", (SCALAR,), tensor_of(3, 129), broadcast_dimensions=()
     )
-    found = with_padding(replace(site, operands=(WIDE, many)))
+    found = pad_to_tiles(replace(site, operands=(WIDE, many)))
     assert found.value(1).type == tensor_of(4, 256)
     made = site.building.operations[-1]
     assert (made.name, made.operands, made.results) == (
@@ -79,23 +79,23 @@ def test_scalars_are_broadcast_to_padding() -> None:
 
 def test_padding_of_other_operands_is_unknown() -> None:
     with pytest.raises(Unreadable, match="nothing says what is in the padding"):
-        with_padding(_add(WIDE, NARROW, STATED, STATED))
+        pad_to_tiles(_add(WIDE, NARROW, STATED, STATED))
 
 
 def test_other_operations_have_no_meaning_in_padding() -> None:
     of = shape("f32", 3)
     site = site_of(instruction("reduce", of), [WIDE], [STATED])
     with pytest.raises(Unreadable, match="padding of tiles go into reduce"):
-        with_padding(site)
+        pad_to_tiles(site)
     passing = site_of(instruction("fusion", STATED), [WIDE], [STATED])
-    assert with_padding(passing) is passing
+    assert pad_to_tiles(passing) is passing
 
 
 def test_tiles_of_several_sizes_have_no_meaning() -> None:
     other = _tiled([3, 129], 8, 128, of="bf16")
     site = site_of(instruction("convert", other), [WIDE], [STATED])
     with pytest.raises(Unreadable, match="tiles of several sizes"):
-        with_padding(site)
+        pad_to_tiles(site)
 
 
 def test_elements_are_not_lost_where_tiles_have_more_dimensions() -> None:

@@ -29,7 +29,7 @@ def differing_elements(
 def differing_from(
     expected: Array, actual: Array, operation, operands: tuple[Array, ...], platform: str
 ) -> DifferingElements:
-    rule = CATALOG[operation.name].tolerance.for_hardware(Hardware(platform))
+    rule = CATALOG[operation.name].tolerance.hardware_rule(Hardware(platform))
     where = np.flatnonzero(different_bits(expected, actual))
     budget = rule.budget(element_type_of(expected), platform)
     return DifferingElements(

@@ -20,22 +20,22 @@ N, J = value("i", "si32"), value("j", "si32")
 
 def test_starts_leave_room_for_the_slice() -> None:
     slice_ = operation_on("dynamic_slice", TABLE, N, J, slice_sizes=(3, 6))
-    found = needs_by_rule(indices.of_dynamic_slice, slice_)
+    found = needs_by_rule(indices.dynamic_slice_indices, slice_)
     assert found == {"i": [Need(0, 7)], "j": [Need(0, 0)]}
     update = operation_on("dynamic_update_slice", TABLE, value("u", "f32", 4, 1), N, J)
-    found = needs_by_rule(indices.of_dynamic_update_slice, update)
+    found = needs_by_rule(indices.dynamic_update_slice_indices, update)
     assert found == {"i": [Need(0, 6)], "j": [Need(0, 5)]}
 
 
 def test_branch_exists() -> None:
     fold = fold_of("add", element_type("f32")).region
     case = Operation("case", (N,), (value("r"),), (), (fold, fold, fold))
-    assert needs_by_rule(indices.of_case, case) == {"i": [Need(0, 2)]}
+    assert needs_by_rule(indices.case_indices, case) == {"i": [Need(0, 2)]}
 
 
 def test_selected_position_exists() -> None:
     select = operation_on("torch_index_select", TABLE, N, dim=1, batch_dims=0)
-    assert needs_by_rule(indices.of_torch_index_select, select) == {"i": [Need(0, 5)]}
+    assert needs_by_rule(indices.torch_index_select_indices, select) == {"i": [Need(0, 5)]}
 
 
 def gather(*, starts, sizes=(1, 2), **given) -> Operation:
@@ -47,7 +47,7 @@ def gather(*, starts, sizes=(1, 2), **given) -> Operation:
 
 def test_index_vector_stays_in_the_smallest_dimension() -> None:
     starts = value("s", "si32", 4, 2)
-    assert needs_by_rule(indices.of_gather, gather(starts=starts)) == {"s": [Need(0, 4)]}
+    assert needs_by_rule(indices.gather_indices, gather(starts=starts)) == {"s": [Need(0, 4)]}
 
 
 def test_components_that_are_concatenated_have_bounds_of_their_own() -> None:
@@ -55,7 +55,7 @@ def test_components_that_are_concatenated_have_bounds_of_their_own() -> None:
     starts = value("s", "si32", 4, 2)
     joined = Operation("concatenate", (rows, columns), (starts,), (("dimension", 1),))
     known = known_ranges(TABLE, starts, makers=[joined])
-    found = needs_by_rule(indices.of_gather, gather(starts=starts), Need(), known)
+    found = needs_by_rule(indices.gather_indices, gather(starts=starts), Need(), known)
     assert found == {"r": [Need(0, 9)], "c": [Need(0, 4)]}
 
 
@@ -66,5 +66,5 @@ def test_scatter_promises_unique_and_sorted_indices() -> None:
         inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1,
         unique_indices=True, indices_are_sorted=False,
     )  # fmt: skip
-    found = needs_by_rule(indices.of_scatter, scatter)
+    found = needs_by_rule(indices.scatter_indices, scatter)
     assert found == {"s": [Need(0, 9, distinct=True)]}

@@ -27,27 +27,27 @@ def range_of(rule: RangeRule, *given: tuple[float, float]) -> Range:
 @pytest.mark.parametrize(
     ("rule", "given", "found"),
     [
-        (ranges.of_add, [(1, 2), (10, 20)], (11, 22)),
-        (ranges.of_subtract, [(1, 2), (10, 20)], (-19, -8)),
-        (ranges.of_multiply, [(-1, 2), (-3, 5)], (-6, 10)),
-        (ranges.of_multiply, [(0, 0), (-inf, inf)], (0, 0)),
-        (ranges.of_divide, [(1, 2), (4, 8)], (0.125, 0.5)),
-        (ranges.of_divide, [(1, 2), (0, 8)], EVERYTHING),
-        (ranges.of_divide, [(1, 2), (-1, 1)], EVERYTHING),
-        (ranges.of_divide, [(1, inf), (1, inf)], EVERYTHING),
-        (ranges.of_abs, [(-3, 2)], (0, 3)),
-        (ranges.of_abs, [(-3, -2)], (2, 3)),
-        (ranges.of_sqrt, [(-4, 9)], (0, 3)),
-        (ranges.of_exponential, [(0, 1)], (1, exp(1))),
-        (ranges.of_exponential, [(-inf, 800)], (ranges.LEAST, inf)),
-        (ranges.of_clamp, [(0, 0), (-5, 5), (1, 1)], (0, 1)),
-        (ranges.of_clamp, [(0, 0), (2, 5), (1, 1)], (1, 1)),
-        (ranges.of_power, [(0, 1), (0, 9)], UNIT),
-        (ranges.of_power, [(0, 2), (0, 9)], (0, inf)),
-        (ranges.of_power, [(-1, 1), (0, 9)], EVERYTHING),
-        (ranges.of_maximum, [(0, 3), (1, 2)], (1, 3)),
-        (ranges.of_minimum, [(0, 3), (1, 2)], (0, 2)),
-        (ranges.of_negate, [(0, 3)], (-3, 0)),
+        (ranges.add_range, [(1, 2), (10, 20)], (11, 22)),
+        (ranges.subtract_range, [(1, 2), (10, 20)], (-19, -8)),
+        (ranges.multiply_range, [(-1, 2), (-3, 5)], (-6, 10)),
+        (ranges.multiply_range, [(0, 0), (-inf, inf)], (0, 0)),
+        (ranges.divide_range, [(1, 2), (4, 8)], (0.125, 0.5)),
+        (ranges.divide_range, [(1, 2), (0, 8)], EVERYTHING),
+        (ranges.divide_range, [(1, 2), (-1, 1)], EVERYTHING),
+        (ranges.divide_range, [(1, inf), (1, inf)], EVERYTHING),
+        (ranges.abs_range, [(-3, 2)], (0, 3)),
+        (ranges.abs_range, [(-3, -2)], (2, 3)),
+        (ranges.sqrt_range, [(-4, 9)], (0, 3)),
+        (ranges.exponential_range, [(0, 1)], (1, exp(1))),
+        (ranges.exponential_range, [(-inf, 800)], (ranges.LEAST, inf)),
+        (ranges.clamp_range, [(0, 0), (-5, 5), (1, 1)], (0, 1)),
+        (ranges.clamp_range, [(0, 0), (2, 5), (1, 1)], (1, 1)),
+        (ranges.power_range, [(0, 1), (0, 9)], UNIT),
+        (ranges.power_range, [(0, 2), (0, 9)], (0, inf)),
+        (ranges.power_range, [(-1, 1), (0, 9)], EVERYTHING),
+        (ranges.maximum_range, [(0, 3), (1, 2)], (1, 3)),
+        (ranges.minimum_range, [(0, 3), (1, 2)], (0, 2)),
+        (ranges.negate_range, [(0, 3)], (-3, 0)),
         (ranges.range_between(-1, 1), [EVERYTHING], (-1, 1)),
     ],
 )
@@ -82,14 +82,14 @@ def test_complex_squares_may_be_negative() -> None:
 
 def test_square_is_not_negative() -> None:
     square = operation_on("multiply", X, X)
-    assert ranges.of_multiply(square, [Range(-2, 3)] * 2, NOTHING) == (0.0, 9.0)
+    assert ranges.multiply_range(square, [Range(-2, 3)] * 2, NOTHING) == (0.0, 9.0)
 
 
 def reduction(fold: str, *given: tuple[float, float]) -> Range:
     operation = Operation(
         "reduce", (X, Y), (value("r"),), (), (fold_of(fold, element_type("f32")).region,)
     )
-    return ranges.of_reduce(operation, [Range(*one) for one in given], NOTHING)
+    return ranges.reduce_range(operation, [Range(*one) for one in given], NOTHING)
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,10 @@ def test_union_of_nothing_is_everything() -> None:
 def test_vector_with_itself_has_a_product_that_is_not_negative() -> None:
     dot = operation_on("dot_general", X, X)
     known: KnownValues = NOTHING
-    assert ranges.of_dot(dot, [EVERYTHING] * 2, known) == (0.0, inf)
-    assert ranges.of_dot(operation_on("dot_general", X, Y), [EVERYTHING] * 2, known) == EVERYTHING
+    assert ranges.dot_range(dot, [EVERYTHING] * 2, known) == (0.0, inf)
+    assert (
+        ranges.dot_range(operation_on("dot_general", X, Y), [EVERYTHING] * 2, known) == EVERYTHING
+    )
 
 
 def test_result_has_elements_of_the_operands_that_it_moves() -> None:

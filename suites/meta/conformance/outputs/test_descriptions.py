@@ -59,6 +59,6 @@ def test_each_field_has_a_description_that_is_a_sentence(class_: Any) -> None:
 
 
 def test_older_findings_have_names_with_spaces() -> None:
-    assert saved.with_current_names({"first found": "today", "class": "NaN"}) == {
+    assert saved.rename_old_fields({"first found": "today", "class": "NaN"}) == {
         "first_found": "today", "class": "NaN",
     }  # fmt: skip

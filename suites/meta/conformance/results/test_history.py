@@ -48,8 +48,8 @@ def test_cells_that_changed_last_come_first() -> None:
         at("2026-02-01T00:00:00", passing_record(ADD), known, jax="0.13"),
         at("2026-03-01T00:00:00", new, known, planned=(ADD, SINE, DOT)),
     )
-    assert [cell.key for cell in found.changed] == [ADD, SINE]
-    assert [cell.last_change for cell in found.changed] == [2, 1]
+    assert [cell.key for cell in found.changed_cells] == [ADD, SINE]
+    assert [cell.last_change for cell in found.changed_cells] == [2, 1]
     words = [[one and one.words for one in cell.outcomes] for cell in found.cells]
     assert words == [
         ["pass", "pass", "inaccurate, new"],
@@ -76,7 +76,7 @@ def test_a_run_with_other_filters_says_so() -> None:
     other = replace(made, filters={"op": ["add", "sine"], "element_type": None})
     found = history(at("2026-01-01T00:00:00", passing_record(ADD)), (date, other))
     assert found.differences(1) == (("--op", "", "add sine"),)
-    assert found.changed == ()
+    assert found.changed_cells == ()
 
 
 def store_run(folder: Path, date: str) -> Path:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.stablehlo.custom_calls import as_call, from_call
+from conformance.stablehlo.custom_calls import from_custom_call, to_custom_call
 from reference.ir.constants import matrix
 from reference.ir.program import Attribute, Operation, Value, attributes
 from suites.meta.support.small_programs import tensor_of
@@ -24,27 +24,27 @@ def read(text: str) -> Attribute | None:
 
 
 def test_instruction_is_written_as_a_call_and_read_back() -> None:
-    call = as_call(EXCHANGE)
+    call = to_custom_call(EXCHANGE)
     assert call.name == "custom_call"
     assert call.attribute("call_target_name") == "ragged_all_to_all"
     assert call.attribute("backend_config")[0] == ("channel_id", 5, "i64")  # type: ignore[index]
-    assert from_call(call, read) == EXCHANGE
+    assert from_custom_call(call, read) == EXCHANGE
 
 
 def test_channel_is_written_even_if_it_is_0() -> None:
     without = replace(EXCHANGE, attributes=attributes(replica_groups=GROUPS))
-    assert as_call(without).attribute("backend_config")[0][1] == 0  # type: ignore[index]
+    assert to_custom_call(without).attribute("backend_config")[0][1] == 0  # type: ignore[index]
 
 
 @pytest.mark.parametrize("reader", [lambda _: None, lambda _: "text"])
 def test_call_without_groups_stays_a_call(reader) -> None:
-    call = as_call(EXCHANGE)
-    assert from_call(call, reader) is call
+    call = to_custom_call(EXCHANGE)
+    assert from_custom_call(call, reader) is call
 
 
 def test_other_operations_stay() -> None:
     add = Operation("add", (X, X), (X,))
-    assert as_call(add) is add
-    assert from_call(add, read) is add
+    assert to_custom_call(add) is add
+    assert from_custom_call(add, read) is add
     other = Operation("custom_call", (X,), (X,), attributes(call_target_name="foo"))
-    assert from_call(other, read) is other
+    assert from_custom_call(other, read) is other

@@ -49,5 +49,5 @@ def test_errors_of_bounds_and_measures_are_at_most_one() -> None:
 def test_hardware_may_have_another_rule() -> None:
     on_tpu = replace(RULE, name="on a TPU")
     rule = replace(RULE, by_hardware=((Hardware.TPU, on_tpu),))
-    assert rule.for_hardware(Hardware.TPU) is on_tpu
-    assert rule.for_hardware(Hardware.CPU) is rule
+    assert rule.hardware_rule(Hardware.TPU) is on_tpu
+    assert rule.hardware_rule(Hardware.CPU) is rule

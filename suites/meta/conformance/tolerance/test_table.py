@@ -29,7 +29,7 @@ def test_rule_says_what_it_permits_and_by_which_source(name: str) -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_budgets_are_at_least_a_correct_rounding(name: str) -> None:
     for hardware in Hardware:
-        rule: Rule = RULES[name].for_hardware(hardware)
+        rule: Rule = RULES[name].hardware_rule(hardware)
         budgets = [rule.budget(of, hardware) for of in FLOATS]
         assert all(one is None or one >= 0 for one in budgets)
 

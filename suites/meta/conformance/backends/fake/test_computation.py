@@ -28,12 +28,12 @@ def test_results_on_other_operands_and_types() -> None:
 
 
 def test_changed_operation_is_evaluated_on_the_same_operands() -> None:
-    (found,) = ADD.changed(name="subtract").right((X, Y))
+    (found,) = ADD.replace_fields(name="subtract").right((X, Y))
     assert found.tolist() == [-9.0, -18.0]
-    (found,) = ADD.changed(name="negate").right((X,))
+    (found,) = ADD.replace_fields(name="negate").right((X,))
     assert found.tolist() == [-1.0, -2.0]
 
 
 def test_operands_that_do_not_fit_are_an_error() -> None:
     with pytest.raises(EvaluationError):
-        ADD.changed(name="dot").right((X, array([[[1.0]]])))
+        ADD.replace_fields(name="dot").right((X, array([[[1.0]]])))

@@ -70,7 +70,7 @@ def test_devices_of_another_platform_are_listed(monkeypatch: pytest.MonkeyPatch)
 def test_an_instruction_set_that_the_machine_lacks_is_not_available() -> None:
     with pytest.raises(NotAvailable, match=r"^cpu:AVX9: .* has no AVX9 \(it has: ") as caught:
         limited_device("AVX9")
-    assert isa.as_text(isa.host_sets()) in str(caught.value)
+    assert isa.instruction_sets_text(isa.host_sets()) in str(caught.value)
 
 
 @pytest.mark.parametrize(

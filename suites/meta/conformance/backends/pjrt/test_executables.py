@@ -10,8 +10,8 @@ from conformance.backends.pjrt.backend import PjrtBackend
 from conformance.backends.pjrt.executables import (
     PjrtExecutable,
     SharedExecutable,
-    as_static_tensor_type,
-    as_tensor_type,
+    require_static_tensor_type,
+    require_tensor_type,
 )
 from conformance.backends.session import open_session
 from conformance.stablehlo.emit import emit
@@ -79,11 +79,11 @@ def test_arguments_that_main_does_not_take_are_refused(given):
 
 def test_only_tensors_of_static_shape_are_arguments() -> None:
     plain, dynamic = tensor_of(2), TensorType((None,), element_type("f32"))
-    assert as_static_tensor_type(plain) is as_tensor_type(plain) is plain
-    assert as_tensor_type(dynamic) is dynamic
+    assert require_static_tensor_type(plain) is require_tensor_type(plain) is plain
+    assert require_tensor_type(dynamic) is dynamic
     with pytest.raises(Unsupported, match=r"static shape, not tensor<\?xf32>"):
-        as_static_tensor_type(dynamic)
-    for take in (as_tensor_type, as_static_tensor_type):
+        require_static_tensor_type(dynamic)
+    for take in (require_tensor_type, require_static_tensor_type):
         with pytest.raises(Unsupported, match="must be tensors, not"):
             take(TokenType())
 

@@ -50,13 +50,16 @@ def test_finding_lists_its_culprits_and_programs(tmp_path: Path) -> None:
         journal.add_finding(0, replace(FINDING, cause="key"), unexplained="all of it")
         journal.settle(1, "add-1")
         journal.settle(3, "add-1", "s2", "add f16")
-        assert journal.unexplained() == [(0, "all of it")]
+        assert journal.findings_without_attribution() == [(0, "all of it")]
         assert [number for _, failure in journal.open_failures() if (number := failure.number)] == [
             2
         ]
-        assert journal.minimised() == [("place", "add f32", "add-1"), ("place", "", "add-1")]
+        assert journal.minimised_failures() == [
+            ("place", "add f32", "add-1"),
+            ("place", "", "add-1"),
+        ]
         journal.explain("add-1", {"votes": "three"})
-        assert journal.unexplained() == []
+        assert journal.findings_without_attribution() == []
         (found,) = journal.findings("key")
         assert journal.findings("another key") == []
     assert (found.count, found.told) == (3, {"votes": "three"})

@@ -13,7 +13,7 @@ from conformance.gate.baselines.text_file import (
     BaselineError,
     Case,
     CaseOutcome,
-    as_text,
+    baseline_text,
     write,
 )
 from conformance.results.store import FILE_NAME
@@ -52,7 +52,7 @@ def test_written_baseline_is_read_back(tmp_path: Path) -> None:
 def test_a_loss_is_one_line_in_a_diff() -> None:
     cases = {**MADE.cells[ADD], 0: Case("aaaa", CaseOutcome(Verdict.UNSUPPORTED))}
     lost = replace(MADE, cells={**MADE.cells, ADD: cases})
-    before, after = (as_text(one).splitlines() for one in (MADE, lost))
+    before, after = (baseline_text(one).splitlines() for one in (MADE, lost))
     assert [line for line in after if line not in before] == ["  0 unsupported"]
     assert [line for line in before if line not in after] == []
 
@@ -60,7 +60,7 @@ def test_a_loss_is_one_line_in_a_diff() -> None:
 def test_the_order_is_that_of_names() -> None:
     turned = replace(MADE, cells=dict(reversed(MADE.cells.items())),
                      backends=dict(reversed(MADE.backends.items())))  # fmt: skip
-    assert as_text(turned) == as_text(MADE)
+    assert baseline_text(turned) == baseline_text(MADE)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_the_order_is_that_of_names() -> None:
 )
 def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, change, said: str) -> None:
     path = tmp_path / "base.txt"
-    path.write_text(change(as_text(MADE)))
-    assert path.read_text() != as_text(MADE)
+    path.write_text(change(baseline_text(MADE)))
+    assert path.read_text() != baseline_text(MADE)
     with pytest.raises(BaselineError, match=said) as refused:
         read_baseline(path)
     told = str(refused.value)

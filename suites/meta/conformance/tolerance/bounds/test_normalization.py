@@ -331,7 +331,7 @@ def bounds_of(op, operands, hardware=Hardware.CPU):
     """Return the results, and the bound of each; epsilon is 0."""
     made = program(op, operands, 0.0, 1)
     expected = evaluate(made, operands)
-    return expected, NORMALIZED.for_hardware(hardware).bound(made.subject, operands, expected)
+    return expected, NORMALIZED.hardware_rule(hardware).bound(made.subject, operands, expected)
 
 
 @pytest.mark.parametrize(("hardware", "roundings"), [(Hardware.CPU, 4), (Hardware.GPU, 8)])

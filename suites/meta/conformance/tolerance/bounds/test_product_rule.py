@@ -20,11 +20,11 @@ def test_hardware_with_coarser_operands_has_a_rule_of_its_own() -> None:
     assert rule.name == "sums"
     assert rule.rounds_operands
     assert [hardware for hardware, _ in rule.by_hardware] == [Hardware.GPU, Hardware.TPU]
-    on_gpu, on_tpu = (rule.for_hardware(one) for one in (Hardware.GPU, Hardware.TPU))
+    on_gpu, on_tpu = (rule.hardware_rule(one) for one in (Hardware.GPU, Hardware.TPU))
     assert (on_gpu.name, on_tpu.name) == ("sums on a GPU", "sums on a TPU")
     assert "TF32" in on_gpu.text
     assert "bf16" in on_tpu.text
-    assert rule.for_hardware(Hardware.CPU) is rule
+    assert rule.hardware_rule(Hardware.CPU) is rule
 
 
 def test_bounds_grow_with_the_rounding_of_operands() -> None:
@@ -36,7 +36,7 @@ def test_bounds_grow_with_the_rounding_of_operands() -> None:
     expected = tuple(evaluate(program, (x, x)))
     bounds = []
     for hardware in (Hardware.CPU, Hardware.GPU, Hardware.TPU):
-        bound = rule.for_hardware(hardware).bound
+        bound = rule.hardware_rule(hardware).bound
         assert bound is not None
         (found,) = bound(operation, (x, x), expected)
         assert found is not None

@@ -6,9 +6,9 @@ from math import inf
 
 import pytest
 
-from conformance.needs import arising
-from conformance.needs.arising import EXPONENTS, TRIPS
+from conformance.needs import operand_needs
 from conformance.needs.need import ANY, BITS, DEFINITE, DOMINANT, NONZERO, POSITIVE, Need, at_least
+from conformance.needs.operand_needs import EXPONENTS, TRIPS
 from conformance.needs.rules import Rule
 from suites.meta.conformance.needs.single_operations import (
     known_ranges,
@@ -25,14 +25,14 @@ C = value("c", "complex<f32>")
 @pytest.mark.parametrize(
     ("rule", "need", "found"),
     [
-        (arising.of_sqrt, ANY, at_least(0)),
-        (arising.of_sqrt, POSITIVE, POSITIVE),
-        (arising.of_sqrt, Need(2, 3), Need(4, 9, is_open=True)),
-        (arising.of_rsqrt, ANY, POSITIVE),
-        (arising.of_log, ANY, POSITIVE),
-        (arising.of_log, Need(0, inf), Need(1, inf, is_open=True)),
-        (arising.of_log_plus_one, ANY, at_least(-1, is_open=True)),
-        (arising.of_log_plus_one, NONZERO, Need(-1, is_open=True, nonzero=True)),
+        (operand_needs.sqrt_needs, ANY, at_least(0)),
+        (operand_needs.sqrt_needs, POSITIVE, POSITIVE),
+        (operand_needs.sqrt_needs, Need(2, 3), Need(4, 9, is_open=True)),
+        (operand_needs.rsqrt_needs, ANY, POSITIVE),
+        (operand_needs.log_needs, ANY, POSITIVE),
+        (operand_needs.log_needs, Need(0, inf), Need(1, inf, is_open=True)),
+        (operand_needs.log_plus_one_needs, ANY, at_least(-1, is_open=True)),
+        (operand_needs.log_plus_one_needs, NONZERO, Need(-1, is_open=True, nonzero=True)),
     ],
 )
 def test_domains_of_functions(rule: Rule, need: Need, found: Need) -> None:
@@ -40,7 +40,13 @@ def test_domains_of_functions(rule: Rule, need: Need, found: Need) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [arising.of_sqrt, arising.of_rsqrt, arising.of_log, arising.of_log_plus_one]
+    "rule",
+    [
+        operand_needs.sqrt_needs,
+        operand_needs.rsqrt_needs,
+        operand_needs.log_needs,
+        operand_needs.log_plus_one_needs,
+    ],
 )
 def test_complex_functions_need_nothing(rule: Rule) -> None:
     assert needs_by_rule(rule, operation_on("sqrt", C)) == {}
@@ -49,7 +55,7 @@ def test_complex_functions_need_nothing(rule: Rule) -> None:
 def power(*operands, need: Need = ANY, makers=(), **ranges) -> dict[str, list[Need]]:
     operation, known = operation_on("power", *operands), known_ranges(*operands, **ranges)
     known.makers.update({one.results[0].name: one for one in makers})
-    return needs_by_rule(arising.of_power, operation, need, known)
+    return needs_by_rule(operand_needs.power_needs, operation, need, known)
 
 
 def test_base_is_positive_unless_the_exponent_is_whole() -> None:
@@ -81,13 +87,20 @@ def test_exponents_that_are_integers_are_small() -> None:
 )
 def test_divisor_is_not_zero(divisor: tuple, need: Need, found: dict) -> None:
     known = known_ranges(X, Y, y=divisor)
-    assert needs_by_rule(arising.of_divide, operation_on("divide", X, Y), need, known) == found
+    assert (
+        needs_by_rule(operand_needs.divide_needs, operation_on("divide", X, Y), need, known)
+        == found
+    )
 
 
 def test_forms_of_matrices_and_positions_of_variances() -> None:
-    assert needs_by_rule(arising.of_remainder, operation_on("remainder", X, Y)) == {"y": [NONZERO]}
-    assert needs_by_rule(arising.of_variance(1), operation_on("add", X, Y)) == {"y": [POSITIVE]}
-    assert needs_by_rule(arising.of_form(DEFINITE), operation_on("cholesky", X)) == {
+    assert needs_by_rule(operand_needs.remainder_needs, operation_on("remainder", X, Y)) == {
+        "y": [NONZERO]
+    }
+    assert needs_by_rule(operand_needs.require_positive(1), operation_on("add", X, Y)) == {
+        "y": [POSITIVE]
+    }
+    assert needs_by_rule(operand_needs.require_form(DEFINITE), operation_on("cholesky", X)) == {
         "x": [Need(form=DEFINITE)]
     }
 
@@ -98,24 +111,26 @@ def test_forms_of_matrices_and_positions_of_variances() -> None:
 )
 def test_calls_of_decompositions_need_matrices_of_a_form(target: str, form: str | None) -> None:
     call = operation_on("custom_call", X, call_target_name=target)
-    found = needs_by_rule(arising.of_custom_call, call)
+    found = needs_by_rule(operand_needs.custom_call_needs, call)
     assert found == ({} if form is None else {"x": [Need(form=form)]})
 
 
 def test_shifts_stay_within_the_width_and_generators_have_any_bits() -> None:
     key, by = value("k", "ui32"), value("b", "ui32")
-    found = needs_by_rule(arising.of_shift, operation_on("shift_left", key, by))
+    found = needs_by_rule(operand_needs.shift_amount_needs, operation_on("shift_left", key, by))
     assert found == {"b": [Need(0, 31)], "k": [Need(form=BITS)]}
-    assert needs_by_rule(arising.of_shift, operation_on("shift_left", N, J)) == {"j": [Need(0, 31)]}
-    assert needs_by_rule(arising.of_bitwise, operation_on("xor", key, N)) == {
+    assert needs_by_rule(operand_needs.shift_amount_needs, operation_on("shift_left", N, J)) == {
+        "j": [Need(0, 31)]
+    }
+    assert needs_by_rule(operand_needs.bitwise_needs, operation_on("xor", key, N)) == {
         "k": [Need(form=BITS)]
     }
 
 
 def test_integers_reinterpreted_as_floats_have_their_bits() -> None:
     cast = operation_on("bitcast_convert", N)
-    assert needs_by_rule(arising.of_bitcast, cast) == {"i": [Need(form="f32")]}
-    assert needs_by_rule(arising.of_bitcast, operation_on("bitcast_convert", X)) == {}
+    assert needs_by_rule(operand_needs.bitcast_needs, cast) == {"i": [Need(form="f32")]}
+    assert needs_by_rule(operand_needs.bitcast_needs, operation_on("bitcast_convert", X)) == {}
 
 
 @pytest.mark.parametrize(
@@ -132,23 +147,23 @@ def test_integers_reinterpreted_as_floats_have_their_bits() -> None:
 def test_labels_are_compared_with_positions(direction: str, operands, found: dict) -> None:
     compare = operation_on("compare", *operands, to="i1", comparison_direction=direction)
     known = known_ranges(*operands, j=(0, 9))
-    assert needs_by_rule(arising.of_compare, compare, ANY, known) == found
+    assert needs_by_rule(operand_needs.compare_needs, compare, ANY, known) == found
 
 
 def test_mask_of_infinities_is_true_somewhere() -> None:
     mask = value("m", "i1")
     select = operation_on("select", mask, X, Y)
     masked = known_ranges(mask, X, Y, y=(-inf, -inf))
-    assert needs_by_rule(arising.of_select, select, ANY, masked) == {"m": [POSITIVE]}
-    assert needs_by_rule(arising.of_select, select) == {}
+    assert needs_by_rule(operand_needs.select_needs, select, ANY, masked) == {"m": [POSITIVE]}
+    assert needs_by_rule(operand_needs.select_needs, select) == {}
 
 
 def test_loop_counts_from_a_small_number_to_a_few() -> None:
     for direction, first, last in (("LT", N, J), ("GT", J, N)):
         compare = operation_on("compare", first, last, to="i1", comparison_direction=direction)
         known = known_ranges(N, J, makers=[compare])
-        assert list(arising.trips(compare.results[0], known)) == [
+        assert list(operand_needs.trip_count_needs(compare.results[0], known)) == [
             (N, Need(0, 1)),
             (J, Need(TRIPS // 2, TRIPS)),
         ]
-    assert list(arising.trips(X, known_ranges(X))) == []
+    assert list(operand_needs.trip_count_needs(X, known_ranges(X))) == []

@@ -33,7 +33,7 @@ _SQUARE = 4.0
 """Expected value of the squares of drawn numbers: E[x^2] - E[x]^2 needs a larger first operand."""
 
 
-def of_add(operation: Operation, need: Need, known: KnownValues) -> Needed:
+def propagate_add(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Propagate the need of a result of `add` to its operands."""
     if passes_arithmetic(need):
         yield from ((one, Need(form=need.form)) for one in operation.operands)
@@ -63,7 +63,7 @@ def _exclude_range(low: float, high: float) -> Need:
     return at_most(low, is_open=True) if low > 0 else POSITIVE
 
 
-def of_subtract(operation: Operation, need: Need, known: KnownValues) -> Needed:
+def propagate_subtract(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Propagate the need of a result of `subtract` to its operands."""
     one, other = operation.operands
     if passes_arithmetic(need):
@@ -83,7 +83,7 @@ def of_subtract(operation: Operation, need: Need, known: KnownValues) -> Needed:
             yield other, NONZERO if low == high == 0 else _exclude_range(low, high)
 
 
-def of_multiply(operation: Operation, need: Need, known: KnownValues) -> Needed:
+def propagate_multiply(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Propagate the need of a result of `multiply` to its operands."""
     if passes_arithmetic(need):
         yield from ((one, Need(form=need.form)) for one in operation.operands)
@@ -106,12 +106,12 @@ def of_multiply(operation: Operation, need: Need, known: KnownValues) -> Needed:
             yield one, NONZERO
 
 
-def of_negate(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def propagate_negate(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `negate` to its operands."""
     yield operation.operands[0], negate_need(need)
 
 
-def of_abs(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def propagate_abs(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `abs` to its operands."""
     if not is_complex(operation.operands[0]):
         nonzero = need.excludes_zero
@@ -119,39 +119,39 @@ def of_abs(operation: Operation, need: Need, _: KnownValues) -> Needed:
         yield operation.operands[0], Need(-need.high, need.high, is_open, nonzero)
 
 
-def of_extreme(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def propagate_extremum(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `maximum` or `minimum` to its operands."""
     yield from ((one, need) for one in operation.operands)
 
 
-def of_sign_of(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def propagate_sign(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result to its operand, for ops that keep the sign and zero."""
     low, high = 0.0 if need.low >= 0 else -inf, 0.0 if need.high <= 0 else inf
     is_open = need.is_open and (isfinite(low) or isfinite(high))
     yield operation.operands[0], Need(low, high, is_open, need.nonzero)
 
 
-def of_exponential(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def propagate_exponential(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `exponential` to its operands."""
     low = log(need.low) if need.low > 0 else -inf
     high = log(need.high) if 0 < need.high < inf else inf
     yield operation.operands[0], Need(low, high, need.is_open and max(abs(low), abs(high)) < inf)
 
 
-def of_dot(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def propagate_dot(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `dot_general` to its operands."""
     if need.low >= 0:
         sign = POSITIVE if need.excludes_zero else NONNEGATIVE
         yield from ((one, sign) for one in operation.operands)
 
 
-def of_scatter(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def propagate_scatter(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `scatter` to its operands."""
     count = len(operation.results)
     yield operation.operands[0], need
     yield operation.operands[count + 1], need
 
 
-def of_clamp(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def propagate_clamp(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `clamp` to its operands."""
     return [(operation.operands[1], need)]

@@ -39,7 +39,7 @@ _LARGEST = 100.0
 """Exponent above which no bound is computed for the operand of a logarithm."""
 
 
-def of_sqrt(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def sqrt_needs(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Return the needs of the operands of `sqrt`."""
     (operand,) = operation.operands
     if not is_complex(operand):
@@ -49,12 +49,12 @@ def of_sqrt(operation: Operation, need: Need, _: KnownValues) -> Needed:
         yield operand, Need(low, high, is_open=positive)
 
 
-def of_rsqrt(operation: Operation, _: Need, __: KnownValues) -> Needed:
+def rsqrt_needs(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of `rsqrt`."""
     yield from ((one, POSITIVE) for one in operation.operands if not is_complex(one))
 
 
-def of_log(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def log_needs(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Return the needs of the operands of `log`."""
     (operand,) = operation.operands
     low, high = _bounds(exp, need)
@@ -62,7 +62,7 @@ def of_log(operation: Operation, need: Need, _: KnownValues) -> Needed:
         yield operand, Need(max(low, 0.0), high, is_open=True)
 
 
-def of_log_plus_one(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def log_plus_one_needs(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Return the needs of the operands of `log_plus_one`."""
     (operand,) = operation.operands
     low, high = _bounds(expm1, need)
@@ -75,12 +75,12 @@ def _bounds(inverse: Callable[[float], float], need: Need) -> tuple[float, float
     return low, inverse(need.high) if abs(need.high) < _LARGEST else inf
 
 
-def of_power(operation: Operation, need: Need, known: KnownValues) -> Needed:
+def power_needs(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Require a positive base, unless the exponent is a whole number; and small exponents."""
     base, exponent = operation.operands
     range_ = known.ranges[base.name]
     below_one = need.high <= 1 and need.is_open
-    whole = is_integer(exponent) or _from_integers(exponent, known)
+    whole = is_integer(exponent) or _is_converted_integer(exponent, known)
     if is_integer(base):
         yield exponent, Need(0, EXPONENTS)
         return
@@ -107,7 +107,7 @@ def _propagates_elements(operation: Operation) -> bool:
     return record is not None and record.carries == (0,) and len(record.operands) == 1
 
 
-def _from_integers(value: Value, known: KnownValues) -> bool:
+def _is_converted_integer(value: Value, known: KnownValues) -> bool:
     """Return whether a value is converted from integers, possibly broadcast, and so is whole."""
     made_by = known.makers.get(value.name)
     while made_by is not None and _propagates_elements(made_by):
@@ -118,7 +118,7 @@ def _from_integers(value: Value, known: KnownValues) -> bool:
     return False
 
 
-def of_divide(operation: Operation, need: Need, known: KnownValues) -> Needed:
+def divide_needs(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Return the needs of the operands of `divide`."""
     dividend, divisor = operation.operands
     low, high = known.ranges[divisor.name]
@@ -133,22 +133,22 @@ def of_divide(operation: Operation, need: Need, known: KnownValues) -> Needed:
         yield dividend, NONZERO
 
 
-def of_remainder(operation: Operation, _: Need, __: KnownValues) -> Needed:
+def remainder_needs(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of `remainder`."""
     yield operation.operands[1], NONZERO
 
 
-def of_variance(position: int) -> Rule:
+def require_positive(position: int) -> Rule:
     """Return the rule of ops that normalize by the square root of an operand and an epsilon."""
     return lambda operation, _, __: [(operation.operands[position], POSITIVE)]
 
 
-def of_form(form: str) -> Rule:
+def require_form(form: str) -> Rule:
     """Return the rule of ops whose first operand should have a form."""
     return lambda operation, _, __: [(operation.operands[0], Need(form=form))]
 
 
-def of_custom_call(operation: Operation, _: Need, __: KnownValues) -> Needed:
+def custom_call_needs(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of `custom_call`."""
     target = str(operation.attribute("call_target_name"))
     for part, form in (("potrf", DEFINITE), ("trsm", DOMINANT), ("getrf", DOMINANT)):
@@ -156,7 +156,7 @@ def of_custom_call(operation: Operation, _: Need, __: KnownValues) -> Needed:
             yield operation.operands[0], Need(form=form)
 
 
-def of_shift(operation: Operation, _: Need, __: KnownValues) -> Needed:
+def shift_amount_needs(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of shifts."""
     operand, amount = operation.operands
     of = operand.type
@@ -166,7 +166,7 @@ def of_shift(operation: Operation, _: Need, __: KnownValues) -> Needed:
         yield operand, Need(form=BITS)
 
 
-def of_bitwise(operation: Operation, _: Need, __: KnownValues) -> Needed:
+def bitwise_needs(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of bitwise ops."""
     yield from ((one, Need(form=BITS)) for one in operation.operands if _is_random(one))
 
@@ -177,7 +177,7 @@ def _is_random(value: Value) -> bool:
     return is_integer(value) and isinstance(of, TensorType) and of.stored.name in ("ui32", "ui64")
 
 
-def of_bitcast(operation: Operation, need: Need, _: KnownValues) -> Needed:
+def bitcast_needs(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Require bits of floating-point numbers if integers are reinterpreted as such."""
     (operand,), (result,) = operation.operands, operation.results
     of = result.type
@@ -187,7 +187,7 @@ def of_bitcast(operation: Operation, need: Need, _: KnownValues) -> Needed:
         yield operand, need
 
 
-def of_compare(operation: Operation, _: Need, known: KnownValues) -> Needed:
+def compare_needs(operation: Operation, _: Need, known: KnownValues) -> Needed:
     """Return needs of a comparison: class labels are compared with positions for equality, lengths
     and limits for order.
     """
@@ -204,7 +204,7 @@ def of_compare(operation: Operation, _: Need, known: KnownValues) -> Needed:
             yield value, Need(low + beyond, high + beyond)
 
 
-def of_select(operation: Operation, _: Need, known: KnownValues) -> Needed:
+def select_needs(operation: Operation, _: Need, known: KnownValues) -> Needed:
     """Require that a mask of minus infinities is finite somewhere: softmax of an infinite row is
     NaN.
     """
@@ -213,14 +213,14 @@ def of_select(operation: Operation, _: Need, known: KnownValues) -> Needed:
         yield predicate, POSITIVE
 
 
-def trips(value: Value, known: KnownValues) -> Iterator[tuple[Value, Need]]:
+def trip_count_needs(value: Value, known: KnownValues) -> Iterator[tuple[Value, Need]]:
     """Return the needs of integers in a loop's condition, so that there are few iterations."""
     made_by = known.makers.get(value.name)
     if made_by is None:
         return
     if made_by.name in ("and", "or"):
         for one in made_by.operands:
-            yield from trips(one, known)
+            yield from trip_count_needs(one, known)
     if made_by.name != "compare" or not is_integer(made_by.operands[0]):
         return
     first, second = made_by.operands
