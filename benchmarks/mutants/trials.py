@@ -98,12 +98,12 @@ def _cell_trials(cell: Cell, profile: str, seed: int, most: int, tracer: Tracer)
     return [
         _trial(cell, index, case.program, materialise(lower_program(case.program), recipe), tracer)
         for task in tasks
-        for index, case in enumerate(_cases_to_reach(task, most), task.start)
+        for index, case in enumerate(_unlowered_cases(task, most), task.start)
         for recipe in case.inputs
     ]
 
 
-def _cases_to_reach(task: Task, most: int) -> list[Case]:
+def _unlowered_cases(task: Task, most: int) -> list[Case]:
     """Return the task's cases with XlaBuilder's ops as they are, limited to the cell's first.
 
     A run lowers them; here the code that lowers them is mutated.

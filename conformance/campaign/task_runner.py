@@ -50,8 +50,8 @@ class TaskRunner:
 
     Batches that crash are passed to `losing`, whether a case is the culprit or not. Without
     `losing`, batches without a culprit are passed to `notice`. A case for which the harness raised
-    an error is also passed to `notice`, and has no record. `remark` is told of cases that are run
-    again because their worker waited for a processor.
+    an error is also passed to `notice`, and has no record. `remark` is called for cases that are
+    run again because their worker waited for a processor.
     """
 
     limits: Limits
@@ -68,7 +68,7 @@ class TaskRunner:
     def run(
         self, executor: Executor, batches: Iterable[TaskBatch]
     ) -> Generator[tuple[Task, TaskResult] | None]:
-        """Do the tasks of these batches in workers and yield each with its result, as they end.
+        """Run the tasks of these batches in workers. Yield each task with its result when it ends.
 
         Yields None now and then, while no call ends.
 

@@ -121,7 +121,7 @@ class TaskResult:
 
 @dataclass(slots=True)
 class PartialTask:
-    """A task whose cases are done in several parts; `left` of these have not ended."""
+    """A task whose cases are run in several parts; `left` is the number of unfinished parts."""
 
     task: Task
     results: list[TaskResult]

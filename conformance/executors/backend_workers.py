@@ -40,9 +40,9 @@ def executor_of(
     """Return an executor whose workers have a backend open: as many as it can use if `jobs` is
     None.
 
-    `limits` hold for each worker. `functions` are those that calls will make: a new worker need not
-    load their modules. `engine` says where they run, `notice` is told of machines that cannot be
-    used.
+    `limits` hold for each worker. `functions` are the functions that will be called: a new worker
+    need not load their modules. `engine` is where the workers run. `notice` is called for each
+    machine that cannot be used.
 
     Raises:
         NotAvailable: when the engine is not available.

@@ -12,7 +12,7 @@ from typing import Any
 class Deferred:
     """A function by its module and its name there, loaded when it is called.
 
-    The parent makes calls of it without loading the module, which may need jaxlib.
+    The parent can request calls without loading the module, which may need jaxlib.
     """
 
     module: str

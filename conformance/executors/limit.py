@@ -37,7 +37,7 @@ class Clock(Enum):
 
 def _is_dropped(frame: FrameType | None) -> bool:
     """Return whether Python discards exceptions raised here: in a finalizer, or a callback of its
-    garbage collector. jax has such a callback; one limit in twenty is over in it (measured while
+    garbage collector. jax has such a callback; one limit in twenty expires in it (measured while
     programs were evaluated).
     """
     callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}

@@ -1,8 +1,8 @@
 """Calls in worker processes of this machine, which may die or hang without harm to the run.
 
-The pool is pebble's, mended in one place (pool.py). Each worker has a memory limit of its own, so
-that a backend which takes all memory ends only its own worker. Its output goes to a file; the last
-message of a worker that died is read there.
+The pool is pebble's, with the changes that pool.py lists. Each worker has a memory limit of its
+own, so that a backend which takes all memory ends only its own worker. Its output goes to a file;
+the last message of a worker that died is read there.
 """
 
 from __future__ import annotations
@@ -334,8 +334,8 @@ def _limit_memory(limit: int) -> None:
 def _end_early(log: Path) -> None:
     """End this worker once its log reports a failed check of the compiler.
 
-    It is about to end itself, by the same signal, but takes a quarter of a second or more to look
-    up the names of the functions on its stack, which no one needs.
+    The worker would end itself by the same signal. But before that it looks up the names of the
+    functions on its stack, which takes a quarter of a second or more.
     """
     with log.open("rb") as file:
         line = ""

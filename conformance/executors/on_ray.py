@@ -1,9 +1,9 @@
 """Calls in worker processes of the nodes of a Ray cluster.
 
-Ray moves calls to agents, one on each node, and their ends back. An agent has local workers: its
-crash is reported as on this machine. Ray retries nothing. A call whose node is lost is made again
-on another node. A call that has lost several nodes gets a node of its own. If that node is lost
-too, the call counts as a worker crash.
+Ray carries calls to agents, one on each node, and carries their outcomes back. An agent has local
+workers: its crash is reported as on this machine. Ray retries nothing. A call whose node is lost is
+made again on another node. A call that has lost several nodes gets a node of its own. If that node
+is lost too, the call counts as a worker crash.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def ray_executor(
     """Return an executor of workers on the cluster of an engine; executors of a process share its
     agents.
 
-    `jobs` is the number of workers on all nodes together, None for one per core. `device` is the
+    `jobs` is the total number of workers on all nodes, None for one per core. `device` is the
     resource that the backend needs on a node, as Ray names it; "" for none. `notice` is called with
     a line for each node that is left out.
 

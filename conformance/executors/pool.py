@@ -65,7 +65,7 @@ class Job:
 class CallTimeout(TimeoutError):
     """Raised by a call that took longer than its limit of `seconds`.
 
-    Its worker `waited` for a processor for some of them.
+    Its worker waited for a processor for `waited` of these seconds.
     """
 
     def __init__(self, seconds: float, waited: float) -> None:

@@ -99,9 +99,9 @@ def select_inputs(
 
     Arrays are assigned by the names of parameters in the text, or by the author's names. Otherwise
     they are assigned in order: if they are called `arr_0`, ..., or if neither the archive nor the
-    program has telling names. An archive may hold more than the program takes, as jit leaves out
-    arguments that nothing depends on: what has no name of a parameter is ignored, and of arrays
-    without names those are taken that alone fit by type, in order.
+    program has telling names. An archive may hold more arrays than the program takes, because jit
+    leaves out arguments that no result depends on. Arrays whose names are no parameters' are
+    ignored. Arrays without names are selected by type, in order, if only a single selection fits.
 
     Types that numpy does not have (bf16, f8, i4, ...) are given as the arrays of ml_dtypes that
     numpy saves as void, or as unsigned integers of the same width that hold their bits; a quantized

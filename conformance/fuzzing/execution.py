@@ -168,8 +168,8 @@ def _judge_quickly(
     isolation.
 
     Results are right if they are as expected, or within what roundings permit; for a single
-    operation its own rule decides. They are known if flushed subnormal numbers explain all of them,
-    and expectations match the flushing of each operation.
+    operation its own rule decides. Wrong results are known if flushed subnormal numbers explain all
+    results, and expectations match the flushing of each operation.
     """
     inputs, expected = one.inputs[number], one.expected[number]
     if describe_malformed(expected, actual) is not None:

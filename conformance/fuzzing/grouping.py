@@ -135,10 +135,10 @@ def may_be_same_crash(verdict: Verdict, kind: str, one: str, other: str) -> bool
 
 
 def _key_of_results(verdict: str, kind: str, culprit: str) -> str:
-    """Return the key of wrong results of a class that is not one cause in all operations.
+    """Return the key of wrong results of a class that may have several causes.
 
     Operations that go wrong only together are wrongly rewritten: verdict and class then depend on
-    the numbers. They have one key with others that end in the same operation (`may_share_cause`).
+    the numbers. They share a key with findings that end in the same operation (`may_share_cause`).
     """
     last = culprit.rpartition(_AND)[2]
     if kind in UNEXPLAINED and last != culprit:
@@ -187,7 +187,7 @@ def has_global_cause(finding: Finding) -> bool:
 
 
 def attributions_agree(one: Cause, other: Cause) -> bool:
-    """Return whether the attributions of two findings permit one cause.
+    """Return whether the attributions of two findings permit a common cause.
 
     The result is right without the same pass in both. If no pass makes the divergence of either
     disappear, the other variants must agree. If there was no time to try all variants, only
@@ -208,7 +208,7 @@ def _passing_variants(cause: Cause, of_passes: bool) -> set[str]:
     """Return the passes without which a divergence disappears, or the other variants in which it
     does.
 
-    Passes that are left out together count one by one.
+    If several passes are left out at once, each of them counts.
     """
     found = {name: _LEFT_OUT.fullmatch(name) for name in cause.passing_variants}
     if of_passes:

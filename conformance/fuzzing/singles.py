@@ -53,8 +53,8 @@ def _count(op: str) -> int:
 
 @cache
 def _cells(ops: frozenset[str], quantized: bool) -> tuple[_SingleOpCell, ...]:
-    """Return the cells of a round, of the ops of a campaign. The cases of a cell are consecutive:
-    if a backend refuses all of them, few trials are split.
+    """Return the cells of a round for the ops of a campaign. The cases of a cell are consecutive,
+    so that few trials are split if a backend refuses the whole cell.
     """
     chosen = [name for name, record in OPS.items() if is_link(record) and (not ops or name in ops)]
     return tuple(

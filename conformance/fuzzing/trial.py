@@ -33,9 +33,9 @@ class Trial:
 
     `ops` are the ops of the campaign, none for all; `seconds` is the limit of an evaluation by the
     reference, `seeds` is the file of the fragments that some programs are made of, None for no
-    fragments. `met` are the campaign's coverage counts some trials earlier: what they count often
-    is drawn less often; with None, nothing is steered. `varied` are earlier programs of the
-    campaign; some programs are variations of these.
+    fragments. `met` are the campaign's coverage counts some trials earlier: choices with high
+    counts are drawn less often; with None, nothing is steered. `varied` are earlier programs of the
+    campaign, which some programs of the trial vary.
     """
 
     backend: str

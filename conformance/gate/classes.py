@@ -22,7 +22,7 @@ EVERYWHERE = (
     "quotient taken into a sum unrounded", "result rounded to the operands' type",
     "sums kept in bf16",
 )  # fmt: skip
-"""Classes that have one cause in every operation, whatever makes the divergence disappear."""
+"""Classes that have the same cause in every operation, whatever makes the divergence disappear."""
 
 ANY_BITS = (
     "NaN", "NaN bits", "bits that are not uniform", "distribution", "infinity",

@@ -65,12 +65,12 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     It matches a failure if its patterns (names or globs) match backend, op and element type, if it
     has any of the verdicts, a class that any of `kinds` matches, and no error over `max_ulp`. Any
     of `words` must be in the message; for a program without results, in the backend's own words.
-    For a program without results, one of `where` must be in the operation in MLIR's generic form.
-    `contains` defines the patterns of both. A program that crashes without a message matches only
-    if `where` is given. An op "convolution + maximum" means these operations, wrong only as a
-    group. `versions` limits the entry to versions of jaxlib, such as "<0.11", or to other versions
-    (see `Versions`). The cells of a `rare` entry do not run every case in a process of its own,
-    although it matches crashes. `isa` is a condition on the instruction sets that XLA's CPU
+    For a program without results, any of `where` must be in the operation in MLIR's generic form.
+    `contains` defines the patterns of `words` and `where`. A program that crashes without a message
+    matches only if `where` is given. An op "convolution + maximum" means these operations, wrong
+    only as a group. `versions` limits the entry to versions of jaxlib, such as "<0.11", or to other
+    versions (see `Versions`). The cells of a `rare` entry do not run every case in a process of its
+    own, although it matches crashes. `isa` is a condition on the instruction sets that XLA's CPU
     compiler targets, such as "<AVX512_FP16" (conformance/backends/isa.py).
 
     A `flaky` entry matches cases and batches that do not fail every time; no other entry does. It
@@ -143,8 +143,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def needs_counterexample(self) -> bool:
         """Whether a counterexample is required.
 
-        It is not for a flaky entry, nor for an entry about an op of XlaBuilder alone, because
-        programs consist of operations of StableHLO.
+        A flaky entry needs none. An entry that is only about ops of XlaBuilder cannot have one,
+        because programs consist of operations of StableHLO.
         """
         twins = [op in OPS and bool(OPS[op].twin) for op in self.op]
         return not self.flaky and not (twins and all(twins))
@@ -226,7 +226,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A question to the expectations: which of them matches a failure that has no `Record`?
+    """A failure without a `Record`, to be matched with the expectations.
 
     `op` may be several that are wrong only as a group. `element_type` is the name of a cell's
     column. `operation` is the failing operation, the last of several.

@@ -28,7 +28,7 @@ _JOINED = " + "
 @dataclass(frozen=True, slots=True)
 class Overlap:
     """An entry that matches failures which earlier entries match; `is_shadowed` if a single earlier
-    entry matches all of them.
+    entry matches all its failures.
     """
 
     later: str
@@ -144,8 +144,8 @@ def _are_matched(narrow: Sequence[str], wide: Sequence[str]) -> bool:
 
 
 def _share_a_name(some: Sequence[str], others: Sequence[str], names: Collection[str]) -> bool:
-    """Return whether a pattern of one list matches a pattern of the other, or a name matches both
-    lists.
+    """Return whether a pattern of either list matches a pattern of the other, or a name matches
+    both lists.
     """
     if any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in some for b in others):
         return True

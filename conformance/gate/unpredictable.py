@@ -23,7 +23,7 @@ UNPREDICTABLE = frozenset(
         *(one.label for one in (*EVERY, *PROGRAMS) if one.unsteady),
     }
 )
-"""Classes of elements that may have any value, or another one each time."""
+"""Classes of elements that may have any value, or another value in each execution."""
 
 
 def check(found: Expectation) -> None:

@@ -148,7 +148,7 @@ def applicable_entries(
 ) -> tuple[Expectation, ...]:
     """Return the entries that apply to these backends, by the backends' own versions.
 
-    An entry that applies to some of them is limited to these.
+    An entry that applies only to some backends is limited to these.
 
     Raises:
         ExpectationError: if an entry requires a plugin's version, and the plugin has none.

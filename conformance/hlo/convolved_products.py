@@ -1,7 +1,7 @@
 """Products that compilers write as convolutions, read as products.
 
 XLA writes the dimensions of a product as spatial dimensions of a convolution: batching dimensions
-are dilated so far apart that each window meets one element, and free dimensions of the rhs are
+are dilated so far apart that each window covers one element, and free dimensions of the rhs are
 windows that slide from one side of a single element to the other. No window of the product
 multiplies the padding. A convolution of StableHLO would: padding is 0, its product with infinity is
 NaN, and f8E8M0FNU has no 0.
@@ -30,7 +30,7 @@ class Part(Enum):
 
 
 def part_of(lhs: int, rhs: int, result: int, window: WindowDimension) -> Part | None:
-    """Return the role of a spatial dimension of these sizes; None if windows overlap."""
+    """Return the role of a spatial dimension with these sizes; None if windows overlap."""
     padding = window.padding_low, window.padding_high
     stride, dilation = window.stride or 1, window.base_dilation or 1
     if (window.window_dilation or 1) != 1:
@@ -80,7 +80,7 @@ class _Side:
         parts: their roles.
         feature: the dimension that is contracted.
         other: the other dimension, with the dimension of the result that it becomes.
-        own: the role of spatial dimensions of this operand alone.
+        own: the role of spatial dimensions that only this operand has.
     """
 
     spatial: Sequence[int]

@@ -251,7 +251,7 @@ def _decode_six_bits(building: Building, code: Value, element: ElementType) -> V
 def _reinterpret_width(building: Building, value: Value, source: Shape, target: Shape) -> Value:
     """Return the memory of `value` reinterpreted as elements of another width.
 
-    Both are seen as units of the narrower width, several of which make an element of the other.
+    Both are read as units of the narrower width. Several units make an element of the wider width.
     """
     held, given = storage_bits(source), storage_bits(target)
     unit = ELEMENT_TYPES[f"ui{min(held, given)}"]

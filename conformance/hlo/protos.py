@@ -1,7 +1,7 @@
 """The messages of an HLO module, with the fields that affect what it computes.
 
 Names and numbers of fields come from XLA (xla/service/hlo.proto, xla/xla_data.proto), which keeps
-them for files of older versions. What concerns schedules, buffers and profiles is left out.
+them for files of older versions. Fields about schedules, buffers and profiles are left out.
 """
 
 from __future__ import annotations

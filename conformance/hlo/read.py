@@ -37,7 +37,7 @@ def read_module(proto: bytes) -> Program:
     """Return the program of a serialised HloModuleProto.
 
     `main` has the parameters and results of the entry computation, tuples as their parts. The
-    process grid comes from the module's device assignment; without one it is a single process.
+    process grid comes from the module's device assignment; without it there is a single process.
 
     Raises:
         Unreadable: when the module holds something that has no meaning to the reference.

@@ -1,6 +1,6 @@
 """Decode Protocol Buffers messages into dataclasses whose fields state their numbers.
 
-XLA hands its modules over as serialised protos and jaxlib has no Python classes for them. Only the
+XLA returns its modules as serialised protos, and jaxlib has no Python classes for them. Only the
 fields that a message class declares are decoded, all others are skipped.
 
 Source: Protocol Buffers documentation, "Encoding".

@@ -33,7 +33,7 @@ TRIPS = 4
 """Largest drawn number of iterations of a loop."""
 
 EXPONENTS = 4
-"""The largest drawn exponent of those that are integers."""
+"""The largest integer that is drawn as an exponent."""
 
 _LARGEST = 100.0
 """Exponent above which no bound is computed for the operand of a logarithm."""

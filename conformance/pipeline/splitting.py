@@ -60,7 +60,7 @@ class RepeatedEnd(CallEnd):
 
 @dataclass(slots=True)
 class SplitCall:
-    """A call that was replaced by calls of its parts; `left` of these have not ended.
+    """A call that was replaced by calls of its parts; `left` is the number of unfinished parts.
 
     `value` is how it ended. It `has_culprit` if a part crashed its worker or raised an error. If
     not, it is repeated: in `failed` of `runs` runs, the worker crashed or timed out. `outer` is the
@@ -108,9 +108,9 @@ def run_in_parts(
 ) -> Generator[CallEnd | None]:
     """Make calls and yield the end of each, except of calls that are split.
 
-    `notice` is told of calls that are split, `postponed` of calls that are made again at the end.
-    The answer to a call's question becomes its value; if the question crashes its worker, too, the
-    value stays. Yields None now and then, while no call ends.
+    `notice` is called for calls that are split, `postponed` for calls that are made again at the
+    end. The answer to a call's question becomes its value; if the question crashes its worker, too,
+    the value stays. Yields None now and then, while no call ends.
 
     Raises:
         NotAvailable: if the backend is not available, or no worker can be started.
@@ -162,7 +162,7 @@ class _Splitter:
         return follow_up(ended)
 
     def resume(self) -> bool:
-        """Make the next call that was postponed; return whether there was one."""
+        """Make the next postponed call, if any; return whether there was a postponed call."""
         if not self.waiting:
             return False
         call, outer = self.waiting.pop(0)

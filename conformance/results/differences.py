@@ -79,7 +79,7 @@ class Differences:
 
 
 def _count_lone(cases: Iterable[Difference]) -> Counter[str]:
-    """Count the cases in which one backend differs, but not in support, by that backend."""
+    """Count, by backend, the cases in which only this backend differs, but not in support."""
     return Counter(
         case.lone_backend for case in cases if case.lone_backend and not case.is_of_support
     )

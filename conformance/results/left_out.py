@@ -11,7 +11,7 @@ from conformance.results.store import CellKey
 class LeftOut:
     """The cases of a cell that a run left out, as half-open spans of indices.
 
-    Some of them may not exist, because planning them would have taken more time.
+    Some of these cases may not exist: planning them, too, would have taken time.
     """
 
     op: str

@@ -131,7 +131,7 @@ class Standing:
 
 
 def failures(new: int, known: int, unmatched: str = NEW) -> str:
-    """Return the number of failing cases, and of those that no expectation matches, in words."""
+    """Return in words how many cases fail, and how many failing cases no expectation matches."""
     count = new + known
     said = f"{count:,} case{'' if count == 1 else 's'} fail{'s' if count == 1 else ''}"
     if count == 1:

@@ -1,7 +1,7 @@
 """Attributes that MLIR groups in structs and the specification names individually.
 
 Programs only have the specification's names: `offset_dims`, `lhs_contracting_dimensions`,
-`channel_id`. A table says, per op, which of them MLIR groups under which attribute.
+`channel_id`. A table lists, per op, the names that MLIR groups under an attribute.
 
 Source: StableHLO's StablehloAttrs (gather, scatter, dot, dot_algorithm, conv, channel_handle).
 """

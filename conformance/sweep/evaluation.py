@@ -39,7 +39,7 @@ _CHUNK = 1 << 15
 """Number of elements evaluated at a time, which fit in a core's cache."""
 
 _BOUNDARY, _CUT = 0x10000000, 0x1FFFFFFF
-"""The low 29 bits of a float64 half way between two f32 numbers; the mask of these bits."""
+"""The low 29 bits of a float64 half way between two f32 numbers; the mask of the low 29 bits."""
 
 _DOUBTED = 64
 """Largest assumed error of numpy's float64 values in ulp, a generous figure."""

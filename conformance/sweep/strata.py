@@ -65,8 +65,8 @@ def _magnitudes(of: ElementType) -> int:
 def magnitudes(of: ElementType, count: int, random: np.random.Generator) -> Array:
     """Return about `count` distinct codes of a floating-point type without signs, ascending.
 
-    A quarter at most are thresholds, all of them where they are that few. The others are spread
-    evenly over the exponents, the significands of each drawn at random.
+    At most a quarter are thresholds; all thresholds are included if they are that few. The others
+    are spread evenly over the exponents, the significands of each drawn at random.
     """
     fixed = thresholds(of)
     if 4 * len(fixed) > count:

@@ -28,7 +28,7 @@ _DUMPED = re.compile(
 )
 _BEGINS = "pipeline-start"
 _MOST_STAGES = 400
-"""Largest number of stages that are read of one compilation; loops of passes may make thousands."""
+"""Largest number of stages that are read from a compilation; loops of passes may make thousands."""
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a temporary folder with a random name is made in it
 """The folder of files in memory on Linux: to write and remove a dump on a disk may take longer than
@@ -83,7 +83,7 @@ def dumped_stages(session: Session, program: Program, folder: Path, text: str = 
     If the compiler fails, the stages before the failure are returned.
 
     Raises:
-        Unsupported: when the backend has no compiler that could be told.
+        Unsupported: when the backend has no compiler that can dump stages.
     """
     with suppress(BackendError):
         told = Settings(unoptimized=True, dump=str(folder), dump_as_protos=True)

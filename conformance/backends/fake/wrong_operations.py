@@ -52,8 +52,7 @@ def change_elements(
 ) -> Wrong:
     """Return the fault that applies `change` to the floating-point results of arithmetic.
 
-    Complex results are changed by parts. Ops that only move bits stay right, and so do the ops in
-    `but`.
+    Complex results are changed by parts. Ops that only move bits, and the ops in `but`, stay right.
     """
 
     def compute_wrongly(computation: Computation, operands: Operands) -> Results:

@@ -127,7 +127,7 @@ def limited_device(maximum: str) -> Any:
 def load_plugin(name: str, path: Path) -> Any:
     """Return a client of the PJRT plugin in a library, registered as `name` in this process.
 
-    jax itself is not told: `jax.devices()` is unchanged.
+    The client is not registered with jax: `jax.devices()` is unchanged.
 
     Raises:
         RuntimeError: if jaxlib cannot load or start it, with jaxlib's message.

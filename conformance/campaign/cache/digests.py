@@ -47,7 +47,7 @@ SOURCES = (
     "conformance/text.py",
     "conformance/verdict.py",
 )
-"""The files and folders of sources that decide which cases exist and which of them pass.
+"""The files and folders of sources that decide which cases exist and which cases pass.
 
 These are the modules that workers load, except those about failing cases, storing and printing.
 """
@@ -62,7 +62,7 @@ _ENVIRONMENT = (
 """Prefixes of environment variables that compilers and their libraries read."""
 
 _WITHOUT_EFFECT = ("TF_CPP_", "TPU_SKIP_MDS_QUERY")
-"""Prefixes of those environment variables that jax sets itself, and that only change logs."""
+"""Prefixes of environment variables that jax sets itself and that only change logs."""
 
 
 _PACKAGES = ("reference", "generators", "conformance")

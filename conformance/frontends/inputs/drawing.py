@@ -39,7 +39,7 @@ _TAMER = ("eighths", "positive", "increasing")
 """Versions of inputs with smaller numbers, tried if results are not finite."""
 
 ENOUGH = 0.9
-"""The share of results that should be finite numbers, of those that are floating-point."""
+"""The share of floating-point results that should be finite."""
 
 MANY = 3000
 """Number of operations of a program above which only the first input set is evaluated and improved.
@@ -101,8 +101,8 @@ def draw_inputs(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]
 class _Sets:
     """The input sets of a program by number, each in several versions.
 
-    Where they are `alike`, integers and i1 values of rank 0 are the same in all processes: they
-    decide the control flow, and processes that wait for one another must take the same branches.
+    If they are `alike`, all processes have the same integers and i1 values of rank 0. These decide
+    the control flow, and processes that wait for each other must take the same branches.
     """
 
     def __init__(

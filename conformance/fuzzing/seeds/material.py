@@ -19,9 +19,7 @@ from generators.chains.seeds.fragment import Fragment
 FILE_NAME = "seeds.pickle"
 
 OFTEN, SELDOM = 2, 8
-"""One program in `OFTEN` is made of fragments if the user gave files; without these, one in
-`SELDOM`.
-"""
+"""One program in `OFTEN` is made of fragments if the user gave files, else one in `SELDOM`."""
 
 
 VARIED = 8

@@ -1,8 +1,8 @@
 """Steering of a campaign: later trials draw rarely covered choices more often, and vary programs
 that failed or covered something new.
 
-A trial is steered by the coverage of earlier trials. These are selected by number, not by the time
-at which they ended, so that with one worker a seed determines the campaign.
+A trial is steered by the coverage of earlier trials. The earlier trials are selected by number, not
+by the time at which they ended, so that a seed determines a campaign with a single worker.
 """
 
 from __future__ import annotations

@@ -71,10 +71,11 @@ class Comparison:
     """All changes in the order of reports, and the extent of the comparison.
 
     `differences` are differences of the runs themselves, as (name, the baseline's value, this run's
-    value). `same` counts cases compared one by one, `wholes` cells compared as a whole, `unmatched`
-    cases of the baseline without a counterpart in this run, `added` the reverse. `left_out` counts
-    cases for which the time of `--budget` was not enough; they are not lost. `unexplained` counts
-    cases that fail as in the baseline and that no expectation matches.
+    value). `same` counts cases compared individually, `wholes` cells compared as a whole,
+    `unmatched` cases of the baseline without a counterpart in this run, `added` cases of this run
+    without a counterpart in the baseline. `left_out` counts cases for which the time of `--budget`
+    was not enough; they are not lost. `unexplained` counts cases that fail as in the baseline and
+    that no expectation matches.
     """
 
     path: str

@@ -11,7 +11,7 @@ from reference.numerics.rounding import round_to
 
 
 class Filling(Enum):
-    """The numbers that replace unspecified ones: NaN, finite numbers, or any."""
+    """The numbers that replace unspecified elements: NaN, finite numbers, or any."""
 
     NAN = "nan"
     FINITE = "finite"

@@ -37,7 +37,7 @@ GROWTH = 2
 
 @dataclass(frozen=True, slots=True)
 class SeparatedProgram:
-    """A program whose uses of values move separately, and the names of those values.
+    """A program whose uses of some values move separately, and the names of these values.
 
     Further versions of a value are results of an `optimization_barrier` on it.
     """
@@ -124,7 +124,7 @@ def is_cheap(operation: Operation) -> bool:
 
 
 class _RegionSeparator:
-    """Separates the uses in one region, from its last operation to its first.
+    """Separates the uses in a region, from its last operation to its first.
 
     The first use found keeps the value itself, the others get further versions.
     """

@@ -4,7 +4,8 @@ With S the sum of the magnitudes of the n products, the result for an exact sum 
 within u_out |e| + (2 u_in + gamma(n)(u_acc)) S, where gamma(n)(u) = n u / (1 - n u) (Higham,
 "Accuracy and Stability of Numerical Algorithms", sections 3.1 and 3.5; TOSA conformance,
 DOT_PRODUCT). u_in is the unit roundoff of the type that operands are rounded to before the
-multiplication, 0 if they are not; u_acc that of the type of the sums; u_out that of the result.
+multiplication, 0 if they are not rounded. u_acc is the unit roundoff of the type of the sums, u_out
+of the result's type.
 
 Underflow is gradual and adds half of the smallest subnormal number for each product. Errors are
 measured against the sum before it is rounded. A result with less precision than the operands (16

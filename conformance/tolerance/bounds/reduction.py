@@ -2,8 +2,8 @@
 
 Extrema, bits, integers and booleans are the same in any order. Sums and products may be folded in
 any order, so only their rounding errors are bounded; exact data has none. The result of any other
-body is unspecified where two orders differ. Where none differ, its rounding operations may still
-give another result in an order that was not tried, so the bound is one rounding for each.
+body is unspecified where two orders differ. Where no tried orders differ, another order may still
+round differently, so the bound is one rounding for each rounding operation.
 """
 
 from __future__ import annotations

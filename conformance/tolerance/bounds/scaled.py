@@ -2,8 +2,8 @@
 
 The decomposition that the op is defined with rounds an operand, its scales, and their products to
 bf16, one after the other. A backend that implements the op directly need not round so. The bound is
-a sum of products' (conformance/tolerance/bounds/products.py). Its u_in is the unit roundoff of bf16
-for each of these three that has an element that bf16 does not represent, and 0 for the others. So a
+the bound of a sum of products (conformance/tolerance/bounds/products.py). Its u_in adds the unit
+roundoff of bf16 for each of these three arrays with an element that bf16 cannot represent. So a
 scale that is a power of two costs nothing, and exact data is judged bit for bit.
 
 jax documents f32 and bf16 as types of the sum. A sum requested in another type may be rounded to
