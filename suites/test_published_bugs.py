@@ -26,12 +26,12 @@ def test_bugs_of_this_version_are_flagged_and_others_pass() -> None:
     wrong = [
         f"{bug.id}: {seen[bug.id].verdict} ({seen[bug.id].kind}): {seen[bug.id].message}"
         for bug in BUGS
-        if not as_published(bug, seen[bug.id], jaxlib)
+        if not has_published_verdict(bug, seen[bug.id], jaxlib)
     ]
     assert not wrong, "\n".join(wrong)
 
 
-def as_published(bug: Bug, found: ReplayedCounterexample, jaxlib: str) -> bool:
+def has_published_verdict(bug: Bug, found: ReplayedCounterexample, jaxlib: str) -> bool:
     """Return whether a program has the verdict expected of this version.
 
     A bug that backends have in different versions has an entry for each, with the same program.

@@ -180,7 +180,7 @@ class JudgementCache:
         return [one for one in map(self.of, rounds) if one.whole.verdict.fails]
 
     def verdict_class(self, outcome: BackendAnswer, turn: int | None = None) -> VerdictClass:
-        """Return verdict and class of the results of a run: on an input set, or the worst of all."""
+        """Return verdict and class of a run's results: on one input set, or the worst of all."""
         if isinstance(outcome, Unsupported):
             return Verdict.UNSUPPORTED, ""
         if isinstance(outcome, BackendError):

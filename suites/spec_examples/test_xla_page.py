@@ -322,7 +322,7 @@ def test_an_index_without_a_branch_stands_for_the_last(index: int, chosen: int) 
     assert evaluate(program, operands)[0] == chosen
 
 
-def of_two(
+def run_two_replicas(
     op: str, per_process: list[Array], results: list[Array], regions: tuple[Region, ...] = (),
     **given: Any,
 ) -> list[Any]:  # fmt: skip
@@ -340,26 +340,26 @@ PAIR = matrix([[0, 1]])
 def test_two_replicas_gather_and_reduce() -> None:
     operands = [f32([1.0, 2.5]), f32([3.0, 5.25])]
     gathered = f32([1.0, 2.5, 3.0, 5.25])
-    assert of_two(
+    assert run_two_replicas(
         "AllGather", operands, [gathered], all_gather_dimension=0, shard_count=2,
         replica_groups=PAIR,
     ) == [gathered.tolist()] * 2  # fmt: skip
     added = f32([4.0, 7.75])
     for op, regions in (("AllReduce", (ADD,)), ("CrossReplicaSum", ())):
-        results = of_two(op, operands, [added], regions, replica_groups=PAIR)
+        results = run_two_replicas(op, operands, [added], regions, replica_groups=PAIR)
         assert results == [added.tolist()] * 2
 
 
 def test_two_replicas_exchange_and_share_out() -> None:
     """The shapes of the page: f32[2,4] to f32[4,2], and to f32[2,2]."""
     left, right = f32(np.arange(8).reshape(2, 4)), f32(np.arange(8).reshape(2, 4) + 10)
-    exchanged = of_two(
+    exchanged = run_two_replicas(
         "AllToAll", [left, right], [np.zeros((4, 2), np.float32)], split_dimension=1,
         concat_dimension=0, split_count=2, replica_groups=PAIR,
     )  # fmt: skip
     assert exchanged[0] == [[0, 1], [4, 5], [10, 11], [14, 15]]
     assert exchanged[1] == [[2, 3], [6, 7], [12, 13], [16, 17]]
-    shared = of_two(
+    shared = run_two_replicas(
         "ReduceScatter", [left, right], [np.zeros((2, 2), np.float32)], (ADD,),
         scatter_dimension=1, shard_count=2, replica_groups=PAIR,
     )  # fmt: skip

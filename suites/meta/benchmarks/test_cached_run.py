@@ -14,7 +14,7 @@ from suites.meta.support import synthetic_run as synthetic
 RUN = synthetic.run("passing")
 
 
-def changed(**record: object) -> RunData:
+def change_first_record(**record: object) -> RunData:
     """Return the run with its first record changed."""
     first, *rest = RUN.records
     return replace(RUN, records=[replace(first, **record), *rest])  # type: ignore[arg-type]
@@ -26,7 +26,7 @@ def test_the_same_run_differs_in_nothing() -> None:
 
 
 def test_a_changed_record_is_shown_by_its_fields() -> None:
-    other = changed(verdict=Verdict.DIVERGENT, message="wrong")
+    other = change_first_record(verdict=Verdict.DIVERGENT, message="wrong")
     assert differences(RUN, other) == ["records"]
     (line,) = detail_lines(RUN, other)
     assert line.startswith(f"{RUN.records[0].id}: verdict: ")
@@ -49,8 +49,12 @@ def test_exit_codes_and_errors_count() -> None:
 def test_cases_that_an_entry_calls_unpredictable_may_differ(known: KnownReason) -> None:
     """So may the errors of their cells."""
     entries = {"entry": known}
-    one = replace(changed(known="entry", verdict=Verdict.DIVERGENT), expectations=entries)
-    other = replace(changed(known="entry", verdict=Verdict.CRASHED), expectations=entries)
+    one = replace(
+        change_first_record(known="entry", verdict=Verdict.DIVERGENT), expectations=entries
+    )
+    other = replace(
+        change_first_record(known="entry", verdict=Verdict.CRASHED), expectations=entries
+    )
     cell = (RUN.records[0].op, RUN.records[0].element_type, RUN.records[0].backend)
     other = replace(other, errors={key: one for key, one in RUN.errors.items() if key != cell})
     one = replace(one, errors=RUN.errors)

@@ -31,12 +31,12 @@ RECORDS = [
 
 
 @pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def compile_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all cases be compiled."""
     monkeypatch.setattr(refusals, "is_compiled", lambda *_: True)
 
 
-@pytest.mark.usefixtures("compiled")
+@pytest.mark.usefixtures("compile_all")
 def test_later_cases_of_cells_whose_first_were_refused_alike() -> None:
     first, one, two, three, four = lines_of(replace(RUN, records=RECORDS))
     assert first == "9 cases, 7 refused, 7 of them by compiling"

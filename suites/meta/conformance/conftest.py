@@ -25,7 +25,7 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a finished run of one cell."""
     out = tmp_path_factory.mktemp("finished")
     given = ("run", "--backend", "reference", *SMOKE, "--out", str(out), "--jobs", "1")

@@ -94,8 +94,8 @@ def test_damaged_database_is_one_line_and_fresh_replaces_it(call, tmp_path: Path
     assert run_here(call, tmp_path, "reference", "--fresh")[0] == 0
 
 
-def test_a_folder_with_another_run_is_one_line(call, finished: Path) -> None:
-    code, _, errors = run_here(call, finished, "reference", "--seed", 1)
+def test_a_folder_with_another_run_is_one_line(call, finished_run: Path) -> None:
+    code, _, errors = run_here(call, finished_run, "reference", "--seed", 1)
     assert code == 2
     assert "seed 0 there and 1 here" in errors
 

@@ -54,8 +54,8 @@ def test_a_divergence_exits_with_1_and_can_be_replayed(call, tmp_path: Path) -> 
     assert out.splitlines()[-1] == "new: no expectation matches it"
 
 
-def test_a_case_that_passed_is_replayed_from_its_seed(call, finished: Path) -> None:
-    code, out, _ = call("replay", "add-f32-reference-1", "--db", finished / FILE_NAME)
+def test_a_case_that_passed_is_replayed_from_its_seed(call, finished_run: Path) -> None:
+    code, out, _ = call("replay", "add-f32-reference-1", "--db", finished_run / FILE_NAME)
     assert code == 0
     assert "now:      pass" in out
 
@@ -119,13 +119,13 @@ PARENTS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("command", PARENTS)
 def test_the_parent_loads_neither_jax_nor_hypothesis(
-    finished: Path, tmp_path: Path, command: str
+    finished_run: Path, tmp_path: Path, command: str
 ) -> None:
     program = tmp_path / "program.mlir"
     program.write_text(
         "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
     )
-    paths = {"PROGRAM": str(program), "RUN": str(finished), "OUT": str(tmp_path / "out")}
+    paths = {"PROGRAM": str(program), "RUN": str(finished_run), "OUT": str(tmp_path / "out")}
     given = [paths.get(argument, argument) for argument in PARENTS[command]]
     script = (
         "import sys\nfrom conformance.cli import app, exit_code_of\n"
@@ -165,29 +165,29 @@ def test_a_run_replaces_no_page_of_a_campaign_or_sweep(
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_replay_names_the_nearest_ids(call, finished: Path) -> None:
-    code, _, said = call("replay", "ad-f32-reference-1", "--db", finished)
+def test_replay_names_the_nearest_ids(call, finished_run: Path) -> None:
+    code, _, said = call("replay", "ad-f32-reference-1", "--db", finished_run)
     assert code == 2
     assert "did you mean add-f32-reference-1" in said
 
 
-def test_reports_are_written_again(call, finished: Path, tmp_path: Path) -> None:
-    code, _, _ = call("report", finished / FILE_NAME, "--out", tmp_path / "again")
+def test_reports_are_written_again(call, finished_run: Path, tmp_path: Path) -> None:
+    code, _, _ = call("report", finished_run / FILE_NAME, "--out", tmp_path / "again")
     assert code == 0
     for name in FILES:
         if name != FILE_NAME:
             again = (tmp_path / "again" / name).read_text()
-            assert again == (finished / name).read_text()
+            assert again == (finished_run / name).read_text()
 
 
 @pytest.mark.slow
-def test_a_run_is_the_same_as_its_own_baseline(call, finished: Path, tmp_path: Path) -> None:
+def test_a_run_is_the_same_as_its_own_baseline(call, finished_run: Path, tmp_path: Path) -> None:
     path = tmp_path / "new" / "baseline.txt"
-    code, out, _ = call("baseline", "write", finished, "--out", path)
+    code, out, _ = call("baseline", "write", finished_run, "--out", path)
     assert (code, out) == (0, f"baseline: {path}: 1 cell, 2 cases\n")
-    for baseline in (path, finished, finished / FILE_NAME):
+    for baseline in (path, finished_run, finished_run / FILE_NAME):
         given = ("--out", tmp_path / "again", "--baseline", baseline)
-        code, out, _ = call("report", finished, *given)
+        code, out, _ = call("report", finished_run, *given)
         assert code == 0
         same = "against the baseline: 0 new, 0 lost, 0 fixed, 0 gained, 0 changed in error\n"
         assert same in out
@@ -208,25 +208,25 @@ def test_a_run_is_the_same_as_its_own_baseline(call, finished: Path, tmp_path: P
     ],
 )
 def test_a_run_is_compared_with_a_baseline(
-    call, finished: Path, tmp_path: Path, fault: str, said: str
+    call, finished_run: Path, tmp_path: Path, fault: str, said: str
 ) -> None:
-    code, out, _ = run_here(call, tmp_path, f"reference:{fault}", "--baseline", finished)
+    code, out, _ = run_here(call, tmp_path, f"reference:{fault}", "--baseline", finished_run)
     assert code == (0 if "0 new, 0 lost" in said else 1)
     assert said in out
-    again = ("report", tmp_path, "--baseline", finished)
+    again = ("report", tmp_path, "--baseline", finished_run)
     assert (call(*again)[0], call("report", tmp_path)[0]) == (code, 0)
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["exit_code"] == code
-    code, out, _ = call("report", finished, "--out", tmp_path / "back", "--baseline", tmp_path)
+    code, out, _ = call("report", finished_run, "--out", tmp_path / "back", "--baseline", tmp_path)
     assert code == 0
     assert "0 new, 0 lost" in out
 
 
 def test_a_ci_system_gets_the_failures(
-    call, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base, summary = tmp_path / "base.txt", tmp_path / "summary"
-    assert call("baseline", "write", finished, "--out", base)[0] == 0
+    assert call("baseline", "write", finished_run, "--out", base)[0] == 0
     summary.write_text("before\n")
     code, out, _ = run_here(call, tmp_path / "run", "reference:unsupported", "--baseline", base)
     assert (code, "::error" in out) == (1, False)

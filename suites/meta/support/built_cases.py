@@ -54,7 +54,7 @@ def assert_valid(cases: list[Case]) -> None:
     assert [ids for case in cases for _, ids in check(case.program) if ids] == []
 
 
-def written(
+def write_chains(
     patterns: Sequence[Pattern], name: str, of: str, shape: tuple[int, ...], count: int = 20
 ) -> list[tuple[Chain, Value]]:
     """Return chains of one pattern on a parameter, and the result of each; all are valid."""
@@ -70,7 +70,7 @@ def written(
     return found
 
 
-def evaluated(chain: Chain, result: Value, first: Array) -> Array:
+def evaluate_chain(chain: Chain, result: Value, first: Array) -> Array:
     """Return the result of a chain whose first parameter has these elements, others any."""
     case = chain.case([result])
     inputs = list(materialise(case.program, case.inputs[0]))

@@ -45,7 +45,7 @@ def options(out: Path, fault: str, **given) -> Options:
     return replace(made, **given)
 
 
-def with_entry(tmp_path: Path, keys: str, more: str = "") -> str:
+def write_entry(tmp_path: Path, keys: str, more: str = "") -> str:
     file = tmp_path / "known.toml"
     file.write_text(ENTRY.format(keys) + more)
     return str(file)
@@ -78,7 +78,7 @@ def test_flaky_case_is_reported_and_fails_the_run(
 
 @pytest.mark.parametrize(("flaky", "code"), [("", 1), ("flaky = true", 0)])
 def test_only_flaky_entry_matches_flaky_case(tmp_path: Path, flaky: str, code: int) -> None:
-    given = with_entry(tmp_path, f"{ERRORS}\n{flaky}")
+    given = write_entry(tmp_path, f"{ERRORS}\n{flaky}")
     done = run(options(tmp_path / "out", "error_now_and_then", expectations=given))
     assert done.exit_code == code
     assert {r.known for r in done.records} == {"now-and-then" if flaky else ""}
@@ -87,10 +87,10 @@ def test_only_flaky_entry_matches_flaky_case(tmp_path: Path, flaky: str, code: i
 
 
 def test_flaky_entry_matches_steady_failure_of_its_class_only(tmp_path: Path) -> None:
-    given = with_entry(tmp_path, ERRORS.replace("out of luck", "broken") + "\nflaky = true")
+    given = write_entry(tmp_path, ERRORS.replace("out of luck", "broken") + "\nflaky = true")
     done = run(options(tmp_path / "out", "internal_error", expectations=given))
     assert done.exit_code == 0
-    given = with_entry(tmp_path, ERRORS.replace("out of luck", "of sorts") + "\nflaky = true")
+    given = write_entry(tmp_path, ERRORS.replace("out of luck", "of sorts") + "\nflaky = true")
     done = run(options(tmp_path / "out", "internal_error", expectations=given))
     assert done.exit_code == 1
 
@@ -110,14 +110,14 @@ def test_entry_written_for_flaky_case_matches_steady_failure(
 
 def test_a_flaky_entry_is_never_stale(tmp_path: Path) -> None:
     for flaky, stale in (("flaky = true", ()), ("", ("now-and-then",))):
-        given = with_entry(tmp_path, f'kinds = ["NaN"]\n{flaky}', PROGRAM)
+        given = write_entry(tmp_path, f'kinds = ["NaN"]\n{flaky}', PROGRAM)
         out = tmp_path / f"out{len(stale)}"
         done = run(options(out, "right", expectations=given, strict=True))
         assert (done.stale, done.exit_code) == (stale, len(stale))
 
 
 def test_strict_run_requires_no_counterexample_of_flaky_entry(tmp_path: Path) -> None:
-    (entry,) = load(with_entry(tmp_path, "flaky = true"), ("reference",), {})
+    (entry,) = load(write_entry(tmp_path, "flaky = true"), ("reference",), {})
     check_finished([entry], {})
 
 
@@ -169,7 +169,7 @@ def test_entry_with_its_words_matches_lost_batch(
     tmp_path: Path, words: str, flaky: str, code: int
 ) -> None:
     keys = ERRORS.replace("out of luck", words)
-    given = with_entry(tmp_path, f"{keys}\n{flaky}")
+    given = write_entry(tmp_path, f"{keys}\n{flaky}")
     done = run(options(tmp_path / "out", "error_together", expectations=given))
     assert done.exit_code == code
     assert {one.known for one in done.lost_batches} == {"" if code else "now-and-then"}
@@ -189,7 +189,7 @@ def test_entry_with_its_words_matches_lost_batch(
 def test_entry_of_single_cases_matches_batches_that_fail_every_time(
     tmp_path: Path, failed: int, keys: str, is_matched: bool
 ) -> None:
-    (entry,) = load(with_entry(tmp_path, keys), ("reference",), {})
+    (entry,) = load(write_entry(tmp_path, keys), ("reference",), {})
     cases = (("add", "f32", 0), ("abs", "f32", 0))
     batch = LostBatch(
         "reference", cases, Verdict.CRASHED, "internal error", "INTERNAL: out of luck", failed, 4

@@ -22,7 +22,7 @@ from suites.meta.support.small_programs import array
 FAULTY = "reference:tanh_clamped"
 
 
-def recorded(op: str, of: str, backend: str, index: int = 0, **given) -> RecordedCase:
+def recorded_case(op: str, of: str, backend: str, index: int = 0, **given) -> RecordedCase:
     record = Record(op, of, backend, index, "0", Verdict.DIVERGENT, **given)
     return RecordedCase(record, 0, "smoke", backend)
 
@@ -47,7 +47,7 @@ def test_case_that_failed_fails_again_with_its_arrays() -> None:
 
 
 def test_case_is_generated_again_from_its_seed_and_index() -> None:
-    case = recorded("add", "f32", "reference")
+    case = recorded_case("add", "f32", "reference")
     found, other = rerun(case, (), generic=True), rerun(replace(case, seed=1), (), generic=True)
     assert found.record.verdict is Verdict.PASS
     assert (found.program, found.arguments) != (other.program, other.arguments)
@@ -55,19 +55,19 @@ def test_case_is_generated_again_from_its_seed_and_index() -> None:
 
 
 def test_failure_of_a_batch_is_run_with_its_batch() -> None:
-    found = rerun(recorded("add", "f32", "reference", 1, kind=ONLY_IN_BATCH), (), generic=True)
+    found = rerun(recorded_case("add", "f32", "reference", 1, kind=ONLY_IN_BATCH), (), generic=True)
     assert (found.record.element_type, found.record.index) == ("f32", 1)
     assert found.record.verdict is Verdict.PASS
     assert found.arguments == ()
 
 
 def test_invalid_program_is_compiled_again() -> None:
-    found = rerun(recorded("add", INVALID.name, "reference"), (), generic=True)
+    found = rerun(recorded_case("add", INVALID.name, "reference"), (), generic=True)
     assert found.record.element_type == INVALID.name
 
 
 def test_program_is_printed_without_quotes_unless_generic() -> None:
-    case = recorded("add", "f32", "reference")
+    case = recorded_case("add", "f32", "reference")
     assert '"stablehlo.add"' in rerun(case, (), generic=True).program
     assert '"stablehlo.add"' not in rerun(case, (), generic=False).program
 
@@ -79,7 +79,7 @@ def test_program_is_printed_without_quotes_unless_generic() -> None:
 def test_replay_of_a_crash_runs_nothing(
     reason: WorkerCrash | WorkerTimeout, verdict: Verdict
 ) -> None:
-    found = crash_replay(recorded("add", "f32", "reference"), reason)
+    found = crash_replay(recorded_case("add", "f32", "reference"), reason)
     assert isinstance(found, Replay)
     assert found.record.verdict is verdict
     assert found.results == ()

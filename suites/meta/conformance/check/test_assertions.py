@@ -30,17 +30,19 @@ func.func @main(%a: tensor<3xi32>, %b: tensor<3xi32>) -> (tensor<3xi32>, tensor<
 }""")
 
 
-def asserted(**given) -> Assertion:
+def make_assertion(**given) -> Assertion:
     left, right = (Value(name, tensor_of(3)) for name in "ab")
     return Assertion("expect_close", left, right, **given)
 
 
-EQUAL, NEAR = asserted(), asserted(tolerance=0.5)
+EQUAL, NEAR = make_assertion(), make_assertion(tolerance=0.5)
 
 
 def outcome(assertion: Assertion, got, want, program: Program = PASS_ON, given=(X, X), **how):
     permitted = PermittedResults(program, given)
-    return judge_assertions([assertion], permitted, [got, want], **{"is_reference": True, **how})
+    return judge_assertions(
+        [make_assertion], permitted, [got, want], **{"is_reference": True, **how}
+    )
 
 
 def test_assertions_that_hold_pass() -> None:
@@ -87,7 +89,7 @@ def test_expected_values_that_a_backend_may_give_are_right(
     right = np.exp(X.astype(np.float64)).astype(np.float32)
     want = np.nextafter(right, np.float32(np.inf))
     got = (right - ulps_of_backend * np.spacing(right)).astype(np.float32)
-    tight = asserted(tolerance=1e-9)
+    tight = make_assertion(tolerance=1e-9)
     found = outcome(tight, got, want, EXPONENTIALS, is_reference=is_reference)
     assert (found.verdict is Verdict.PASS) is passes
 

@@ -286,7 +286,7 @@ STORED = "parameter 0 (%x) is tensor<2xf32>, stored as float32; given "
         ({"x": X.astype(np.int32), "y": X}, f"{STORED}int32"),
     ],
 )
-@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.usefixtures("check_in_process")
 def test_inputs_that_do_not_fit(call, arrays: dict[str, Any], reason: str, tmp_path: Path) -> None:
     program, archive = tmp_path / "sum.mlir", tmp_path / "in.npz"
     program.write_text("""
@@ -304,7 +304,7 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 
 
 @pytest.fixture
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def check_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are checked in this process: workers take seconds to start."""
 
     def check_here(
@@ -386,7 +386,7 @@ def test_a_hang_ends_in_time(call, tmp_path: Path) -> None:
         ),
     ],
 )
-@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.usefixtures("check_in_process")
 def test_exit_codes(call, text: str, backend: str, code: int, verdict: str, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(text)

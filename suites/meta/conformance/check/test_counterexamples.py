@@ -35,7 +35,7 @@ class RestartedWorkers(Workers):
         self.ended += 1
 
 
-def replayed(entry: Expectation, reproduces: bool = True) -> ReplayedCounterexample:
+def replay_result(entry: Expectation, reproduces: bool = True) -> ReplayedCounterexample:
     verdict = Verdict.DIVERGENT if reproduces else Verdict.PASS
     return ReplayedCounterexample(verdict, id=entry.id, reproduces=reproduces)
 
@@ -46,7 +46,7 @@ def replay(workers: Workers, given: Sequence[Expectation], jobs: int = 1) -> dic
 
 
 def answer(call: Call) -> tuple[ReplayedCounterexample, ...]:
-    return tuple(map(replayed, call.name))
+    return tuple(map(replay_result, call.name))
 
 
 def test_entries_without_a_counterexample_are_left_out() -> None:
@@ -78,7 +78,7 @@ def test_entries_about_timeouts_get_first_calls_with_the_limit_of_one_program() 
 
 
 def test_unsteady_entries_are_tried_again_in_new_workers() -> None:
-    workers = RestartedWorkers(lambda call: tuple(replayed(one, False) for one in call.name))
+    workers = RestartedWorkers(lambda call: tuple(replay_result(one, False) for one in call.name))
     given = [*entries(1), *entries(2, flaky=True)[1:]]
     assert replay(workers, given) == {"n0": False, "n1": False}
     assert workers.ended == ROUNDS - 1
@@ -94,7 +94,7 @@ def test_entry_that_reproduces_is_not_tried_again() -> None:
 def test_a_crash_is_found_in_its_batch_and_matched_in_another_worker() -> None:
     def value(call: Call) -> Any:
         if call.function == MATCH_CRASH:
-            return (replayed(call.name[0]),)
+            return (replay_result(call.name[0]),)
         return DIED if any(one.id == "n1" for one in call.name) else answer(call)
 
     workers = Workers(value)

@@ -29,7 +29,7 @@ func.func @main(%file: tensor<3xbf16>, %i: tensor<2xi4>, %c: tensor<complex<f32>
 }"""
 
 
-def with_an_argument_that_jit_drops(weights: Any, dropped: Any, bias: Any) -> Any:
+def ignore_second_argument(weights: Any, dropped: Any, bias: Any) -> Any:
     del dropped
     return weights @ weights + bias
 
@@ -56,7 +56,7 @@ def test_parameters_and_results_are_printed(tmp_path: Path, capsys: Any) -> None
 def test_snippet_writes_the_programs_inputs(name: str, tmp_path: Path, capsys: Any) -> None:
     text: str | bytes = TYPES
     if name == "export":
-        made: Any = export.export(jax.jit(with_an_argument_that_jit_drops))
+        made: Any = export.export(jax.jit(ignore_second_argument))
         shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in ((2, 2), (7,), (2,))]
         text = made(*shapes).mlir_module_serialized
     _, out = describe_text(tmp_path, text, capsys, "--format", "json")

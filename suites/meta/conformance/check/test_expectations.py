@@ -22,7 +22,7 @@ TWO = Expectation("two", ("sqrt",), "flushes", versions="<0.11", isa=">=AVX2")
 FLAKY = Expectation("three", ("sort",), "races", flaky=True, counterexample=SHOWN)
 
 
-def replayed(entry: Expectation, reproduces: bool, verdict: Verdict) -> ReplayedCounterexample:
+def replay_result(entry: Expectation, reproduces: bool, verdict: Verdict) -> ReplayedCounterexample:
     return ReplayedCounterexample(verdict, "NaN", "why\nmore", id=entry.id, reproduces=reproduces)
 
 
@@ -68,7 +68,7 @@ def test_entry_as_json_has_its_program_and_only_the_versions_that_are_given() ->
 def test_all_that_reproduce_exit_with_0(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ended = [None, replayed(ONE, True, Verdict.DIVERGENT)]
+    ended = [None, replay_result(ONE, True, Verdict.DIVERGENT)]
     assert check(monkeypatch, [ONE, TWO], ended) == 0
     out, err = capsys.readouterr()
     assert out.splitlines() == [
@@ -82,7 +82,7 @@ def test_all_that_reproduce_exit_with_0(
 def test_entry_that_does_not_reproduce_exits_with_1_unless_flaky(
     monkeypatch: pytest.MonkeyPatch, entry: Expectation, code: int, verdict: Verdict
 ) -> None:
-    assert check(monkeypatch, [entry], [replayed(entry, False, verdict)]) == code
+    assert check(monkeypatch, [entry], [replay_result(entry, False, verdict)]) == code
 
 
 def test_no_counterexample_exits_with_4(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_json_lines_have_overlaps(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clashing = [Overlap("one", ("a",), True), Overlap("one", ("b",), False)]
-    ended = [replayed(ONE, True, Verdict.DIVERGENT)]
+    ended = [replay_result(ONE, True, Verdict.DIVERGENT)]
     check(monkeypatch, [ONE, TWO], ended, as_json=True, clashing=clashing)
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["shadowed_by"], first["overlaps_with"]) == (["a"], ["b"])

@@ -29,14 +29,14 @@ def unit_with(replicas: int) -> Unit:
     return unit
 
 
-def saved(folder: Path, *arrays: np.ndarray) -> Path:
+def save_archive(folder: Path, *arrays: np.ndarray) -> Path:
     path = folder / "inputs.npz"
     np.savez(path, *arrays)
     return path
 
 
 def test_one_process_has_the_arrays_themselves(tmp_path: Path) -> None:
-    found = read_inputs(unit_with(1), saved(tmp_path, X, Y))
+    found = read_inputs(unit_with(1), save_archive(tmp_path, X, Y))
     assert [one.tolist() for one in found.arrays] == [X.tolist(), Y.tolist()]
 
 
@@ -45,13 +45,13 @@ def test_arrays_of_processes_are_stacked_and_taken_apart(tmp_path: Path) -> None
     inputs = (X, Y, X + 10, Y + 10)
     stacked = stack_inputs(unit.flat.program, inputs)
     assert [one.shape for one in stacked] == [(2, 2), (2, 2)]
-    found = read_inputs(unit, saved(tmp_path, *stacked))
+    found = read_inputs(unit, save_archive(tmp_path, *stacked))
     assert [one.tolist() for one in found.arrays] == [one.tolist() for one in inputs]
 
 
 def test_first_dimension_is_the_number_of_processes(tmp_path: Path) -> None:
     with pytest.raises(InputsError, match=r"arr_0 has the shape \[2\]: for 3 processes"):
-        read_inputs(unit_with(3), saved(tmp_path, X, Y))
+        read_inputs(unit_with(3), save_archive(tmp_path, X, Y))
 
 
 def test_a_single_process_is_not_stacked() -> None:

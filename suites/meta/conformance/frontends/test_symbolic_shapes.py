@@ -32,12 +32,12 @@ def export_program(function: Callable[..., Any], shape: str, dtype: Any = np.flo
     return str(export.export(jax.jit(function), platforms=("cpu",))(argument).mlir_module())
 
 
-def of_rank_two(x: Any) -> Any:
+def softmax_of_gram_matrix(x: Any) -> Any:
     return jax.nn.softmax(x @ x.T)[::2]
 
 
 POLYMORPHIC = {
-    "softmax": (of_rank_two, "b, 4"),
+    "softmax": (softmax_of_gram_matrix, "b, 4"),
     "cumsum": (lambda x: jnp.cumsum(x, 0), "b, 4"),
     "top_k": (lambda x: lax.top_k(x, 2), "b, 4"),
     "sizes": (lambda x: x + jnp.arange(x.shape[0])[:, None] * x.shape[1], "b, t"),

@@ -36,11 +36,11 @@ class Listener(Watcher):
         self.lines.append(line)
 
 
-def passed(trial: Trial) -> TrialResult:
+def passing_result(trial: Trial) -> TrialResult:
     return TrialResult({"pass": len(trial)}, (), CampaignCoverage(), 1, 1.0)
 
 
-def worked(
+def run_session(
     journal: Journal, out: Path, answer: Answer, programs: int, seconds: float = 0.0
 ) -> tuple[list[tuple[int, int]], list[float], list[str]]:
     """Return the trials that a session makes, their time limits, and its events."""
@@ -62,7 +62,7 @@ def worked(
 
 def test_programs_are_divided_into_trials(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
-        made, seconds, lines = worked(journal, tmp_path, passed, 2 * PER_TRIAL + 3)
+        made, seconds, lines = run_session(journal, tmp_path, passing_result, 2 * PER_TRIAL + 3)
         assert made == [(0, 16), (16, 32), (32, 35)]
         assert (seconds, lines) == ([50.0] * 3, [])
         assert journal.counts() == Counter({"pass": 35})
@@ -73,8 +73,8 @@ def test_an_earlier_session_is_continued(tmp_path: Path) -> None:
     """Programs 16 to 18 of the second trial were made: the others of it are made one by one."""
     with Journal(tmp_path) as journal:
         for start, stop in ((0, PER_TRIAL), (16, 19)):
-            journal.add(start, stop, passed(Trial("reference", 3, start, stop)), {})
-        made, seconds, _ = worked(journal, tmp_path, passed, 3 * PER_TRIAL)
+            journal.add(start, stop, passing_result(Trial("reference", 3, start, stop)), {})
+        made, seconds, _ = run_session(journal, tmp_path, passing_result, 3 * PER_TRIAL)
         assert made == [*((n, n + 1) for n in range(19, 32)), (32, 48)]
         assert seconds == [LIMITS.item] * 13 + [50.0]
         assert journal.counts() == Counter({"pass": 48})
@@ -83,20 +83,20 @@ def test_an_earlier_session_is_continued(tmp_path: Path) -> None:
 def test_a_spent_budget_makes_no_trials(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         journal.set_meta({"seconds": 30.0})
-        assert worked(journal, tmp_path, passed, 0, 20.0)[0] == []
+        assert run_session(journal, tmp_path, passing_result, 0, 20.0)[0] == []
         assert journal.meta()["seconds"] >= 30
 
 
 def without_program_5(value: object) -> Answer:
     """Return an answer with this value for each trial that has program 5."""
-    return lambda trial: value if trial.start <= 5 < trial.stop else passed(trial)
+    return lambda trial: value if trial.start <= 5 < trial.stop else passing_result(trial)
 
 
 def test_a_trial_without_end_is_repeated_program_by_program(tmp_path: Path) -> None:
     """The harness was too slow: no phase of the backend was in progress."""
     with Journal(tmp_path) as journal:
         answer = without_program_5(WorkerTimeout(50.0))
-        made, seconds, lines = worked(journal, tmp_path, answer, 2 * PER_TRIAL)
+        made, seconds, lines = run_session(journal, tmp_path, answer, 2 * PER_TRIAL)
         assert made == [(0, 16), *((n, n + 1) for n in range(16)), (16, 32)]
         assert seconds == [50.0, *[LIMITS.item] * 16, 50.0]
         assert journal.counts() == Counter({"pass": 31, NOT_EVALUATED: 1})
@@ -106,7 +106,7 @@ def test_a_trial_without_end_is_repeated_program_by_program(tmp_path: Path) -> N
 def test_an_error_of_the_harness_is_reported_and_nothing_repeated(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         answer = without_program_5(ValueError("broken"))
-        made, _, lines = worked(journal, tmp_path, answer, 2 * PER_TRIAL)
+        made, _, lines = run_session(journal, tmp_path, answer, 2 * PER_TRIAL)
         assert made == [(0, 16), (16, 32)]
         assert journal.counts() == Counter({"pass": 16, "not judged": 16})
         report = "a defect of hlo-conformance, please report it"
@@ -148,7 +148,11 @@ def test_a_worker_that_crashes_is_a_failure_of_its_program(tmp_path: Path) -> No
 
     def answer(call: Call) -> Any:
         if isinstance(call.name, Trial):
-            return WorkerCrash("SIGABRT", "oops") if call.name.start == 0 else passed(call.name)
+            return (
+                WorkerCrash("SIGABRT", "oops")
+                if call.name.start == 0
+                else passing_result(call.name)
+            )
         others.append(call)
         return ValueError("not now")
 

@@ -21,7 +21,7 @@ func.func @main(%x: tensor<40xf32>, %y: tensor<40xf32>) -> tensor<40xf32> {
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> Options:
+def user_options(tmp_path: Path) -> Options:
     (tmp_path / "program.mlir").write_text(PROGRAM)
     return Options(
         tmp_path / "program.mlir", "reference", expectations="none", out=tmp_path / "out",
@@ -29,8 +29,8 @@ def given(tmp_path: Path) -> Options:
     )  # fmt: skip
 
 
-def changed(given: Options, **options: object) -> Options:
-    fields = {name: getattr(given, name) for name in Options.__slots__}
+def change_options(user_options: Options, **options: object) -> Options:
+    fields = {name: getattr(user_options, name) for name in Options.__slots__}
     return Options(**{**fields, **options})
 
 
@@ -38,25 +38,30 @@ def changed(given: Options, **options: object) -> Options:
     ("file", "words"),
     [("nothing.mlir", "no such file"), ("..", r"a folder without a program.mlir")],
 )
-def test_only_a_file_is_minimised(file: str, words: str, tmp_path: Path, given: Options) -> None:
+def test_only_a_file_is_minimised(
+    file: str, words: str, tmp_path: Path, user_options: Options
+) -> None:
     with pytest.raises(UsageError, match=rf"{words}$"):
-        reduce(changed(given, file=tmp_path / file))
+        reduce(change_options(user_options, file=tmp_path / file))
 
 
 def test_a_program_that_does_not_fail_stays(
-    given: Options, capsys: pytest.CaptureFixture[str]
+    user_options: Options, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert reduce(given) == 0
-    assert capsys.readouterr().out == f"{given.file}: it does not fail on reference\n"
-    assert not given.out.exists()
+    assert reduce(user_options) == 0
+    assert capsys.readouterr().out == f"{user_options.file}: it does not fail on reference\n"
+    assert not user_options.out.exists()
 
 
 def test_a_program_that_fails_is_minimised_and_written(
-    given: Options, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    user_options: Options, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     np.savez(tmp_path / "in.npz", x=np.full(40, 0.5, "f4"), y=np.full(40, 3, "f4"))
-    wrong = changed(
-        given, backend="reference:transposed_operands", inputs=tmp_path / "in.npz", limits=LIMITS
+    wrong = change_options(
+        user_options,
+        backend="reference:transposed_operands",
+        inputs=tmp_path / "in.npz",
+        limits=LIMITS,
     )
     assert reduce(wrong) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -66,14 +71,14 @@ def test_a_program_that_fails_is_minimised_and_written(
     assert "tensor<40xf32>" not in text
     (told,) = (line for line in lines if line.startswith("1 operation: "))
     folder = Path(told.removeprefix("1 operation: "))
-    assert folder.parent == given.out or folder == given.out
+    assert folder.parent == user_options.out or folder == user_options.out
     assert {"program.mlir", "inputs.npz"} <= {path.name for path in folder.iterdir()}
-    assert reduce(changed(wrong, file=folder, inputs=None, out=tmp_path / "again")) == 1
+    assert reduce(change_options(wrong, file=folder, inputs=None, out=tmp_path / "again")) == 1
     assert f"1 operation: {tmp_path / 'again'}" in capsys.readouterr().out
 
 
-def test_several_programs_are_refused(given: Options) -> None:
+def test_several_programs_are_refused(user_options: Options) -> None:
     one = "func.func @{}(%x: tensor<f32>) -> tensor<f32> {{\n  return %x : tensor<f32>\n}}\n"
-    given.file.write_text(f"{one.format('main')}// -----\n{one.format('main')}")
+    user_options.file.write_text(f"{one.format('main')}// -----\n{one.format('main')}")
     with pytest.raises(UsageError, match="2 programs, but one is expected"):
-        reduce(given)
+        reduce(user_options)

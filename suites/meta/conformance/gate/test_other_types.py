@@ -40,7 +40,7 @@ def predictions(
             yield from ((other, evaluate(other, inputs)) for other, *_ in one.rewrite(program))
 
 
-def with_another_element(results: tuple[Array, ...]) -> Iterator[list[Array]]:
+def corrupted_results(results: tuple[Array, ...]) -> Iterator[list[Array]]:
     """Yield copies of results with a few bits of one element flipped, for some elements."""
     for number, result in enumerate(results):
         for place in {0, result.size // 2, result.size - 1} if result.size else ():
@@ -78,5 +78,5 @@ def test_another_value_in_a_result_of_another_type_is_not_known(
     assert predicted or "unsigned element type" in entry.kinds
     for other, results in predicted:
         assert kinds(results) <= {*entry.kinds}
-        for changed in with_another_element(results):
+        for changed in corrupted_results(results):
             assert not is_wrong(other, results, changed) or not kinds(changed) <= {*entry.kinds}

@@ -56,14 +56,14 @@ def test_groups_along_an_axis_of_a_mesh() -> None:
     assert groups(mesh_axes_replica_group_list=inner) == [[0, 2], [1, 3]]
 
 
-def added(opcode: str, result=None, *operands, **given):
+def add_collective(opcode: str, result=None, *operands, **given):
     site = site_of(instruction(opcode, result or shape("f32", 4), **given), operands or [X])
     return HANDLERS[opcode](site), site.building.operations
 
 
 def test_permutation_lists_pairs_of_processes() -> None:
     pairs = [protos.SourceTarget(0, 1), protos.SourceTarget(1, 0)]
-    _, (operation,) = added("collective-permute", source_target_pairs=pairs, channel_id=3)
+    _, (operation,) = add_collective("collective-permute", source_target_pairs=pairs, channel_id=3)
     assert operation.name == "collective_permute"
     listed = operation.attribute("source_target_pairs")
     assert isinstance(listed, Dense)
@@ -73,7 +73,9 @@ def test_permutation_lists_pairs_of_processes() -> None:
 
 def test_groups_of_unequal_size_are_padded() -> None:
     listed = [ReplicaGroup([0, 1]), ReplicaGroup([2])]
-    _, (operation,) = added("all-gather", shape("f32", 8), replica_groups=listed, dimensions=[0])
+    _, (operation,) = add_collective(
+        "all-gather", shape("f32", 8), replica_groups=listed, dimensions=[0]
+    )
     found = operation.attribute("replica_groups")
     assert isinstance(found, Dense)
     assert found.array.tolist() == [[0, 1], [2, -1]]
@@ -82,7 +84,7 @@ def test_groups_of_unequal_size_are_padded() -> None:
 def test_exchange_of_a_tuple_is_one_of_its_joined_parts() -> None:
     listed = [ReplicaGroup([0, 1])]
     result = tuple_shape(shape("f32", 4), shape("f32", 4))
-    tree, operations = added("all-to-all", result, X, X, replica_groups=listed)
+    tree, operations = add_collective("all-to-all", result, X, X, replica_groups=listed)
     assert [one.type for one in tree] == [tensor_of(4)] * 2
     (exchange,) = (one for one in operations if one.name == "all_to_all")
     assert exchange.operands[0].type == tensor_of(2, 4)
@@ -91,8 +93,8 @@ def test_exchange_of_a_tuple_is_one_of_its_joined_parts() -> None:
 
 def test_end_of_an_exchange_that_was_not_started_is_an_error() -> None:
     with pytest.raises(Unreadable, match="not started"):
-        added("all-gather-done")
-    assert added("all-gather-done", None, (X, X))[0] is X
+        add_collective("all-gather-done")
+    assert add_collective("all-gather-done", None, (X, X))[0] is X
 
 
 @pytest.mark.parametrize(("body", "changed"), [("add", True), ("subtract", False)])
@@ -113,5 +115,5 @@ def test_combination_in_a_wider_type_is_one_of_the_operands_type(body: str, chan
 
 
 def test_channel_below_zero_is_none() -> None:
-    _, (operation,) = added("all-gather", shape("f32", 8), dimensions=[0], channel_id=-1)
+    _, (operation,) = add_collective("all-gather", shape("f32", 8), dimensions=[0], channel_id=-1)
     assert operation.attribute("channel_id") == 0

@@ -17,12 +17,12 @@ from suites.meta.conformance.hlo.instructions import instruction, shape, site_of
 from suites.meta.support.small_programs import tensor_of
 
 
-def _tiled(sizes: list[int], *tile: int, of: str = "f32") -> Shape:
+def _tiled_shape(sizes: list[int], *tile: int, of: str = "f32") -> Shape:
     order = [*range(len(sizes))][::-1]
     return shape(of, *sizes, layout=Layout(order, [Tile(list(tile))]))
 
 
-STATED = _tiled([3, 129], 4, 128)
+STATED = _tiled_shape([3, 129], 4, 128)
 WIDE, NARROW = Value("wide", tensor_of(4, 256)), Value("narrow", tensor_of(3, 129))
 SCALAR = Value("scalar", tensor_of())
 
@@ -31,11 +31,11 @@ SCALAR = Value("scalar", tensor_of())
     ("given", "sizes"),
     [
         (STATED, [4, 256]),
-        (_tiled([2, 3, 129], 4, 128), [2, 4, 256]),
-        (_tiled([4, 128], 4, 128), [4, 128]),
+        (_tiled_shape([2, 3, 129], 4, 128), [2, 4, 256]),
+        (_tiled_shape([4, 128], 4, 128), [4, 128]),
         (shape("f32", 3, 129), None),  # no tiles
-        (_tiled([129], 4, 128), None),  # more dimensions than the array has
-        (_tiled([3, 129], -(1 << 63), 128), None),  # merged dimensions
+        (_tiled_shape([129], 4, 128), None),  # more dimensions than the array has
+        (_tiled_shape([3, 129], -(1 << 63), 128), None),  # merged dimensions
     ],
 )
 def test_whole_tiles_have_no_padding(given: Shape, sizes: list[int] | None) -> None:
@@ -92,13 +92,13 @@ def test_other_operations_have_no_meaning_in_padding() -> None:
 
 
 def test_tiles_of_several_sizes_have_no_meaning() -> None:
-    other = _tiled([3, 129], 8, 128, of="bf16")
+    other = _tiled_shape([3, 129], 8, 128, of="bf16")
     site = site_of(instruction("convert", other), [WIDE], [STATED])
     with pytest.raises(Unreadable, match="tiles of several sizes"):
         pad_to_tiles(site)
 
 
 def test_elements_are_not_lost_where_tiles_have_more_dimensions() -> None:
-    source, target = _tiled([516, 4], 8, 128), _tiled([2064], 8, 128)
+    source, target = _tiled_shape([516, 4], 8, 128), _tiled_shape([2064], 8, 128)
     with pytest.raises(Unreadable, match="padding that no tile has"):
         reinterpret_layout(Building(), Value("x", tensor_of(516, 4)), source, target)

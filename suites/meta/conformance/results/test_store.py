@@ -155,14 +155,16 @@ def scribbled_over(path: Path) -> None:
         file.write(b"\xa5" * 8192)
 
 
-def of_another_program(path: Path) -> None:
+def write_foreign_database(path: Path) -> None:
     path.unlink()
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE notes (text)")
     database.close()
 
 
-@pytest.mark.parametrize("damage", [not_a_database, cut_short, scribbled_over, of_another_program])
+@pytest.mark.parametrize(
+    "damage", [not_a_database, cut_short, scribbled_over, write_foreign_database]
+)
 @pytest.mark.parametrize("read_only", [True, False])
 def test_damage_is_one_clear_line(tmp_path: Path, damage, read_only: bool) -> None:
     path = tmp_path / "results.sqlite"

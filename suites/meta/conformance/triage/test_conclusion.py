@@ -30,7 +30,7 @@ INPUTS = (array(5, "ui32"), array([0.25, 0.5, 1.0, 2.0]))
 RIGHT: Change = compose_changes()
 
 
-def concluded(
+def conclude(
     change: Change, actual: Sequence[Array] | None = None, program: Program = SHIFTED
 ) -> tuple[Conclusion, list[OperationAudit], int]:
     """Return the conclusion on a changed backend, audits with a wrong operation, and runs."""
@@ -51,19 +51,19 @@ def concluded(
 
 
 def test_permitted_results_need_no_run() -> None:
-    found, wrong, runs = concluded(RIGHT)
+    found, wrong, runs = conclude(RIGHT)
     assert (found.judgement.verdict, found.note, wrong, runs) == (Verdict.PASS, "", [], 0)
 
 
 def test_a_result_of_another_shape_needs_no_run() -> None:
     short = [np.zeros(3, np.float32), np.zeros(4, np.float32)]
-    found, wrong, runs = concluded(RIGHT, short)
+    found, wrong, runs = conclude(RIGHT, short)
     assert (found.judgement.verdict, found.judgement.kind) == (Verdict.DIVERGENT, "wrong shape")
     assert (found.steps, wrong, runs) == (None, [], 0)
 
 
 def test_unspecified_values_are_those_of_the_backend() -> None:
-    found, wrong, _ = concluded(result_of("shift_right_logical", lambda _: np.uint32(7)))
+    found, wrong, _ = conclude(result_of("shift_right_logical", lambda _: np.uint32(7)))
     assert found.judgement.verdict is Verdict.PASS
     assert (found.adopted, wrong) == (1, [])
     assert found.note == (
@@ -74,7 +74,7 @@ def test_unspecified_values_are_those_of_the_backend() -> None:
 @pytest.mark.parametrize("shift", [0, 7])
 def test_a_wrong_operation_is_reported_whatever_the_unspecified_value_is(shift: int) -> None:
     shifts = result_of("shift_right_logical", lambda _: np.uint32(shift))
-    found, wrong, _ = concluded(compose_changes(shifts, result_of("sine", np.negative)))
+    found, wrong, _ = conclude(compose_changes(shifts, result_of("sine", np.negative)))
     assert found.judgement.verdict is Verdict.DIVERGENT
     assert [one.operation.name for steps in wrong for one in steps.wrong] == ["sine"]
     assert found.steps is wrong[0]
@@ -83,7 +83,7 @@ def test_a_wrong_operation_is_reported_whatever_the_unspecified_value_is(shift: 
 def test_results_that_do_not_follow_from_the_values_of_the_run_do_not_pass() -> None:
     """The results given are those of a shift to 7, the backend's own values those of 0."""
     expected = [np.sin(INPUTS[1] + np.float32(7)), np.full(4, 3.0, np.float32)]
-    found, _, runs = concluded(RIGHT, expected)
+    found, _, runs = conclude(RIGHT, expected)
     assert found.judgement.verdict is Verdict.UNSPECIFIED
     assert (found.adopted, found.follows) == (0, False)
     assert runs == 2  # the audit, and its results as a set of intermediate values

@@ -109,7 +109,7 @@ reason = "Any op."
 """
 
 
-def stored(tmp_path: Path, *failing: Failing) -> Path:
+def store_run(tmp_path: Path, *failing: Failing) -> Path:
     """Return the folder of a run with a failing case, number 0, and a passing case, number 1."""
     worst = failing[0]
     record = Record(
@@ -147,7 +147,7 @@ def test_the_first_entry_that_matches_is_shown(
 ) -> None:
     file = tmp_path / "known.toml"
     file.write_text(MESSAGES)
-    db = stored(tmp_path, Failing(Verdict.CRASHED, "internal error", words, 0))
+    db = store_run(tmp_path, Failing(Verdict.CRASHED, "internal error", words, 0))
     assert explain("divide-f32-cpu-0", db, str(file)) == code
     assert capsys.readouterr().out.splitlines() == [line.format(file) for line in lines]
 
@@ -158,7 +158,9 @@ def test_a_single_new_failure_of_a_case_is_enough(
     file = tmp_path / "known.toml"
     file.write_text(MESSAGES)
     known = Failing(Verdict.CRASHED, "internal error", "INTERNAL: broken", 0)
-    db = stored(tmp_path, Failing(Verdict.CRASHED, "internal error", "INTERNAL:\nother", 0), known)
+    db = store_run(
+        tmp_path, Failing(Verdict.CRASHED, "internal error", "INTERNAL:\nother", 0), known
+    )
     assert explain("divide-f32-cpu-0", db, str(file)) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "crashed (internal error): new: INTERNAL: other"
@@ -168,7 +170,7 @@ def test_a_single_new_failure_of_a_case_is_enough(
 
 
 def test_passing_and_missing_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    db = stored(tmp_path, Failing(Verdict.CRASHED, "abort", "", 0))
+    db = store_run(tmp_path, Failing(Verdict.CRASHED, "abort", "", 0))
     assert explain("divide-f32-cpu-1", db) == 0
     assert capsys.readouterr().out == "divide-f32-cpu-1: pass: it does not fail\n"
     with pytest.raises(UsageError, match="did you mean"):

@@ -9,20 +9,18 @@ from generators.chains.chain import Chain
 from generators.chains.fitting import fit_shape
 from reference.ir.program import TensorType
 from reference.ir.types import element_type
-from suites.meta.support.built_cases import evaluated, pick_of, steps_of
+from suites.meta.support.built_cases import evaluate_chain, pick_of, steps_of
 
 F32 = element_type("f32")
 
 
-def fitted(
-    shape: tuple[int, ...], wanted: tuple[int, ...], seed: int
-) -> tuple[list[str], np.ndarray]:
+def fit(shape: tuple[int, ...], wanted: tuple[int, ...], seed: int) -> tuple[list[str], np.ndarray]:
     chain = Chain(pick_of(seed))
     chain.data.append(chain.parameter(TensorType(shape, F32)))
     result = fit_shape(chain, chain.data[0], TensorType(wanted, F32))
     assert result.type == TensorType(wanted, F32)
     numbers = np.arange(5, 5 + np.prod(shape), dtype=np.float32).reshape(shape)
-    return steps_of(chain), evaluated(chain, result, numbers).reshape(-1)
+    return steps_of(chain), evaluate_chain(chain, result, numbers).reshape(-1)
 
 
 @pytest.mark.parametrize(
@@ -40,16 +38,16 @@ def fitted(
 def test_steps_to_a_shape(
     shape: tuple[int, ...], wanted: tuple[int, ...], steps: list[str]
 ) -> None:
-    assert fitted(shape, wanted, 0)[0] == steps
+    assert fit(shape, wanted, 0)[0] == steps
 
 
 def test_elements_are_cut_at_either_end() -> None:
-    assert {tuple(fitted((4,), (3,), seed)[1].tolist()) for seed in range(20)} == {
+    assert {tuple(fit((4,), (3,), seed)[1].tolist()) for seed in range(20)} == {
         (5, 6, 7), (6, 7, 8)
     }  # fmt: skip
 
 
 def test_missing_elements_are_filled_at_either_end_with_zeros_or_ones() -> None:
-    found = {tuple(fitted((2,), (3,), seed)[1].tolist()) for seed in range(60)}
+    found = {tuple(fit((2,), (3,), seed)[1].tolist()) for seed in range(60)}
     assert found == {(5, 6, 0), (5, 6, 1), (0, 5, 6), (1, 5, 6)}
-    assert {fitted((2,), (3,), seed)[0][0] for seed in range(30)} == {"pad", "concatenate"}
+    assert {fit((2,), (3,), seed)[0][0] for seed in range(30)} == {"pad", "concatenate"}

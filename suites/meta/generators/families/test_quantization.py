@@ -13,7 +13,7 @@ from suites.meta.support.built_cases import assert_valid, built, pick_of, subjec
 F32, SI8 = element_type("f32"), element_type("si8")
 
 
-def quantized(of: ValueType) -> QuantizedType | None:
+def quantized_type_of(of: ValueType) -> QuantizedType | None:
     assert isinstance(of, TensorType)
     return of.element_type if isinstance(of.element_type, QuantizedType) else None
 
@@ -22,7 +22,9 @@ def quantized(of: ValueType) -> QuantizedType | None:
 def test_every_storage_type_per_tensor_and_per_axis(op: str, side: int) -> None:
     cases = built(BUILDERS[op], "f32", 150)
     assert_valid(cases)
-    types = [quantized((one.operands, one.results)[side][0].type) for one in subjects(cases)]
+    types = [
+        quantized_type_of((one.operands, one.results)[side][0].type) for one in subjects(cases)
+    ]
     assert all(of is not None and of.expressed_type == F32 for of in types)
     assert {of.storage_type.name for of in types if of} == {
         f"{sign}i{bits}" for sign in "su" for bits in (2, 4, 8, 16, 32)
@@ -37,7 +39,7 @@ def test_operands_have_the_type_of_the_column(per_axis: bool) -> None:
         for make in (requantize_case, dequantize_case):
             made = make(column, pick_of(seed))
             assert_valid([made])
-            of = quantized(made.program.subject.operands[0].type)
+            of = quantized_type_of(made.program.subject.operands[0].type)
             assert of is not None
             assert of.storage_type == SI8
             if per_axis and 0 not in made.program.subject.operands[0].type.static_shape:  # type: ignore[union-attr]
@@ -49,6 +51,10 @@ def test_codes_are_requantized_to_any_storage_type() -> None:
     results = {
         of.storage_type.name
         for seed in range(60)
-        if (of := quantized(requantize_case(column, pick_of(seed)).program.subject.results[0].type))
+        if (
+            of := quantized_type_of(
+                requantize_case(column, pick_of(seed)).program.subject.results[0].type
+            )
+        )
     }
     assert len(results) >= 8

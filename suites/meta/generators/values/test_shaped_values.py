@@ -12,14 +12,14 @@ from reference.numerics.rounding import to_float64
 SHAPE = (3, 5, 5)
 
 
-def filled(profile: str, of: str = "f64", shape: tuple[int, ...] = SHAPE, seed: int = 1) -> Array:
+def fill(profile: str, of: str = "f64", shape: tuple[int, ...] = SHAPE, seed: int = 1) -> Array:
     array = fill_shaped(element_type(of), shape, profile, seed)
     assert array.shape == shape
     assert array.dtype == element_type(of).storage
     return array
 
 
-def transposed(matrices: Array) -> Array:
+def adjoint(matrices: Array) -> Array:
     return np.conj(np.swapaxes(matrices, -1, -2))
 
 
@@ -32,38 +32,38 @@ def test_a_profile_is_its_name_before_the_arguments() -> None:
 
 
 def test_given_integers_in_order_or_one_everywhere() -> None:
-    assert filled("values:1,2,-3", "si8", (3,)).tolist() == [1, 2, -3]
-    assert filled("values:7", "f32", (2, 1)).tolist() == [[7], [7]]
+    assert fill("values:1,2,-3", "si8", (3,)).tolist() == [1, 2, -3]
+    assert fill("values:7", "f32", (2, 1)).tolist() == [[7], [7]]
 
 
 def test_integers_within_both_ends() -> None:
-    assert set(filled("within:-1:2", "si32", (200,)).tolist()) == {-1, 0, 1, 2}
+    assert set(fill("within:-1:2", "si32", (200,)).tolist()) == {-1, 0, 1, 2}
 
 
 def test_a_permutation_has_each_number_once() -> None:
-    assert sorted(filled("permutation", "si32", (2, 4)).reshape(-1).tolist()) == list(range(8))
-    assert filled("permutation", "si32", (8,)).tolist() != list(range(8))
+    assert sorted(fill("permutation", "si32", (2, 4)).reshape(-1).tolist()) == list(range(8))
+    assert fill("permutation", "si32", (8,)).tolist() != list(range(8))
 
 
 @pytest.mark.parametrize("of", ["f64", "complex<f64>"])
 @pytest.mark.parametrize("profile", ["definite", "gram", "graded"])
 def test_definite_matrices(profile: str, of: str) -> None:
-    matrices = filled(profile, of)
-    assert np.array_equal(matrices, transposed(matrices))
+    matrices = fill(profile, of)
+    assert np.array_equal(matrices, adjoint(matrices))
     assert (np.linalg.eigvalsh(matrices) > 0).all()
 
 
 def test_a_gram_matrix_has_a_factor_of_small_integers() -> None:
-    factor = np.linalg.cholesky(filled("gram"))
+    factor = np.linalg.cholesky(fill("gram"))
     assert np.array_equal(np.round(factor), np.round(factor, 9))
 
 
 def test_hilbert_matrices_are_nearly_singular() -> None:
-    assert (np.linalg.cond(filled("hilbert", shape=(8, 8))) > 1e9).all()
+    assert (np.linalg.cond(fill("hilbert", shape=(8, 8))) > 1e9).all()
 
 
 def test_triangular_matrices_have_a_dominant_diagonal_and_both_triangles() -> None:
-    matrices = np.abs(filled("triangular"))
+    matrices = np.abs(fill("triangular"))
     diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
     assert (diagonal >= matrices.sum(axis=-1) - diagonal).all()
     assert np.triu(matrices, 1).any()
@@ -71,51 +71,51 @@ def test_triangular_matrices_have_a_dominant_diagonal_and_both_triangles() -> No
 
 
 def test_diagonals_and_triangles() -> None:
-    assert (np.diagonal(filled("unit_diagonal"), axis1=-2, axis2=-1) == 1).all()
-    lower = filled("lower_triangular")
+    assert (np.diagonal(fill("unit_diagonal"), axis1=-2, axis2=-1) == 1).all()
+    lower = fill("lower_triangular")
     assert np.array_equal(lower, np.tril(lower))
     assert np.tril(lower, -1).any()
 
 
 def test_the_inverse_transform_of_a_spectrum_is_real_and_integral() -> None:
-    numbers = np.fft.irfftn(filled("spectrum:4,6", "complex<f64>", (2, 4, 4)), (4, 6), (-2, -1))
+    numbers = np.fft.irfftn(fill("spectrum:4,6", "complex<f64>", (2, 4, 4)), (4, 6), (-2, -1))
     assert np.allclose(numbers, np.round(numbers))
     assert np.abs(numbers).max() > 1
-    assert filled("spectrum:4", "complex<f32>", (0, 3)).size == 0
+    assert fill("spectrum:4", "complex<f32>", (0, 3)).size == 0
 
 
 def test_exponents_within_a_range() -> None:
     for profile, low, high in (("exponents:-2:3", -2, 3), ("powers:-2:3", -2, 3)):
-        significands, exponents = np.frexp(np.abs(filled(profile, shape=(300,))))
+        significands, exponents = np.frexp(np.abs(fill(profile, shape=(300,))))
         assert set((exponents - 1).tolist()) == set(range(low, high + 1))
         assert (significands == 0.5).all() == profile.startswith("powers")
-    assert (filled("exponents:0:0", shape=(50,)) < 0).any()
+    assert (fill("exponents:0:0", shape=(50,)) < 0).any()
 
 
 def test_exponents_beyond_the_types_are_clamped() -> None:
-    assert np.isfinite(to_float64(filled("powers:-500:500", "f8E4M3FN", (100,)))).all()
-    assert np.isfinite(to_float64(filled("exponents:-500:500", "f16", (100,)))).all()
+    assert np.isfinite(to_float64(fill("powers:-500:500", "f8E4M3FN", (100,)))).all()
+    assert np.isfinite(to_float64(fill("exponents:-500:500", "f16", (100,)))).all()
 
 
 def test_shares_are_strictly_between_0_and_1() -> None:
-    shares = filled("shares", shape=(1000,))
+    shares = fill("shares", shape=(1000,))
     assert (shares.min(), shares.max()) == (1 / 64, 63 / 64)
 
 
 def test_terms_of_sums() -> None:
-    lone = filled("lone_one", "f32", (2, 100))
+    lone = fill("lone_one", "f32", (2, 100))
     assert (lone[:, 0] == 1).all()
     assert (np.abs(lone[:, 1:]) <= 2.0**-23).all()
-    pairs = filled("cancelling", shape=(3, 7))
+    pairs = fill("cancelling", shape=(3, 7))
     assert np.array_equal(pairs[:, :3], -pairs[:, :3:-1])
     assert (pairs[:, 3] == 0.5).all()
 
 
 def test_zeros_and_their_signs() -> None:
-    negative = filled("negative_zeros", "complex<f32>", (4,))
+    negative = fill("negative_zeros", "complex<f32>", (4,))
     assert np.signbit(negative.view(np.float32)).all()
     assert not negative.any()
-    mixed = np.signbit(filled("mixed_zeros", shape=(1000,)))
+    mixed = np.signbit(fill("mixed_zeros", shape=(1000,)))
     assert 0.7 < mixed.mean() < 0.8
 
 

@@ -50,7 +50,7 @@ def test_types_without_a_sign() -> None:
     assert top([1, 4, 2], ELEMENT_TYPES["f8E8M0FNU"].storage, 2) == ([4, 2], [1, 2])
 
 
-def summed(*settings: Any) -> list[int]:
+def window_sums(*settings: Any) -> list[int]:
     """Return sums of windows of 1, 2, 4, 8 and 16; one padding of 0 on the left."""
     scalar = TensorType((), SI32)
     a, b, r = (Value(name, scalar) for name in "abr")
@@ -62,11 +62,11 @@ def summed(*settings: Any) -> list[int]:
 
 
 def test_windows_are_operands_in_the_order_of_the_attributes() -> None:
-    assert summed([2], [1], [1], [1], [[0, 0]]) == [3, 6, 12, 24]
-    assert summed([2], [3], [1], [1], [[0, 0]]) == [3, 24]  # strides
-    assert summed([2], [1], [2], [1], [[0, 0]]) == [1, 2, 2, 4, 4, 8, 8, 16]  # base dilations
-    assert summed([2], [1], [1], [3], [[0, 0]]) == [9, 18]  # window dilations
-    assert summed([2], [1], [1], [1], [[1, 0]]) == [1, 3, 6, 12, 24]
+    assert window_sums([2], [1], [1], [1], [[0, 0]]) == [3, 6, 12, 24]
+    assert window_sums([2], [3], [1], [1], [[0, 0]]) == [3, 24]  # strides
+    assert window_sums([2], [1], [2], [1], [[0, 0]]) == [1, 2, 2, 4, 4, 8, 8, 16]  # base dilations
+    assert window_sums([2], [1], [1], [3], [[0, 0]]) == [9, 18]  # window dilations
+    assert window_sums([2], [1], [1], [1], [[1, 0]]) == [1, 3, 6, 12, 24]
 
 
 @pytest.mark.parametrize("count", [0, 2])

@@ -25,7 +25,7 @@ def function(name: str, *body: Operation) -> Function:
 NEGATE = function("negate twice", Operation("negate", (X,), (Y,)), Operation("negate", (Y,), (Z,)))
 
 
-def inlined(*functions: Function) -> tuple[list[str], Inlining]:
+def inline_last(*functions: Function) -> tuple[list[str], Inlining]:
     """Return the operations of the last function with all calls inlined, as text."""
     work = Inlining(Program(functions))
     last = functions[-1]
@@ -40,7 +40,7 @@ def inlined(*functions: Function) -> tuple[list[str], Inlining]:
 
 def test_each_call_has_values_of_its_own() -> None:
     main = function("main", call("negate twice", X, Y), call("negate twice", Y, Z))
-    texts, _ = inlined(NEGATE, main)
+    texts, _ = inline_last(NEGATE, main)
     assert texts == [
         "negate(x) -> negate_twice.1.y",
         "negate(negate_twice.1.y) -> negate_twice.1.z",
@@ -52,7 +52,7 @@ def test_each_call_has_values_of_its_own() -> None:
 
 def test_the_origin_of_each_value() -> None:
     main = function("main", call("negate twice", X, Y), Operation("abs", (Y,), (Z,)))
-    _, work = inlined(NEGATE, main)
+    _, work = inline_last(NEGATE, main)
     assert work.origins == {
         "negate_twice.1.y": Origin("negate twice", "y"),
         "negate_twice.1.z": Origin("negate twice", "z"),
@@ -65,31 +65,31 @@ def test_the_origin_of_each_value() -> None:
 )
 def test_names_of_functions_become_names_of_values(name: str, prefix: str) -> None:
     main = function("main", call(name, X, Y))
-    texts, _ = inlined(function(name, Operation("abs", (X,), (Y,))), main)
+    texts, _ = inline_last(function(name, Operation("abs", (X,), (Y,))), main)
     assert texts[0] == f"abs(x) -> {prefix}y"
 
 
 def test_a_function_may_call_others_but_not_itself() -> None:
     outer = function("outer", call("negate twice", X, Y))
-    texts, _ = inlined(NEGATE, outer, function("main", call("outer", X, Y)))
+    texts, _ = inline_last(NEGATE, outer, function("main", call("outer", X, Y)))
     assert texts[0] == "negate(x) -> negate_twice.2.y"
     circle = function("a", call("b", X, Y)), function("b", call("a", X, Y))
     with pytest.raises(NotInlined, match="function a calls itself"):
-        inlined(*circle, function("main", call("a", X, Y)))
+        inline_last(*circle, function("main", call("a", X, Y)))
 
 
 def test_a_function_that_there_is_not() -> None:
     with pytest.raises(NotInlined, match="no function is called f"):
-        inlined(function("main", call("f", X, Y)))
+        inline_last(function("main", call("f", X, Y)))
 
 
 def test_a_program_may_grow_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     main = function("main", call("negate twice", X, Y))
     monkeypatch.setattr("reference.interpreter.inlining.MAX_OPERATIONS", 4)  # with both returns
-    inlined(NEGATE, main)
+    inline_last(NEGATE, main)
     monkeypatch.setattr("reference.interpreter.inlining.MAX_OPERATIONS", 3)
     with pytest.raises(NotInlined, match="more than 3 operations"):
-        inlined(NEGATE, main)
+        inline_last(NEGATE, main)
 
 
 def test_bodies_are_inlined_but_branches_and_loops_keep_their_calls() -> None:

@@ -19,7 +19,7 @@ F32 = element_type("f32")
 PLAIN = Run({}, None, Queues())
 
 
-def compiled(region: Region) -> tuple[Block, list[Any]]:
+def compile_block(region: Region) -> tuple[Block, list[Any]]:
     maker = BlockCompiler(CompiledProgram(Program(())))
     block = maker.block(region, {})
     return block, [None] * maker.slots
@@ -41,7 +41,7 @@ def branching() -> Region:
 
 
 def test_elementwise_operations_run_once_for_all_lanes() -> None:
-    block, frame = compiled(sum_and_one())
+    block, frame = compile_block(sum_and_one())
     assert len(lane_steps(block) or ()) == 2
     x = np.array([[1, 2], [3, 4]], np.float32)
     total, one = evaluate_lanes(block, PLAIN, frame, x, 10 * x)
@@ -50,12 +50,12 @@ def test_elementwise_operations_run_once_for_all_lanes() -> None:
 
 
 def test_steps_in_lanes_are_made_once() -> None:
-    block, _ = compiled(sum_and_one())
+    block, _ = compile_block(sum_and_one())
     assert lane_steps(block) is lane_steps(block)
 
 
 def test_a_branch_is_evaluated_lane_by_lane() -> None:
-    block, frame = compiled(branching())
+    block, frame = compile_block(branching())
     assert lane_steps(block) is None
     (found,) = evaluate_lanes(block, PLAIN, frame, np.array([[-1, 2, -3]], np.float32))
     assert found.tolist() == [[1, 2, 3]]
@@ -64,12 +64,12 @@ def test_a_branch_is_evaluated_lane_by_lane() -> None:
 def test_a_region_of_arrays_has_no_lanes() -> None:
     region = sum_and_one()
     vector = replace(region.arguments[0], type=TensorType((2,), F32))
-    block, _ = compiled(Region((vector, vector), (Operation("return", (vector,)),)))
+    block, _ = compile_block(Region((vector, vector), (Operation("return", (vector,)),)))
     assert lane_steps(block) is None
 
 
 def test_equal_lanes_are_evaluated_once_unless_results_are_observed() -> None:
-    block, frame = compiled(branching())
+    block, frame = compile_block(branching())
     seen: list[float] = []
 
     def otherwise(operation: Operation, operands: tuple[Array, ...], _: Any) -> None:
@@ -87,6 +87,6 @@ def test_equal_lanes_are_evaluated_once_unless_results_are_observed() -> None:
 
 
 def test_no_lanes_give_no_elements() -> None:
-    block, frame = compiled(sum_and_one())
+    block, frame = compile_block(sum_and_one())
     none = np.zeros((0, 3), np.float32)
     assert [one.shape for one in evaluate_lanes(block, PLAIN, frame, none, none)] == [(0, 3)] * 2

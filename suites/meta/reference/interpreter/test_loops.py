@@ -96,17 +96,17 @@ def _one_by_one(program: Program, *inputs: Array) -> tuple[Array, ...]:
 
 
 @pytest.fixture
-def unfinished(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+def unfinished_loops(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each loop that ran in lanes was finished one by one."""
     seen: list[bool] = []
     run = LoopInLanes.run
 
-    def observed(*arguments: Any) -> Any:
+    def observe_run(*arguments: Any) -> Any:
         state, ended = run(*arguments)
         seen.append(not ended)
         return state, ended
 
-    monkeypatch.setattr(LoopInLanes, "run", observed)
+    monkeypatch.setattr(LoopInLanes, "run", observe_run)
     return seen
 
 
@@ -124,46 +124,46 @@ def unfinished(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         {"FIRST": "1", "STEP": "2", "MOVE": "multiply"},
     ],
 )  # fmt: skip
-def test_iterations_at_once(differing: dict[str, str], unfinished: list[bool]) -> None:
+def test_iterations_at_once(differing: dict[str, str], unfinished_loops: list[bool]) -> None:
     program = _gather(150, **differing)
     inputs = _inputs(150, "u8" if "INDEX" in differing else "i4")
     at_once = evaluate(program, inputs)
     wraps = differing.get("TYPE") in ("i8", "ui4")
-    assert unfinished == [wraps or differing.get("MOVE") == "multiply"]
+    assert unfinished_loops == [wraps or differing.get("MOVE") == "multiply"]
     np.testing.assert_array_equal(at_once[0], _one_by_one(program, *inputs)[0])
-    assert len(unfinished) == 1
+    assert len(unfinished_loops) == 1
 
 
 def test_many_iterations_take_few_evaluations(
-    monkeypatch: pytest.MonkeyPatch, unfinished: list[bool]
+    monkeypatch: pytest.MonkeyPatch, unfinished_loops: list[bool]
 ) -> None:
     program = _gather(100_000)
     inputs = _inputs(100_000)
     calls: list[int] = []
     run = steps.Block.run
 
-    def counted(*arguments: Any) -> Any:
+    def count_run(*arguments: Any) -> Any:
         calls.append(1)
         return run(*arguments)
 
-    monkeypatch.setattr(steps.Block, "run", counted)
+    monkeypatch.setattr(steps.Block, "run", count_run)
     found = evaluate(program, inputs)[0]
-    assert unfinished == [False]
+    assert unfinished_loops == [False]
     assert len(calls) < 20
     rows = np.clip(inputs[1][:, 0], 0, 5)
     expected = np.stack([3.0 * rows, 3.0 * rows + 3], 1) + np.arange(100_000)[:, None]
     np.testing.assert_array_equal(found, expected.astype("f4"))
 
 
-def test_what_is_read_is_not_written_at_once(unfinished: list[bool]) -> None:
+def test_what_is_read_is_not_written_at_once(unfinished_loops: list[bool]) -> None:
     found = evaluate(parse_module(READS_WHAT_IT_WRITES), [np.arange(5, 14, dtype="i4")])[0]
-    assert not unfinished
+    assert not unfinished_loops
     assert found.tolist() == [5] * 9
 
 
-def test_lanes_that_write_to_one_element_keep_their_order(unfinished: list[bool]) -> None:
+def test_lanes_that_write_to_one_element_keep_their_order(unfinished_loops: list[bool]) -> None:
     text = READS_WHAT_IT_WRITES.replace("dynamic_slice %to, %i", "dynamic_slice %x, %i")
     program = parse_module(text.replace("%before, %next", "%before, %zero"))
     found = evaluate(program, [np.arange(5, 14, dtype="i4")])[0]
-    assert unfinished == [False]
+    assert unfinished_loops == [False]
     assert found.tolist() == [12, *range(6, 14)]

@@ -37,7 +37,7 @@ def test_attributes_that_count_elements_change_and_others_stay() -> None:
 
 
 def test_constants_repeat_or_drop_elements() -> None:
-    def resized(size: int) -> list[float]:
+    def resize_constant(size: int) -> list[float]:
         value = Dense.of(np.array([1, 2, 3], np.float32), tensor(3))
         program = single_op("constant", (), (tensor(3),), {"value": value})
         found = resize_dimensions(program, {3: size}).main.body.operations[0].attribute("value")
@@ -45,5 +45,5 @@ def test_constants_repeat_or_drop_elements() -> None:
         assert found.type == tensor(size)
         return found.array.tolist()
 
-    assert resized(5) == [1, 2, 3, 1, 2]
-    assert resized(2) == [1, 2]
+    assert resize_constant(5) == [1, 2, 3, 1, 2]
+    assert resize_constant(2) == [1, 2]

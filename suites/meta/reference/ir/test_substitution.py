@@ -10,7 +10,7 @@ A, B, C = (Value(name, TensorType((), element_type("f32"))) for name in "abc")
 RETURN = Operation("return", (A,))
 
 
-def used(region: Region) -> list[list[str]]:
+def operand_names(region: Region) -> list[list[str]]:
     return [[value.name for value in one.operands] for one in region.operations]
 
 
@@ -23,13 +23,13 @@ def test_operands_are_replaced_and_results_are_not() -> None:
 def test_outer_values_are_replaced_in_nested_regions() -> None:
     inner = Operation("while", (), (), (), (Region((), (RETURN,)),))
     found = replace_inside_region(Region((), (inner, RETURN)), {"a": B})
-    assert used(found) == [[], ["b"]]
-    assert used(found.operations[0].regions[0]) == [["b"]]
+    assert operand_names(found) == [[], ["b"]]
+    assert operand_names(found.operations[0].regions[0]) == [["b"]]
 
 
 def test_a_value_of_the_region_itself_stays() -> None:
     """Neither an argument nor a result of the region is the outer value of that name."""
-    assert used(replace_inside_region(Region((A,), (RETURN,)), {"a": B})) == [["a"]]
+    assert operand_names(replace_inside_region(Region((A,), (RETURN,)), {"a": B})) == [["a"]]
     defining = Operation("negate", (C,), (A,))
     region = Region((), (defining, RETURN))
-    assert used(replace_inside_region(region, {"a": B, "c": B})) == [["b"], ["a"]]
+    assert operand_names(replace_inside_region(region, {"a": B, "c": B})) == [["b"], ["a"]]

@@ -56,7 +56,7 @@ RUNNING = Region(
 """A body that outputs the slice and carries the sum."""
 
 
-def scanned(numbers: list[float], *, reverse: bool = False) -> list[Array]:
+def running_scan(numbers: list[float], *, reverse: bool = False) -> list[Array]:
     operands = np.array(numbers, np.float32), np.float32(0)
     return list(
         scan(
@@ -67,7 +67,7 @@ def scanned(numbers: list[float], *, reverse: bool = False) -> list[Array]:
 
 
 def test_a_scan_carries_a_value_from_slice_to_slice() -> None:
-    outputs, total = scanned([1, 2, 4])
+    outputs, total = running_scan([1, 2, 4])
     assert outputs.tolist() == [1, 2, 4]
     assert total == 7
 
@@ -75,14 +75,14 @@ def test_a_scan_carries_a_value_from_slice_to_slice() -> None:
 def test_outputs_stay_at_the_places_of_their_slices() -> None:
     """In f32, 2^24 + 1 is 2^24: the order of additions shows in the sum."""
     large = 2.0**24
-    assert scanned([1, 1, large])[1] == large + 2
-    outputs, total = scanned([1, 1, large], reverse=True)
+    assert running_scan([1, 1, large])[1] == large + 2
+    outputs, total = running_scan([1, 1, large], reverse=True)
     assert total == large
     assert outputs.tolist() == [1, 1, large]
 
 
 def test_a_scan_of_nothing_returns_the_carries() -> None:
-    outputs, total = scanned([])
+    outputs, total = running_scan([])
     assert outputs.shape == (0,)
     assert total == 0
 

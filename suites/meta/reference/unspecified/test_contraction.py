@@ -37,7 +37,9 @@ def values_of(*operands: Array) -> tuple[Value, ...]:
     return tuple(Value(f"v{number}", of) for number, of in enumerate(types))
 
 
-def of_dot(lhs: list[list[float]], rhs: list[float], to: str) -> dict[str, list[bool]]:
+def unspecified_products(
+    lhs: list[list[float]], rhs: list[float], to: str
+) -> dict[str, list[bool]]:
     """Return the unspecified products of the rows of lhs with rhs, of f8E5M2."""
     operands = np.array(lhs).astype(F8E5M2), np.array(rhs)[:, np.newaxis].astype(F8E5M2)
     program, _ = dot_general(*operands, to=element_type(to))
@@ -47,23 +49,25 @@ def of_dot(lhs: list[list[float]], rhs: list[float], to: str) -> dict[str, list[
 def test_an_infinite_sum_is_unspecified_in_a_type_without_infinity() -> None:
     rows = [[-0.5], [-1.0], [-np.inf]]
     infinite = {OVERFLOW: [False, False, True]}
-    assert of_dot(rows, [-2.0], "f4E2M1FN") == infinite
-    assert of_dot(rows, [-2.0], "f8E4M3FN") == infinite
-    assert of_dot(rows, [-2.0], "f8E5M2FNUZ") == infinite
-    assert not of_dot(rows, [-2.0], "f8E5M2")
-    assert not of_dot(rows, [-2.0], "f32")
+    assert unspecified_products(rows, [-2.0], "f4E2M1FN") == infinite
+    assert unspecified_products(rows, [-2.0], "f8E4M3FN") == infinite
+    assert unspecified_products(rows, [-2.0], "f8E5M2FNUZ") == infinite
+    assert not unspecified_products(rows, [-2.0], "f8E5M2")
+    assert not unspecified_products(rows, [-2.0], "f32")
 
 
 def test_a_nan_sum_is_unspecified_in_a_type_without_nan() -> None:
     rows = [[np.inf, -np.inf], [np.nan, 1.0], [1.0, 1.0]]
-    assert of_dot(rows, [1.0, 1.0], "f4E2M1FN") == {NO_NAN: [True, True, False]}
-    assert not of_dot(rows, [1.0, 1.0], "f8E4M3FN")
+    assert unspecified_products(rows, [1.0, 1.0], "f4E2M1FN") == {NO_NAN: [True, True, False]}
+    assert not unspecified_products(rows, [1.0, 1.0], "f8E4M3FN")
 
 
 def test_finite_sums_are_unspecified_only_if_they_overflow() -> None:
     rows = [[4.0, 2.0], [4.0, 3.0], [6.0, 2.0], [-4.0, -4.0]]  # 6 is the largest number, 7 a tie
-    assert of_dot(rows, [1.0, 1.0], "f4E2M1FN") == {OVERFLOW: [False, True, True, True]}
-    assert of_dot([[8.0, -7.0]], [1.0, 1.0], "f4E2M1FN") == {}
+    assert unspecified_products(rows, [1.0, 1.0], "f4E2M1FN") == {
+        OVERFLOW: [False, True, True, True]
+    }
+    assert unspecified_products([[8.0, -7.0]], [1.0, 1.0], "f4E2M1FN") == {}
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ SCATTER: dict[str, Any] = {
 }  # fmt: skip
 
 
-def gathered(indices: list[list[int]], *, is_sorted: bool = True, **given: Any) -> Found:
+def unspecified_gather(indices: list[list[int]], *, is_sorted: bool = True, **given: Any) -> Found:
     operands = np.zeros((4, 4), np.float32), array("si32", indices)
     return unspecified_by(
         REASONS, "gather", *operands, **{**GATHER, "indices_are_sorted": is_sorted, **given}
@@ -35,15 +35,15 @@ def gathered(indices: list[list[int]], *, is_sorted: bool = True, **given: Any) 
 
 
 def test_index_vectors_are_sorted_lexicographically() -> None:
-    assert gathered([[0, 3], [1, 0], [1, 1]]) == {}
-    assert gathered([[1, 0], [0, 3]]) == {SORTED: [True, True]}
-    assert gathered([[1, 1], [1, 0]]) == {SORTED: [True, True]}
-    assert gathered([[1, 1], [1, 1]]) == {}
-    assert gathered([[1, 0], [0, 3]], is_sorted=False) == {}
+    assert unspecified_gather([[0, 3], [1, 0], [1, 1]]) == {}
+    assert unspecified_gather([[1, 0], [0, 3]]) == {SORTED: [True, True]}
+    assert unspecified_gather([[1, 1], [1, 0]]) == {SORTED: [True, True]}
+    assert unspecified_gather([[1, 1], [1, 1]]) == {}
+    assert unspecified_gather([[1, 0], [0, 3]], is_sorted=False) == {}
 
 
 def test_an_empty_slice_has_no_element() -> None:
-    found = gathered([[0, 0]], slice_sizes=(1, 0))
+    found = unspecified_gather([[0, 0]], slice_sizes=(1, 0))
     assert found == {"element of an empty slice": [True]}
 
 
@@ -57,7 +57,9 @@ def test_sizes_of_dynamic_slices_are_values() -> None:
     assert found == {SORTED: [True, True]}
 
 
-def scattered(body: Region, indices: list[int], updates: list[float], **given: Any) -> Found:
+def unspecified_scatter(
+    body: Region, indices: list[int], updates: list[float], **given: Any
+) -> Found:
     operands = array("f32", [0, 0, 0]), array("si32", indices)[:, None], array("f32", updates)
     return unspecified_by(REASONS, "scatter", *operands, regions=(body,), **SCATTER, **given)
 
@@ -72,14 +74,14 @@ def replacing() -> Region:
 
 def test_promises_about_the_indices_of_updates() -> None:
     for promise, label in (("indices_are_sorted", SORTED), ("unique_indices", UNIQUE)):
-        assert scattered(ADD, [0, 1], [1, 1], **{promise: True}) == {}
+        assert unspecified_scatter(ADD, [0, 1], [1, 1], **{promise: True}) == {}
         wrong = [1, 0] if label == SORTED else [1, 1]
-        assert scattered(ADD, wrong, [1, 1], **{promise: True}) == {label: [True] * 3}
-        assert scattered(ADD, wrong, [1, 1]) == {}
+        assert unspecified_scatter(ADD, wrong, [1, 1], **{promise: True}) == {label: [True] * 3}
+        assert unspecified_scatter(ADD, wrong, [1, 1]) == {}
 
 
 def test_dropped_updates_need_not_be_unique() -> None:
-    assert scattered(ADD, [5, 5], [1, 1], unique_indices=True) == {}
+    assert unspecified_scatter(ADD, [5, 5], [1, 1], unique_indices=True) == {}
 
 
 @pytest.mark.parametrize(
@@ -94,15 +96,15 @@ def test_dropped_updates_need_not_be_unique() -> None:
 def test_the_last_update_decides(
     indices: list[int], updates: list[float], mask: list[bool] | None
 ) -> None:
-    found = scattered(replacing(), indices, updates)
+    found = unspecified_scatter(replacing(), indices, updates)
     assert found == ({} if mask is None else {"order of the updates": mask})
 
 
 def test_sums_depend_on_the_order_only_by_overflow() -> None:
-    assert scattered(ADD, [1, 1], [0.1, 0.3]) == {}
-    big = scattered(ADD, [1, 1, 1], [2e38, 2e38, -2e38])
+    assert unspecified_scatter(ADD, [1, 1], [0.1, 0.3]) == {}
+    big = unspecified_scatter(ADD, [1, 1, 1], [2e38, 2e38, -2e38])
     assert big == {"order of the updates": [False, True, False]}
-    assert scattered(MULTIPLY, [1, 1, 1], [1e30, 1e30, 1e30]) != {}  # times zero
+    assert unspecified_scatter(MULTIPLY, [1, 1, 1], [1e30, 1e30, 1e30]) != {}  # times zero
 
 
 def test_results_of_the_computation_may_be_unspecified_themselves() -> None:

@@ -42,7 +42,7 @@ def test_a_complex_matrix_is_compared_with_its_adjoint() -> None:
     assert cholesky([[1, 1j], [-1j, 5]], of="complex<f32>") == {"the other triangle": UPPER}
 
 
-def solved(a: Any, b: Any, of: str = "f32", **given: Any) -> Found:
+def unspecified_solve(a: Any, b: Any, of: str = "f32", **given: Any) -> Found:
     attributes: dict[str, Any] = {
         "left_side": True, "lower": True, "unit_diagonal": False, "transpose_a": "NO_TRANSPOSE"
     }  # fmt: skip
@@ -52,44 +52,50 @@ def solved(a: Any, b: Any, of: str = "f32", **given: Any) -> Found:
 
 
 def test_a_regular_system_has_one_solution() -> None:
-    assert solved([[2, 0], [1, 4]], [[2], [5]]) == {}
+    assert unspecified_solve([[2, 0], [1, 4]], [[2], [5]]) == {}
 
 
 def test_a_diagonal_said_to_be_of_ones() -> None:
     label = "diagonal not of ones"
-    assert solved([[2, 0], [1, 1]], [[2], [5]], unit_diagonal=True) == {label: [True, True]}
-    assert solved([[1, 0], [1, 1]], [[2], [5]], unit_diagonal=True) == {}
+    assert unspecified_solve([[2, 0], [1, 1]], [[2], [5]], unit_diagonal=True) == {
+        label: [True, True]
+    }
+    assert unspecified_solve([[1, 0], [1, 1]], [[2], [5]], unit_diagonal=True) == {}
 
 
 def test_a_singular_matrix() -> None:
-    assert solved([[2, 0], [1, 0]], [[2], [5]])["singular matrix"] == [True, True]
-    assert solved([[2, 9], [1, 4]], [[2], [5]]) == {}  # the upper triangle is not read
+    assert unspecified_solve([[2, 0], [1, 0]], [[2], [5]])["singular matrix"] == [True, True]
+    assert unspecified_solve([[2, 9], [1, 4]], [[2], [5]]) == {}  # the upper triangle is not read
 
 
 def test_numbers_that_are_not_finite_affect_their_own_column() -> None:
     label = "numbers that are not finite"
-    assert solved([[2, 0], [np.inf, 4]], [[2, 1], [5, 1]]) == {label: ALL}
-    found = solved([[2, 0], [1, 4]], [[np.nan, 1], [5, 1]])
+    assert unspecified_solve([[2, 0], [np.inf, 4]], [[2, 1], [5, 1]]) == {label: ALL}
+    found = unspecified_solve([[2, 0], [1, 4]], [[np.nan, 1], [5, 1]])
     assert found == {label: [True, False, True, False]}
-    found = solved([[2, 0], [1, 4]], [[np.nan, 1], [5, 1]], left_side=False)
+    found = unspecified_solve([[2, 0], [1, 4]], [[np.nan, 1], [5, 1]], left_side=False)
     assert found == {label: [True, True, False, False]}
 
 
 def test_steps_beyond_the_largest_number_of_a_format() -> None:
     """The largest number is 6, and represents everything beyond it."""
     of, label = "f4E2M1FN", "steps beyond the largest number"
-    assert solved([[1, 0], [4, 1]], [[4], [2]], of) == {label: [False, True]}
-    assert solved([[1, 0], [1, 1]], [[4], [2]], of) == {}
-    assert solved([[0.5, 0], [1, 1]], [[4], [0]], of) == {label: [False, True]}
-    assert solved([[1, 4], [0, 1]], [[2], [4]], of, lower=False) == {label: [True, False]}
-    rows = solved([[1, 0], [4, 1]], [[2, 4]], of, left_side=False)
+    assert unspecified_solve([[1, 0], [4, 1]], [[4], [2]], of) == {label: [False, True]}
+    assert unspecified_solve([[1, 0], [1, 1]], [[4], [2]], of) == {}
+    assert unspecified_solve([[0.5, 0], [1, 1]], [[4], [0]], of) == {label: [False, True]}
+    assert unspecified_solve([[1, 4], [0, 1]], [[2], [4]], of, lower=False) == {
+        label: [True, False]
+    }
+    rows = unspecified_solve([[1, 0], [4, 1]], [[2, 4]], of, left_side=False)
     assert rows == {label: [True, False]}
-    assert solved([[1, 0], [4, 1]], [[4], [2]], "f32") == {}
+    assert unspecified_solve([[1, 0], [4, 1]], [[4], [2]], "f32") == {}
 
 
 def test_the_other_triangle_of_a_triangular_solution() -> None:
     a = [[2, 0], [1, 4]]
-    assert solved(a, [[1, 0], [3, 4]]) == {"the other triangle": UPPER}
-    assert solved(a, [[1, 5], [3, 4]]) == {}
-    assert solved(a, [[1, 0], [3, 4]], transpose_a="TRANSPOSE") == {}
-    assert solved(np.transpose(a), [[1, 3], [0, 4]], lower=False) == {"the other triangle": LOWER}
+    assert unspecified_solve(a, [[1, 0], [3, 4]]) == {"the other triangle": UPPER}
+    assert unspecified_solve(a, [[1, 5], [3, 4]]) == {}
+    assert unspecified_solve(a, [[1, 0], [3, 4]], transpose_a="TRANSPOSE") == {}
+    assert unspecified_solve(np.transpose(a), [[1, 3], [0, 4]], lower=False) == {
+        "the other triangle": LOWER
+    }

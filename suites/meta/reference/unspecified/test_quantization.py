@@ -15,7 +15,7 @@ from suites.meta.support.ops.unspecified import array
 SI32, SI8, F32 = (element_type(name) for name in ("si32", "si8", "f32"))
 
 
-def quantized(
+def quantized_type(
     of: str, storage_min: int, storage_max: int, expressed: str = "f32", scale: float = 1.0,
     zero_point: int = 0,
 ) -> QuantizedType:  # fmt: skip
@@ -40,26 +40,26 @@ def codes(
 
 
 def test_nan_has_no_code() -> None:
-    assert codes([np.nan, 1, 1e9], quantized("si8", -128, 127)) == {
+    assert codes([np.nan, 1, 1e9], quantized_type("si8", -128, 127)) == {
         "NaN has no code": [True, False, False]
     }
 
 
 def test_a_bound_that_the_expressed_type_lacks_does_not_clamp() -> None:
     """2^31 - 1 is 2^31 in f32, which a number of si32 cannot be."""
-    whole = quantized("si32", -(2**31), 2**31 - 1)
+    whole = quantized_type("si32", -(2**31), 2**31 - 1)
     found = codes([2.0**31, 2.0**31 - 128, -(2.0**31)], whole)
     assert found == {"out of the range of the storage type": [True, False, False]}
-    assert codes([2.0**31], quantized("si32", -(2**31), 2**31 - 129)) == {}
-    assert codes([2.0**31], quantized("si32", -(2**31), 2**31 - 1, "f64"), "f64") == {}
+    assert codes([2.0**31], quantized_type("si32", -(2**31), 2**31 - 129)) == {}
+    assert codes([2.0**31], quantized_type("si32", -(2**31), 2**31 - 1, "f64"), "f64") == {}
 
 
 def test_a_code_out_of_range_depends_on_scale_and_zero_point() -> None:
     """The largest code, 2^31, is the number 2^30 for a scale of 1/2, and 2^31 - 256 with 256."""
     label = "out of the range of the storage type"
-    halves = quantized("si32", -(2**31), 2**31 - 1, scale=0.5)
+    halves = quantized_type("si32", -(2**31), 2**31 - 1, scale=0.5)
     assert codes([2.0**30, 2.0**30 - 64], halves) == {label: [True, False]}
-    shifted = quantized("si32", -(2**31), 2**31 - 1, zero_point=256)
+    shifted = quantized_type("si32", -(2**31), 2**31 - 1, zero_point=256)
     assert codes([2.0**31 - 256, 2.0**31 - 384], shifted) == {label: [True, False]}
 
 
@@ -73,7 +73,7 @@ def test_the_reasons_of_the_operation_on_numbers_count() -> None:
         assert operands[0].dtype == np.float32
         return [("a reason", np.array([True]))]
 
-    of = quantized("si8", -128, 127)
+    of = quantized_type("si8", -128, 127)
     value = Value("x", TensorType((1,), of))
     operation = single_op("tanh", (value,), (TensorType((1,), of),)).subject
     found = unspecified_codes(operation, [array("si8", [1])], array("si8", [1]), 0, plain)

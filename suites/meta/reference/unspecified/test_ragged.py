@@ -22,7 +22,7 @@ def rows(sizes: list[int], lhs: Array = LHS, each: Array = EACH, of: str = "f32"
     )
 
 
-def with_infinity(given: Array, *at: int) -> Array:
+def put_infinity(given: Array, *at: int) -> Array:
     changed = given.copy()
     changed[at] = np.inf
     return changed
@@ -34,15 +34,15 @@ def test_rows_of_no_group() -> None:
 
 
 def test_a_matrix_of_another_group_is_multiplied_by_zero() -> None:
-    found = rows([1, 2], each=with_infinity(EACH, 0, 1, 0))
+    found = rows([1, 2], each=put_infinity(EACH, 0, 1, 0))
     assert found == {"no number in another group": [False, True, True]}
-    assert rows([1, 2], lhs=with_infinity(LHS, 0, 0)) == {}  # only in its own row
+    assert rows([1, 2], lhs=put_infinity(LHS, 0, 0)) == {}  # only in its own row
 
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_row_of_another_sum_is_multiplied_by_zero(side: int) -> None:
     operands = [LHS, LHS]
-    operands[side] = with_infinity(LHS, 0, 0)
+    operands[side] = put_infinity(LHS, 0, 0)
     to = TensorType((2, 2, 2), element_type("f32"))
     sizes = np.array([1, 2], np.int32)
     found = unspecified_by(REASONS, "chlo.ragged_dot", *operands, sizes, to=to, **DEPTH)

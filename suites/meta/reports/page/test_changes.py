@@ -16,7 +16,7 @@ from reports.page.changes import ABOUT, changes
 from suites.meta.support import synthetic_run as synthetic
 
 
-def worsened(count: int) -> tuple[Tables, Comparison]:
+def worsened_run(count: int) -> tuple[Tables, Comparison]:
     """Return a run in which cases fail that passed before."""
     before = synthetic.run("passing")
     records = [
@@ -30,7 +30,7 @@ def worsened(count: int) -> tuple[Tables, Comparison]:
 
 
 def test_new_failures_are_grouped_and_fail() -> None:
-    tables, comparison = worsened(2)
+    tables, comparison = worsened_run(2)
     found = changes(tables, comparison)
     (kind,) = found["kinds"]
     assert (kind["name"], kind["count"], kind["fails"]) == ("new", 2, True)
@@ -42,12 +42,12 @@ def test_new_failures_are_grouped_and_fail() -> None:
 
 
 def test_kinds_without_changes_are_left_out() -> None:
-    assert changes(*worsened(0))["kinds"] == []
+    assert changes(*worsened_run(0))["kinds"] == []
 
 
 def test_groups_beyond_the_most_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_GROUPS", 1)
-    tables, comparison = worsened(8)
+    tables, comparison = worsened_run(8)
     (kind,) = changes(tables, comparison)["kinds"]
     assert len(kind["groups"]) == 1
     assert kind["omitted"] > 0

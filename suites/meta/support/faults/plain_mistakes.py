@@ -64,7 +64,7 @@ def plain_mistakes(
     """Yield each mistake by its name with the results that it makes of the expected results."""
     for name, change in CHANGES.items():
         yield name, tuple(map(change, expected))
-    swapped = _with_swapped_operands(program)
+    swapped = _swap_operands(program)
     if swapped is None:
         return
     try:
@@ -73,7 +73,7 @@ def plain_mistakes(
         return
 
 
-def _with_swapped_operands(program: Program) -> Program | None:
+def _swap_operands(program: Program) -> Program | None:
     """Return the program with the first two operands of its subject exchanged; None if they differ
     in type. None for a loop, which might not end.
     """

@@ -39,7 +39,7 @@ def fold_leaves(body: Callable[..., Any], inits: Scalars, leaves: Sequence[Scala
     return now
 
 
-def to_arguments(arrays: Sequence[Array], region: Region) -> tuple[Array, ...]:
+def convert_to_arguments(arrays: Sequence[Array], region: Region) -> tuple[Array, ...]:
     """Return operands as arrays of the types of the body's arguments (values are kept
     by widening).
     """
@@ -53,8 +53,8 @@ def to_arguments(arrays: Sequence[Array], region: Region) -> tuple[Array, ...]:
 def loop_reduce(operation: Operation, operands: Sequence[Array]) -> tuple[Array, ...]:
     region = operation.regions[0]
     body, count = body_of(region), len(operands) // 2
-    inputs = to_arguments(operands[:count], region)
-    inits = to_arguments(operands[count:], region)
+    inputs = convert_to_arguments(operands[:count], region)
+    inits = convert_to_arguments(operands[count:], region)
     dimensions = sorted(attribute(operation, "dimensions"))
     shape = inputs[0].shape
     kept = [d for d in range(len(shape)) if d not in dimensions]
@@ -101,8 +101,8 @@ def places(
 def loop_reduce_window(operation: Operation, operands: Sequence[Array]) -> tuple[Array, ...]:
     region = operation.regions[0]
     body, count = body_of(region), len(operands) // 2
-    inputs = to_arguments(operands[:count], region)
-    inits = to_arguments(operands[count:], region)
+    inputs = convert_to_arguments(operands[:count], region)
+    inits = convert_to_arguments(operands[count:], region)
     of = operation.results[0].type
     assert isinstance(of, TensorType)
     results = tuple(np.empty(of.static_shape, x.dtype) for x in inputs)
@@ -118,7 +118,7 @@ def loop_reduce_window(operation: Operation, operands: Sequence[Array]) -> tuple
 def loop_select_and_scatter(operation: Operation, operands: Sequence[Array]) -> tuple[Array, ...]:
     operand, source, init = operands
     select, scatter = (body_of(region) for region in operation.regions)
-    (source, init) = to_arguments((source, init), operation.regions[1])
+    (source, init) = convert_to_arguments((source, init), operation.regions[1])
     result = np.full(operand.shape, init)
     for index, covered in places(operation, operand.shape, source.shape):
         inside = [at for at in covered if at is not None]

@@ -22,13 +22,13 @@ CONSTANT = "stablehlo.constant dense<{}> : tensor<1xf32>"
 COMPUTED = "stablehlo.negate %x : tensor<1xf32>"
 
 
-def written(first: str, second: str) -> Program:
+def two_products(first: str, second: str) -> Program:
     return parse_module(PRODUCTS.format(first=first, second=second))
 
 
 def test_constants_are_multiplied_with_each_other_first() -> None:
     """1e-20 (1e30 1e20) overflows, (1e-20 1e30) 1e20 does not."""
-    program = written(CONSTANT.format("1.0e30"), CONSTANT.format("1.0e20"))
+    program = two_products(CONSTANT.format("1.0e30"), CONSTANT.format("1.0e20"))
     x = array([1e-20])
     assert evaluate(program, [x])[0] < 1e31
     assert evaluate(constants_multiplied_first(program), [x])[0] > 1e38
@@ -38,7 +38,7 @@ def test_constants_are_multiplied_with_each_other_first() -> None:
     ("first", "second"), [(COMPUTED, CONSTANT.format(2.0)), (CONSTANT.format(2.0), COMPUTED)]
 )
 def test_other_products_stay(first: str, second: str) -> None:
-    program = written(first, second)
+    program = two_products(first, second)
     assert constants_multiplied_first(program) == program
 
 

@@ -17,7 +17,7 @@ from suites.meta.support.small_programs import array, tensor_of
 X = [-2.0, -0.0, 0.5, 7.0]
 
 
-def applied(activation: Activation, alpha: float = 0.25) -> np.ndarray:
+def apply_activation(activation: Activation, alpha: float = 0.25) -> np.ndarray:
     building, value = Building(), Value("x", tensor_of(4))
     result = activation(building, value, alpha)
     body = building.region([value], [result])
@@ -48,11 +48,13 @@ def gelu(x: float) -> float:
     ],
 )
 def test_activation_is_its_formula(activation: Activation, formula) -> None:
-    np.testing.assert_allclose(applied(activation), [formula(x) for x in X], rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        apply_activation(activation), [formula(x) for x in X], rtol=1e-5, atol=1e-7
+    )
 
 
 def test_slope_is_that_of_the_call() -> None:
-    assert applied(activations.leaky_relu, 3.0)[0] == -6
+    assert apply_activation(activations.leaky_relu, 3.0)[0] == -6
 
 
 def test_constant_has_the_type_of_its_model() -> None:

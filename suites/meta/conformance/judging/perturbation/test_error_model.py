@@ -73,13 +73,13 @@ def test_infinite_tolerances_reach_the_ends_of_a_format(of: str, least: float, m
     error = np.where(np.arange(64) < 32, np.inf, 0.0)
     random = np.random.default_rng(1)
 
-    def moved(directions: Directions) -> Array:
+    def move(directions: Directions) -> Array:
         return to_float64(shift_elements(numbers, error, directions))
 
     for way, end in ((1.0, most), (-1.0, least)):
-        found = moved(lambda shape, way=way: np.full(shape, way))
+        found = move(lambda shape, way=way: np.full(shape, way))
         assert (found == np.where(error == 0, 1.0, end)).all()
-    found = moved(lambda shape: random.integers(0, 2, shape) * 2.0 - 1.0)[:32]
+    found = move(lambda shape: random.integers(0, 2, shape) * 2.0 - 1.0)[:32]
     has_nan = ELEMENT_TYPES[of].float_format.has_nan and np.isfinite(most)
     assert set(found[np.isfinite(found) | np.isinf(found)]) == {least, most}
     assert np.isnan(found).any() == has_nan

@@ -141,7 +141,7 @@ def contracted_sums(x: Array, y: Array) -> Array:
     return total
 
 
-def of_program(text: str, inputs: list[Array], actual: Array) -> tuple[Verdict, str]:
+def judge_text(text: str, inputs: list[Array], actual: Array) -> tuple[Verdict, str]:
     program = inline(parse_module(text)).program
     found = judge_program(PermittedResults(program, inputs), [actual.astype(np.float32)])
     return found.verdict, found.kind
@@ -158,8 +158,8 @@ def test_flushing_combined_with_contraction_is_flushed() -> None:
     flushed = np.where(np.abs(x * y) < TINY, 0, x * y).sum(axis=1)
     assert (np.abs(actual - expected) > 1e-41).any()
     assert (actual != flushed).any()
-    assert of_program(PRODUCTS, [x, y], actual) == LOST
-    assert of_program(PRODUCTS, [x, y], actual + np.float32(2e-37))[0] is Verdict.DIVERGENT
+    assert judge_text(PRODUCTS, [x, y], actual) == LOST
+    assert judge_text(PRODUCTS, [x, y], actual + np.float32(2e-37))[0] is Verdict.DIVERGENT
 
 
 PRODUCT = """

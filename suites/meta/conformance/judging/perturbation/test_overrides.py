@@ -19,37 +19,37 @@ WANT = array([1.0, 2.0, 3.0])
 GOT = array([1.0, 2.5, np.inf])
 
 
-def shifted(result: Array, expected: Array = WANT, actual: Array = GOT) -> Array:
+def shift(result: Array, expected: Array = WANT, actual: Array = GOT) -> Array:
     (found,) = Override(ADD, (expected,), (actual,)).shift_results((result,))
     return found
 
 
 def test_on_the_same_operands_the_results_are_the_backends() -> None:
-    assert are_same([shifted(WANT)], [GOT])
+    assert are_same([shift(WANT)], [GOT])
 
 
 def test_on_nearby_operands_the_results_are_as_far_apart() -> None:
-    assert shifted(WANT + 1).tolist() == [2.0, 3.5, np.inf]
+    assert shift(WANT + 1).tolist() == [2.0, 3.5, np.inf]
 
 
 def test_result_that_becomes_nan_stays_nan() -> None:
-    found = shifted(array([1.0, np.nan, 3.0]))
+    found = shift(array([1.0, np.nan, 3.0]))
     assert np.isnan(found[1])
 
 
 def test_integers_are_the_backends() -> None:
     want, got = array([1, 2], "si32"), array([1, 9], "si32")
-    assert shifted(array([5, 5], "si32"), want, got).tolist() == [5, 9]
+    assert shift(array([5, 5], "si32"), want, got).tolist() == [5, 9]
 
 
 def test_complex_results_move_by_both_parts() -> None:
     want, got = array([1 + 1j], "complex<f32>"), array([2 + 3j], "complex<f32>")
-    assert shifted(array([1 + 2j], "complex<f32>"), want, got).tolist() == [2 + 4j]
+    assert shift(array([1 + 2j], "complex<f32>"), want, got).tolist() == [2 + 4j]
 
 
 def test_results_of_another_shape_stay() -> None:
     other = array([7.0])
-    assert shifted(other) is other
+    assert shift(other) is other
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ U = 2.0**-24
 X = array([1.0, 2.0])
 
 
-def mapped(*ops: str) -> Operation:
+def map_of(*ops: str) -> Operation:
     """Return a map of unary ops, one after the other."""
     values = [Value(f"b{n}", tensor_of()) for n in range(len(ops) + 1)]
     body = [Operation(op, (values[n],), (values[n + 1],)) for n, op in enumerate(ops)]
@@ -25,7 +25,7 @@ def mapped(*ops: str) -> Operation:
 
 
 def bound(*ops: str, ulps: float = 1.0) -> np.ndarray | None:
-    operation = mapped(*ops)
+    operation = map_of(*ops)
     result = X
     for op in ops:
         program = single_op(op, (Value("x", tensor_of(2)),), (tensor_of(2),))
@@ -56,4 +56,4 @@ def test_errors_of_operations_add_up() -> None:
 def test_rule_permits_parts_within_the_bound() -> None:
     rule = map_rule(lambda _: 1.0)
     assert rule.bound is not None
-    assert rule.bound(mapped("negate"), (X,), (-X,)) == (None,)
+    assert rule.bound(map_of("negate"), (X,), (-X,)) == (None,)

@@ -21,7 +21,7 @@ HALF, TWO, TENTH = quant("si8", (0.5, 0)), quant("si8", (2.0, 0)), quant("si8", 
 ADD = CATALOG["add"].tolerance
 
 
-def added(
+def quantized_sum(
     codes: tuple[list[int], list[int]], to: QuantizedType, of: QuantizedType = HALF
 ) -> tuple[Operation, tuple[Array, ...], tuple[Array, ...]]:
     """Return a sum of quantized numbers, its operands, and its results."""
@@ -34,7 +34,7 @@ def added(
 
 def test_a_sum_between_two_codes_may_be_either() -> None:
     """1.5 / 2 is 0.75; 4 / 2 is 2 without a rounding."""
-    operation, operands, expected = added(([3, 4], [0, 4]), TWO)
+    operation, operands, expected = quantized_sum(([3, 4], [0, 4]), TWO)
     (reach,) = permitted_results(ADD, operation, operands, expected)
     assert isinstance(reach, tuple)
     first, last = reach
@@ -43,7 +43,7 @@ def test_a_sum_between_two_codes_may_be_either() -> None:
 
 def test_operands_that_are_no_codes_of_the_result_may_be_rounded_first() -> None:
     """1 + 1 is the code 1 of 2, but 1 is no code: each operand may become 0 or 2."""
-    operation, operands, expected = added(([2], [2]), TWO)
+    operation, operands, expected = quantized_sum(([2], [2]), TWO)
     assert expected[0].tolist() == [1]
     (reach,) = permitted_results(ADD, operation, operands, expected)
     assert isinstance(reach, tuple)
@@ -51,7 +51,7 @@ def test_operands_that_are_no_codes_of_the_result_may_be_rounded_first() -> None
 
 
 def test_codes_end_with_the_type() -> None:
-    operation, operands, expected = added(([127, -128], [127, -128]), HALF)
+    operation, operands, expected = quantized_sum(([127, -128], [127, -128]), HALF)
     (reach,) = permitted_results(ADD, operation, operands, expected)
     assert isinstance(reach, tuple)
     assert [one.tolist() for one in reach] == [[127, -128]] * 2
@@ -59,7 +59,7 @@ def test_codes_end_with_the_type() -> None:
 
 def test_bound_is_the_further_end_and_the_nearer_side_is_excluded() -> None:
     """0.75 rounds to 1; 0 is permitted, 2 is as near to 1 and is not."""
-    operation, operands, expected = added(([3], [0]), TWO)
+    operation, operands, expected = quantized_sum(([3], [0]), TWO)
     rule = quantized_rule(ADD)
     assert rule.bound is not None
     assert rule.excludes is not None

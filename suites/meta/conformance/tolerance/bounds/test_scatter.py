@@ -20,14 +20,14 @@ UPDATES = array([0.1, 0.3, 0.7])
 START = array([1.1, 1.3, 1.7])
 
 
-def scattered(body: Region, updates: Array = UPDATES) -> Program:
+def scatter_program(body: Region, updates: Array = UPDATES) -> Program:
     of = F16 if updates.dtype == np.float16 else F32
     return points(of, 3, len(updates), body)
 
 
 def bound_of(op: str) -> list[float]:
     """Return the bound of each element: the first has two updates, the second one update."""
-    made = scattered(fold_of(op, F32).region)
+    made = scatter_program(fold_of(op, F32).region)
     given = (START, INDICES, UPDATES)
     assert SCATTERED_UPDATES.bound is not None
     (found,) = SCATTERED_UPDATES.bound(made.subject, given, evaluate(made, given))
@@ -51,7 +51,7 @@ def test_an_op_that_is_no_sum_rounds_once_for_each_update() -> None:
 
 
 def test_maxima_are_data() -> None:
-    made = scattered(fold_of("maximum", F32).region)
+    made = scatter_program(fold_of("maximum", F32).region)
     given = (START, INDICES, UPDATES)
     assert SCATTERED_UPDATES.bound is not None
     assert SCATTERED_UPDATES.bound(made.subject, given, evaluate(made, given)) == (None,)
@@ -62,14 +62,14 @@ def test_sums_without_rounding_are_exact() -> None:
     body = fold_of("add", F32).region
     for last, exact in ((4.0, True), (2.0**-24, False)):
         updates = array([2.0, last, 0.0])
-        made, given = scattered(body), (array([1.0, 1.0, 1.0]), INDICES, updates)
+        made, given = scatter_program(body), (array([1.0, 1.0, 1.0]), INDICES, updates)
         parts = decompose_scatter(made.subject, given, body_of(made.subject.regions[0]))
         bound = sum_or_product_bound(parts, evaluate(made, given)[0])
         assert bool(bound[0] == 0) is exact
 
 
 def zeros_of(op: str, first: float) -> list[bool] | None:
-    made = scattered(fold_of(op, F32).region)
+    made = scatter_program(fold_of(op, F32).region)
     given = (array([first, -0.0, 0.0]), INDICES, array([-first, 0.0, 0.0]))
     assert SCATTERED_UPDATES.either_zero is not None
     (found,) = SCATTERED_UPDATES.either_zero(made.subject, given, evaluate(made, given))
@@ -84,13 +84,13 @@ def test_zeros_of_sums_have_one_sign_and_zeros_of_other_bodies_either() -> None:
 def test_subnormal_numbers_are_lost_in_sums_of_types_that_hardware_flushes() -> None:
     assert SCATTERED_UPDATES.flush_loss is not None
     small = 2.0**-130
-    made = scattered(fold_of("add", F32).region)
+    made = scatter_program(fold_of("add", F32).region)
     given = (array([small, 1.0, small]), INDICES, array([small, small, small]))
     (lost,) = SCATTERED_UPDATES.flush_loss(made.subject, given, evaluate(made, given))
     assert lost is not None
     assert lost[0] >= 3 * small
     assert lost[1] >= small
-    made = scattered(fold_of("add", F16).region, array([1.0, 1.0, 1.0], "f16"))
+    made = scatter_program(fold_of("add", F16).region, array([1.0, 1.0, 1.0], "f16"))
     halves = (array([1, 1, 1], "f16"), INDICES, array([1, 1, 1], "f16"))
     assert SCATTERED_UPDATES.flush_loss(made.subject, halves, evaluate(made, halves)) == (None,)
 
@@ -98,7 +98,7 @@ def test_subnormal_numbers_are_lost_in_sums_of_types_that_hardware_flushes() -> 
 @pytest.mark.parametrize(("got", "wrong"), [(3.0, False), (4.0, False), (1.0, True)])
 def test_a_replaced_element_is_one_of_its_updates(got: float, wrong: bool) -> None:
     body = BodyBuilder.of(F32, F32)
-    made = scattered(body.returns(body.arguments[1]))
+    made = scatter_program(body.returns(body.arguments[1]))
     given = (array([1.0, 1.0, 1.0]), INDICES, array([3.0, 4.0, 5.0]))
     actual = (array([got, 5.0, 1.0]),)
     assert SCATTERED_UPDATES.excludes is not None

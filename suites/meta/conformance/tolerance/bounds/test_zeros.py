@@ -114,7 +114,7 @@ def schedules(leaves: Sequence[float], init: float) -> set[str]:
     return found
 
 
-def with_part(array: Array, place: int, number: float) -> Array:
+def replace_element(array: Array, place: int, number: float) -> Array:
     """Return the array with an element, or the real part of it, replaced by a number."""
     changed = array.copy()
     if array.dtype.kind == "c":
@@ -133,7 +133,7 @@ def held_against(program: Program, inputs: Sequence[Array], permitted: Sequence[
         want = float(np.real(expected[place]))
         assert want.hex() in right
         for zero in ZEROS if want == 0 else ():
-            actual = with_part(expected, place, zero)
+            actual = replace_element(expected, place, zero)
             assert permits(program, inputs, actual) == (zero.hex() in right), (place, zero)
 
 

@@ -8,7 +8,7 @@ import pytest
 from generators.chains.patterns.algebra import PATTERNS
 from reference.ir.program import TensorType
 from reference.ir.types import element_type
-from suites.meta.support.built_cases import evaluated, steps_of, written
+from suites.meta.support.built_cases import evaluate_chain, steps_of, write_chains
 
 WHOLE = np.array([1, 2, 3, 5], np.float32)
 INTEGERS = np.array([1, 2, 3, 5], np.int32)
@@ -23,8 +23,8 @@ INTEGERS = np.array([1, 2, 3, 5], np.int32)
 )  # fmt: skip
 def test_pairs_that_undo_each_other(name: str, of: str) -> None:
     given = WHOLE if of == "f32" else INTEGERS
-    for chain, result in written(PATTERNS, name, of, (4,)):
-        found = evaluated(chain, result, given)
+    for chain, result in write_chains(PATTERNS, name, of, (4,)):
+        found = evaluate_chain(chain, result, given)
         inverse = np.divide(1, given) if "rsqrt" in steps_of(chain) else given
         np.testing.assert_allclose(found, inverse, rtol=1e-6)
 
@@ -35,17 +35,17 @@ def test_numbers_with_themselves() -> None:
         "minimum": WHOLE,
     }  # fmt: skip
     seen: set[str] = set()
-    for chain, result in written(PATTERNS, "with itself", "f32", (4,)):
+    for chain, result in write_chains(PATTERNS, "with itself", "f32", (4,)):
         (op,) = steps_of(chain)
-        assert evaluated(chain, result, WHOLE).tolist() == expected[op].tolist()
+        assert evaluate_chain(chain, result, WHOLE).tolist() == expected[op].tolist()
         seen.add(op)
     assert seen == set(expected)
 
 
 def test_bits_with_themselves_or_with_their_inverse() -> None:
-    for chain, result in written(PATTERNS, "bits with themselves", "si32", (4,)):
+    for chain, result in write_chains(PATTERNS, "bits with themselves", "si32", (4,)):
         *inverted, op = steps_of(chain)
-        found = evaluated(chain, result, INTEGERS)
+        found = evaluate_chain(chain, result, INTEGERS)
         plain = {"and": INTEGERS, "or": INTEGERS, "xor": 0 * INTEGERS}[op]
         with_inverse = {"and": 0, "or": -1, "xor": -1}[op]
         assert found.tolist() == (plain if not inverted else np.full(4, with_inverse)).tolist()
@@ -55,20 +55,23 @@ def test_a_comparison_inverted_is_the_opposite_one() -> None:
     opposite = {"LT": np.greater_equal, "LE": np.greater, "GT": np.less_equal, "GE": np.less,
                 "EQ": np.not_equal, "NE": np.equal}  # fmt: skip
     seen: set[str] = set()
-    for chain, result in written(PATTERNS, "comparison inverted", "f32", (4,), 40):
+    for chain, result in write_chains(PATTERNS, "comparison inverted", "f32", (4,), 40):
         compare = next(one for one in chain.operations if one.name == "compare")
         assert steps_of(chain) == ["compare", "not"]
         way = str(compare.attribute("comparison_direction"))
         seen.add(way)
         if len(set(compare.operands)) == 1:
-            assert evaluated(chain, result, WHOLE).tolist() == opposite[way](WHOLE, WHOLE).tolist()
+            assert (
+                evaluate_chain(chain, result, WHOLE).tolist()
+                == opposite[way](WHOLE, WHOLE).tolist()
+            )
     assert seen == set(opposite)
 
 
 def test_constants_are_within_the_range_of_the_type() -> None:
     """No -1 in ui2, and no 128 in si8."""
     for of in ("ui2", "si8", "si4"):
-        for chain, _ in written(PATTERNS, "by a number", of, (2,), 30):
+        for chain, _ in write_chains(PATTERNS, "by a number", of, (2,), 30):
             (constant,) = (one for one in chain.operations if one.name == "constant")
             element = constant.results[0].type.element  # type: ignore[union-attr]
             (number, *_) = constant.attribute("value").array.astype(int).tolist()  # type: ignore[union-attr]
@@ -76,18 +79,18 @@ def test_constants_are_within_the_range_of_the_type() -> None:
 
 
 def test_a_type_is_left_and_returned_to() -> None:
-    for chain, result in written(PATTERNS, "converted there and back", "si8", (4,)):
+    for chain, result in write_chains(PATTERNS, "converted there and back", "si8", (4,)):
         assert result.type == chain.data[0].type
         assert steps_of(chain)[0] == steps_of(chain)[-1] == "convert"
-    for chain, result in written(PATTERNS, "read as bits and back", "f32", (4,)):
-        found = evaluated(chain, result, WHOLE)
+    for chain, result in write_chains(PATTERNS, "read as bits and back", "f32", (4,)):
+        found = evaluate_chain(chain, result, WHOLE)
         assert found.tolist() == (-WHOLE if "xor" in steps_of(chain) else WHOLE).tolist()
 
 
 def test_positions_may_be_more_than_their_type_holds() -> None:
     sizes = {
         (str(one.results[0].type.element), *one.results[0].type.static_shape)  # type: ignore[union-attr]
-        for chain, _ in written(PATTERNS, "of positions", "f32", (4,), 150)
+        for chain, _ in write_chains(PATTERNS, "of positions", "f32", (4,), 150)
         for one in chain.operations
         if one.name == "iota"
     }

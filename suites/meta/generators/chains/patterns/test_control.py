@@ -12,7 +12,7 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from suites.meta.support.built_cases import evaluated, steps_of, written
+from suites.meta.support.built_cases import evaluate_chain, steps_of, write_chains
 
 ROWS = np.arange(12, dtype=np.int32).reshape(4, 3)
 
@@ -25,7 +25,7 @@ def test_counters_reach_the_ends_of_their_type_and_never_wrap() -> None:
     """The loop ends, after at most seven iterations."""
     turns: set[int] = set()
     types: set[str] = set()
-    for chain, result in written(PATTERNS, "counted loop", "si32", (2,), 60):
+    for chain, result in write_chains(PATTERNS, "counted loop", "si32", (2,), 60):
         loop = operation(chain, "while")
         types.add(str(loop.operands[0].type.element))  # type: ignore[union-attr]
         count = 0
@@ -46,7 +46,7 @@ def test_counters_reach_the_ends_of_their_type_and_never_wrap() -> None:
 def test_comparisons_and_steps_of_a_loop() -> None:
     ways = {
         one.attribute("comparison_direction")
-        for chain, _ in written(PATTERNS, "counted loop", "f32", (2,), 100)
+        for chain, _ in write_chains(PATTERNS, "counted loop", "f32", (2,), 100)
         for one in operation(chain, "while").regions[0].operations
         if one.name == "compare"
     }
@@ -56,15 +56,15 @@ def test_comparisons_and_steps_of_a_loop() -> None:
 def test_a_loop_runs_once_or_not_at_all() -> None:
     given = np.array([3, 4], np.int32)
     seen: set[tuple[int, ...]] = set()
-    for chain, result in written(PATTERNS, "loop without turns", "si32", (2,), 40):
-        seen.add(tuple(evaluated(chain, result, given).tolist()))
+    for chain, result in write_chains(PATTERNS, "loop without turns", "si32", (2,), 40):
+        seen.add(tuple(evaluate_chain(chain, result, given).tolist()))
     assert seen == {(3, 4), (6, 8)}
 
 
 def test_branches_on_constants_and_parameters_in_and_out_of_range() -> None:
     constants: set[int] = set()
     parameters = 0
-    for chain, _ in written(PATTERNS, "branches", "si32", (2,), 150):
+    for chain, _ in write_chains(PATTERNS, "branches", "si32", (2,), 150):
         name = "case" if "case" in steps_of(chain) else "if"
         index = operation(chain, name).operands[0]
         made = next((one for one in chain.operations if index in one.results), None)
@@ -78,17 +78,17 @@ def test_branches_on_constants_and_parameters_in_and_out_of_range() -> None:
 def test_a_function_is_called_once_or_twice() -> None:
     counts = {
         steps_of(chain).count("func.call")
-        for chain, _ in written(PATTERNS, "called function", "f32", (2,))
+        for chain, _ in write_chains(PATTERNS, "called function", "f32", (2,))
     }
     assert counts == {1, 2}
 
 
 def test_all_rows_in_order_are_the_table() -> None:
     whole = 0
-    for chain, result in written(PATTERNS, "gathered rows", "si32", (4, 3), 100):
+    for chain, result in write_chains(PATTERNS, "gathered rows", "si32", (4, 3), 100):
         if "reshape" in steps_of(chain) or "iota" not in steps_of(chain):
             continue
-        found = evaluated(chain, result, ROWS)
+        found = evaluate_chain(chain, result, ROWS)
         turned = "reverse" in steps_of(chain)
         if found.shape == ROWS.shape:
             np.testing.assert_array_equal(found, ROWS[::-1] if turned else ROWS)
@@ -100,13 +100,13 @@ def test_one_row_is_taken_by_a_single_vector() -> None:
     ranks: Any = {
         len(operation(chain, "gather").operands[1].type.static_shape)  # type: ignore[union-attr]
         - int(operation(chain, "gather").attribute("index_vector_dim") == 0)  # type: ignore[arg-type]
-        for chain, _ in written(PATTERNS, "gathered rows", "si32", (4, 3), 40)
+        for chain, _ in write_chains(PATTERNS, "gathered rows", "si32", (4, 3), 40)
     }
     assert ranks == {0, 1}
 
 
 def test_rows_are_gathered_and_scattered_back() -> None:
-    for chain, result in written(PATTERNS, "scattered back", "si32", (4, 3)):
+    for chain, result in write_chains(PATTERNS, "scattered back", "si32", (4, 3)):
         turned = "reverse" in steps_of(chain)
-        found = evaluated(chain, result, ROWS)
+        found = evaluate_chain(chain, result, ROWS)
         np.testing.assert_array_equal(found, ROWS[::-1] if turned else ROWS)

@@ -10,7 +10,7 @@ from generators.chains.patterns.folds import PATTERNS, fold, is_multiplied
 from reference.interpreter.evaluate import body_of
 from reference.ir.program import TensorType
 from reference.ir.types import element_type
-from suites.meta.support.built_cases import evaluated, pick_of, steps_of, written
+from suites.meta.support.built_cases import evaluate_chain, pick_of, steps_of, write_chains
 
 NUMBERS = np.array([[3, 1, 2], [5, 4, 6]], np.int32)
 
@@ -28,28 +28,28 @@ def test_an_init_value_is_neutral(of: str) -> None:
 
 
 def test_a_reduction_over_a_dimension_of_one_is_the_value() -> None:
-    for chain, result in written(PATTERNS, "reduced over one", "si32", (2, 3)):
-        found = evaluated(chain, result, NUMBERS)
+    for chain, result in write_chains(PATTERNS, "reduced over one", "si32", (2, 3)):
+        found = evaluate_chain(chain, result, NUMBERS)
         np.testing.assert_array_equal(found.reshape(2, 3), NUMBERS)
 
 
 def test_a_product_with_ones_is_a_sum() -> None:
     sums = 0
-    for chain, result in written(PATTERNS, "product with ones", "si32", (2, 3), 40):
+    for chain, result in write_chains(PATTERNS, "product with ones", "si32", (2, 3), 40):
         (product,) = (one for one in chain.operations if one.name == "dot_general")
         along = product.attribute("lhs_contracting_dimensions")
         ones = [one for one in chain.operations if one.name == "constant"]
         if along and ones and (ones[-1].attribute("value").array == 1).all():  # type: ignore[union-attr]
-            found = evaluated(chain, result, NUMBERS)
+            found = evaluate_chain(chain, result, NUMBERS)
             assert found.tolist() == NUMBERS.sum(axis=along).tolist()  # type: ignore[arg-type]
             sums += 1
     assert sums > 3
 
 
 def test_sorted_positions_sort_the_value() -> None:
-    for chain, result in written(PATTERNS, "sorted positions", "si32", (2, 3)):
+    for chain, result in write_chains(PATTERNS, "sorted positions", "si32", (2, 3)):
         (sort,) = (one for one in chain.operations if one.name == "sort")
-        places = evaluated(chain, result, NUMBERS)
+        places = evaluate_chain(chain, result, NUMBERS)
         axis = sort.attribute("dimension")
         assert isinstance(axis, int)
         found = np.take_along_axis(NUMBERS, places, axis)
@@ -60,13 +60,15 @@ def test_sorted_positions_sort_the_value() -> None:
 def test_only_the_first_of_sorted_elements_are_used() -> None:
     sizes = {
         result.type.static_shape[0]  # type: ignore[union-attr]
-        for _, result in written(PATTERNS, "first of sorted", "si32", (4, 2))
+        for _, result in write_chains(PATTERNS, "first of sorted", "si32", (4, 2))
     }
     assert sizes == {1, 2}
 
 
 def test_a_sum_along_one_of_many_dimensions() -> None:
-    for chain, result in written(PATTERNS, "sum of products of many dimensions", "f32", (2,), 10):
+    for chain, result in write_chains(
+        PATTERNS, "sum of products of many dimensions", "f32", (2,), 10
+    ):
         assert steps_of(chain)[-2:] == ["multiply", "reduce"]
         assert len(result.type.static_shape) >= 6  # type: ignore[union-attr]
 

@@ -16,15 +16,15 @@ F32 = element_type("f32")
 X = Value("x", TensorType((2, 3), F32))
 
 
-def transposed() -> Program:
+def transpose_program() -> Program:
     return single_op("transpose", (X,), (TensorType((3, 2), F32),), {"permutation": (1, 0)})
 
 
 def test_only_the_name_changes_without_renames() -> None:
-    program = rename_to_op(transposed(), OPS["Transpose"])
+    program = rename_to_op(transpose_program(), OPS["Transpose"])
     assert program.subject.name == "Transpose"
     assert program.subject.attribute("permutation") == (1, 0)
-    assert program.main.result_types == transposed().main.result_types
+    assert program.main.result_types == transpose_program().main.result_types
 
 
 def test_attributes_are_renamed_or_restated() -> None:
@@ -42,20 +42,20 @@ def test_attributes_are_renamed_or_restated() -> None:
 
 def test_results_may_follow_from_the_new_attributes() -> None:
     program = rename_to_op(
-        transposed(), OPS["Transpose"], lambda _: {"permutation": (0, 1)}, inferred=True
+        transpose_program(), OPS["Transpose"], lambda _: {"permutation": (0, 1)}, inferred=True
     )
     assert program.main.result_types == (X.type,)
     assert program.main.body.operations[-1].operands == program.subject.results
 
 
 def test_a_program_without_the_twin_is_unchanged() -> None:
-    assert rename_to_op(transposed(), OPS["Rev"]) == transposed()
+    assert rename_to_op(transpose_program(), OPS["Rev"]) == transpose_program()
 
 
 def test_the_last_of_several_twins_is_the_subject() -> None:
     y, z = (Value(name, X.type) for name in "yz")
     body = (Operation("negate", (X,), (y,)), Operation("negate", (y,), (z,)))
-    program = transposed()
+    program = transpose_program()
     main = program.main
     region = replace(main.body, operations=(*body, Operation("return", (z,))))
     changed = replace(program, functions=(replace(main, body=region, result_types=(X.type,)),))

@@ -26,14 +26,16 @@ PAIR = matrix([[2, 0]])
 """A group of two of the three processes, the last one first."""
 
 
-def posted(replica: int) -> Array:
+def operand_of(replica: int) -> Array:
     """Return the operand of a process: 10 times its replica, and 1 more."""
     return np.array([10 * replica, 10 * replica + 1], np.float32)
 
 
 def process(replica: int, *, several: bool = True) -> Process:
     """Return a process of three, in which all have posted; lists of operands if `several`."""
-    values = {one: [posted(one[0])] if several else posted(one[0]) for one in processes(GRID)}
+    values = {
+        one: [operand_of(one[0])] if several else operand_of(one[0]) for one in processes(GRID)
+    }
 
     def take(group: Sequence[ProcessId]) -> list[Any]:
         return [values[one] for one in group]
@@ -53,7 +55,7 @@ ADD, SUBTRACT = body("add", 0, 1), body("subtract", 0, 1)
 
 
 def call(name: str, replica: int, *, several: bool = True, **given: Any) -> list[Any]:
-    operand = [posted(replica)] if several else posted(replica)
+    operand = [operand_of(replica)] if several else operand_of(replica)
     found = getattr(distribution, name)(operand, process=process(replica, several=several), **given)
     return [one.tolist() for one in found] if several else found.tolist()
 
@@ -132,7 +134,7 @@ def test_roots_are_in_their_group(roots: list[int], ids: list[str]) -> None:
 
 def test_contributions_to_a_fold() -> None:
     fold = Operation("all_reduce", results=(Value("r", TYPE),))
-    (arrays,) = contributions(fold, [posted(0)], process(0), {"replica_groups": PAIR})
+    (arrays,) = contributions(fold, [operand_of(0)], process(0), {"replica_groups": PAIR})
     assert [one.tolist() for one in arrays or ()] == [[20, 21], [0, 1]]
     assert contributions(Operation("all_gather", results=fold.results), [], process(0), {}) == [
         None

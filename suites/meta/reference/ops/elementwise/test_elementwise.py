@@ -55,7 +55,7 @@ def negate_number(x: Number) -> Number:
     return -x
 
 
-def with_sign(magnitude: Number, negative: bool) -> Number:
+def apply_sign(magnitude: Number, negative: bool) -> Number:
     return negate_number(magnitude) if negative else magnitude
 
 
@@ -64,8 +64,8 @@ def multiply_numbers(x: Number, y: Number) -> Number:
     if NAN in (x, y):
         return NAN
     if isinstance(x, str) or isinstance(y, str):
-        return NAN if 0 in (x, y) else with_sign(INF, negative)
-    return with_sign(abs(Fraction(x) * Fraction(y)) or 0.0, negative)
+        return NAN if 0 in (x, y) else apply_sign(INF, negative)
+    return apply_sign(abs(Fraction(x) * Fraction(y)) or 0.0, negative)
 
 
 def divide_numbers(x: Number, y: Number) -> Number:
@@ -73,10 +73,10 @@ def divide_numbers(x: Number, y: Number) -> Number:
     if NAN in (x, y) or (isinstance(x, str) and isinstance(y, str)) or (x == 0 and y == 0):
         return NAN
     if isinstance(y, str):
-        return with_sign(0.0, negative)
+        return apply_sign(0.0, negative)
     if isinstance(x, str) or y == 0:
-        return with_sign(INF, negative)
-    return with_sign(abs(Fraction(x) / Fraction(y)) or 0.0, negative)
+        return apply_sign(INF, negative)
+    return apply_sign(abs(Fraction(x) / Fraction(y)) or 0.0, negative)
 
 
 def remainder_of(x: Number, y: Number) -> Number:
@@ -85,7 +85,7 @@ def remainder_of(x: Number, y: Number) -> Number:
     if isinstance(y, str):
         return x
     left = abs(Fraction(x)) % abs(Fraction(y))
-    return with_sign(left or 0.0, is_negative(x))
+    return apply_sign(left or 0.0, is_negative(x))
 
 
 def larger_number(x: Number, y: Number) -> Number:
@@ -132,7 +132,9 @@ def test_binary_floats(name: str, of: ElementType) -> None:
 def integral(apply: Callable[[Fraction], int]) -> Callable[[Number], Number]:
     def round_number(x: Number) -> Number:
         value = exact_value(x)
-        return x if value is None else with_sign(abs(Fraction(apply(value))) or 0.0, is_negative(x))
+        return (
+            x if value is None else apply_sign(abs(Fraction(apply(value))) or 0.0, is_negative(x))
+        )
 
     return round_number
 

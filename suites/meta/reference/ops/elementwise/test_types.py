@@ -36,7 +36,9 @@ def code(axis: int | None = None, storage: str = "si8", expressed: ElementType =
     return of(quantized, 2, 2)
 
 
-def broken(function: Callable[..., TensorType], *operands: TensorType, **given: Any) -> list[str]:
+def broken_constraints(
+    function: Callable[..., TensorType], *operands: TensorType, **given: Any
+) -> list[str]:
     with collect_violations() as found:
         function(*operands, **given)
     return found.ids
@@ -45,9 +47,11 @@ def broken(function: Callable[..., TensorType], *operands: TensorType, **given: 
 def test_one_type_for_operands_and_result() -> None:
     admits = types.FLOAT
     assert same_type(of(F32), of(F32), admits=admits) == of(F32)
-    assert broken(same_type, of(SI8), of(SI8), admits=admits) == ["I1", "I2"]
-    assert broken(same_type, of(F32), of(F64), admits=admits) == ["C1"]
-    assert broken(same_type, of(F32), of(F32), admits=admits, result=of(F32, 3)) == ["C1"]
+    assert broken_constraints(same_type, of(SI8), of(SI8), admits=admits) == ["I1", "I2"]
+    assert broken_constraints(same_type, of(F32), of(F64), admits=admits) == ["C1"]
+    assert broken_constraints(same_type, of(F32), of(F32), admits=admits, result=of(F32, 3)) == [
+        "C1"
+    ]
 
 
 def test_sizes_that_one_operand_knows_are_the_results() -> None:
@@ -71,35 +75,35 @@ def test_quantized_sums(
     operands: tuple[TensorType, TensorType, TensorType], ids: list[str]
 ) -> None:
     lhs, rhs, result = operands
-    assert broken(add_type, lhs, rhs, result=result) == ids
+    assert broken_constraints(add_type, lhs, rhs, result=result) == ids
 
 
 @pytest.mark.parametrize("function", [abs_type, part_type])
 def test_parts_of_complex_numbers(function: Callable[..., TensorType]) -> None:
     assert function(of(C64)) == function(of(F32)) == of(F32)
-    assert broken(function, of(C64), result=of(F32, 3)) == ["C1"]
-    assert broken(function, of(C64), result=of(C64)) == ["C2"]
-    assert broken(function, of(I1)) == ["I1"]
+    assert broken_constraints(function, of(C64), result=of(F32, 3)) == ["C1"]
+    assert broken_constraints(function, of(C64), result=of(C64)) == ["C2"]
+    assert broken_constraints(function, of(I1)) == ["I1"]
 
 
 def test_bounds_are_scalars_or_of_the_operands_shape() -> None:
     scalar, full = TensorType((), F32), of(F32)
     assert clamp_type(scalar, full, full) == full
-    assert broken(clamp_type, of(F32, 3), full, scalar) == ["C1"]
-    assert broken(clamp_type, scalar, full, of(F32, 3)) == ["C2"]
-    assert broken(clamp_type, scalar, full, TensorType((), F64)) == ["C3"]
-    assert broken(clamp_type, scalar, full, scalar, result=of(F64)) == ["C4"]
+    assert broken_constraints(clamp_type, of(F32, 3), full, scalar) == ["C1"]
+    assert broken_constraints(clamp_type, scalar, full, of(F32, 3)) == ["C2"]
+    assert broken_constraints(clamp_type, scalar, full, TensorType((), F64)) == ["C3"]
+    assert broken_constraints(clamp_type, scalar, full, scalar, result=of(F64)) == ["C4"]
 
 
 def test_comparisons_have_a_direction_and_a_kind_that_fits_the_type() -> None:
     lhs = of(F32)
     assert compare_type(lhs, lhs, comparison_direction="LT") == of(I1)
-    assert broken(compare_type, lhs, lhs, comparison_direction="LESS") == ["I3"]
+    assert broken_constraints(compare_type, lhs, lhs, comparison_direction="LESS") == ["I3"]
     given = {"comparison_direction": "LT"}
-    assert broken(compare_type, lhs, of(F64), **given) == ["C1"]
-    assert broken(compare_type, lhs, of(F32, 3), **given) == ["C2"]
-    assert broken(compare_type, lhs, lhs, **given, compare_type="SIGNED") == ["C3"]
-    assert broken(compare_type, lhs, lhs, **given, compare_type="TOTAL") == ["I4"]
+    assert broken_constraints(compare_type, lhs, of(F64), **given) == ["C1"]
+    assert broken_constraints(compare_type, lhs, of(F32, 3), **given) == ["C2"]
+    assert broken_constraints(compare_type, lhs, lhs, **given, compare_type="SIGNED") == ["C3"]
+    assert broken_constraints(compare_type, lhs, lhs, **given, compare_type="TOTAL") == ["I4"]
 
 
 @pytest.mark.parametrize(

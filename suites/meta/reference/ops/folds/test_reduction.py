@@ -116,14 +116,14 @@ def test_bodies_are_monoids_on_their_data(of: ElementType) -> None:
         if body.name in ("first valid", "last valid"):
             inputs[1][:] = True
         program, arrays = reduction_program(body, inputs)
-        program = with_outer_constants(program, body)
+        program = add_outer_constants(program, body)
         limited = of.is_float and not of.float_format.has_infinity
         if not limited:
             assert not open_in(program, arrays).any(), body.name
         assert len(evaluate(program, arrays)) == len(body.results)
 
 
-def with_outer_constants(program: Program, body: Monoid) -> Program:
+def add_outer_constants(program: Program, body: Monoid) -> Program:
     """Return the program with the constants that the body names."""
     if not body.outside:
         return program

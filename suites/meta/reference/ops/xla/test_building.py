@@ -23,8 +23,8 @@ X, Y = Value("x", A), Value("y", B)
 def test_operations_get_names_and_types() -> None:
     building = Building("r")
     negated = building.op("negate", X)
-    turned = building.op("transpose", negated, permutation=(1, 0))
-    assert (negated, turned) == (Value("r.0.0", A), Value("r.1.0", B))
+    negate_and_transpose = building.op("transpose", negated, permutation=(1, 0))
+    assert (negated, negate_and_transpose) == (Value("r.0.0", A), Value("r.1.0", B))
     assert [one.name for one in building.operations] == ["negate", "transpose"]
     assert building.operations[1].operands == (negated,)
 
@@ -78,13 +78,13 @@ def is_square(of: TensorType, **_: Any) -> None:
     require("P1", of.shape[0] == of.shape[1], of)
 
 
-def turned(building: Building, operand: Value) -> Value:
+def negate_and_transpose(building: Building, operand: Value) -> Value:
     return building.op("transpose", building.op("negate", operand), permutation=(1, 0))
 
 
 def test_conditions_are_checked_before_the_lowering() -> None:
     record = lowered_op(
-        "Adjoint", "transpose", turned, operands=("operand",), conditions=is_square,
+        "Adjoint", "transpose", negate_and_transpose, operands=("operand",), conditions=is_square,
         constraints=("P1",),
     )  # fmt: skip
     square = TensorType((2, 2), F32)
@@ -98,11 +98,11 @@ def test_conditions_are_checked_before_the_lowering() -> None:
 def test_a_waived_constraint_of_the_twin_is_not_reported() -> None:
     given: dict[str, Any] = {"operands": ("operand",), "attributes": ("order",)}
 
-    def permuted(building: Building, operand: Value, *, order: tuple[int, ...]) -> Value:
+    def permute(building: Building, operand: Value, *, order: tuple[int, ...]) -> Value:
         return building.op("transpose", operand, result=A, permutation=order)
 
-    strict = lowered_op("Strict", "transpose", permuted, **given)
-    lenient = lowered_op("Lenient", "transpose", permuted, waives=("C2",), **given)
+    strict = lowered_op("Strict", "transpose", permute, **given)
+    lenient = lowered_op("Lenient", "transpose", permute, waives=("C2",), **given)
     assert violations(strict, A, order=(0, 0)) == ["C2"]
     assert violations(lenient, A, order=(0, 0)) == []
     assert lenient.waives == ("C2",)

@@ -204,7 +204,7 @@ def open_in(arrays: tuple[Array, ...], to: str) -> list[str]:
     ]
 
 
-def of_one(lhs: float, scale: float, to: str = "f32") -> list[str]:
+def unspecified_scaling(lhs: float, scale: float, to: str = "f32") -> list[str]:
     """Return the unspecified elements of the product of a number and its scale with 1."""
     arrays = tuple(
         np.array([[number]]).astype(of.storage)
@@ -214,9 +214,9 @@ def of_one(lhs: float, scale: float, to: str = "f32") -> list[str]:
 
 
 def test_scaled_operands_beyond_bf16_are_unspecified() -> None:
-    assert of_one(1.75, 2.0**127) == []
-    assert of_one(2.0, 2.0**127) == ["scaled operand beyond bf16"]
-    assert of_one(np.nan, 1.0) == []
-    assert of_one(np.nan, 1.0, "f6E2M3FN") == ["NaN in a format without NaN"]
-    assert of_one(1.0, 1.0, "f6E2M3FN") == []
-    assert of_one(1.0, 1.0, "f8E8M0FNU") == ["sum of a type without zero"]
+    assert unspecified_scaling(1.75, 2.0**127) == []
+    assert unspecified_scaling(2.0, 2.0**127) == ["scaled operand beyond bf16"]
+    assert unspecified_scaling(np.nan, 1.0) == []
+    assert unspecified_scaling(np.nan, 1.0, "f6E2M3FN") == ["NaN in a format without NaN"]
+    assert unspecified_scaling(1.0, 1.0, "f6E2M3FN") == []
+    assert unspecified_scaling(1.0, 1.0, "f8E8M0FNU") == ["sum of a type without zero"]
