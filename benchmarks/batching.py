@@ -68,8 +68,8 @@ def main() -> int:
     planned: list[list[Item]] = []
     tasks = (drop_unneeded_cases(one, given.profile).plan_cases() for one in plan(options).tasks
              if not isinstance(one.cell.element_type, Invalid))  # fmt: skip
-    for bundle in make_batches(one for one in tasks if len(one)):
-        items = items_of(bundle)
+    for batch in make_batches(one for one in tasks if len(one)):
+        items = items_of(batch)
         ((*answers,),), _ = run_all(batcher, [items]) if items else (([],), ())
         accepted = [
             one for one, told in zip(items, answers, strict=True) if isinstance(told.answer, list)

@@ -147,8 +147,8 @@ def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
     chosen = [*make_batches(plan(options_of(arguments, folder)).tasks)]
     for worker in range(arguments.jobs):
         recorder.kept = []
-        for bundle in chosen[worker :: arguments.jobs]:
-            tasks.run_tasks(bundle)
+        for batch in chosen[worker :: arguments.jobs]:
+            tasks.run_tasks(batch)
         files.append(folder / f"modules-{worker}.pickle")
         files[-1].write_bytes(pickle.dumps(recorder.kept))
     return files

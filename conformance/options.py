@@ -34,7 +34,7 @@ BACKEND_HELP = (
 OP_HELP = "Ops to test: names such as add, or globs such as 'exp*'; the command ops lists them."
 TYPE_HELP = (
     "Element types to test, names or globs: i1, si2 to si64, ui2 to ui64, f4E2M1FN, f6*, f8*, f16, "
-    "bf16, f32, f64, complex_f32, complex_f64; 'q*' for quantized ones; invalid for programs that "
+    "bf16, f32, f64, complex_f32, complex_f64; 'q*' for quantized types; invalid for programs that "
     "break one constraint."
 )
 EXPECTATIONS_HELP = (
@@ -303,7 +303,7 @@ ReplayBackends = Annotated[
     typer.Option(
         help="Backend to run it on. Repeatable.",
         autocompletion=complete_backends,
-        show_default="the one it was recorded on",
+        show_default="the backend that it was recorded on",
     ),
 ]
 # Options of `check`

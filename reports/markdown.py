@@ -300,7 +300,7 @@ def _unspecified_cases(seen: View) -> str:
     ]  # fmt: skip
     count = f"{len(cases) - len(differing)} of {len(cases)}"
     said = f"## Unspecified by the specification\n\nThe backends agree in {count} such cases."
-    head = ("op", "element type", "case", "what is open", "answers")
+    head = ("op", "element type", "case", "what is unspecified", "answers")
     return said + ("\n\n" + _table(head, rows, 5) if rows else "")
 
 

@@ -71,12 +71,12 @@ def measure_all(
 
     def calls() -> Iterator[Call]:
         planned = (task for cell in chosen for task in tasks_of(cell, profile, settings.seed, most))
-        for bundle in make_batches(planned, apart):
-            invalid = isinstance(bundle[0].cell.element_type, Invalid)
+        for batch in make_batches(planned, apart):
+            invalid = isinstance(batch[0].cell.element_type, Invalid)
             if not invalid and any(name in CHANGES for name in settings.changes):
-                yield _call(measure_results, bundle, settings)
+                yield _call(measure_results, batch, settings)
             if any(name in ENDINGS for name in settings.changes):
-                yield _call(measure_endings, bundle, settings)
+                yield _call(measure_endings, batch, settings)
 
     with executor_of(choice, jobs=jobs, functions=(measure_results,)) as executor:
         for ended in executor.results(calls()):

@@ -229,6 +229,6 @@ def _fault(trial: Trial, answer: Answer) -> str:
     if answer.results is None:
         return answer.refusal
     if trial.expected is None:
-        return "accepted: a near miss is taken for valid"
+        return "accepted: an invalid program counts as valid"
     judgement = judge(trial.program, trial.inputs, trial.expected, answer.results, trial.cell.rule)
     return f"{judgement.verdict.value}: {judgement.message}" if judgement.verdict.fails else ""

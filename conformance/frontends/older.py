@@ -26,7 +26,7 @@ from reference.ops.table import OPS
 NOTE = "text of an older StableHLO, read in today's spelling"
 ADVICE = (
     "this is text of an older StableHLO; the version that wrote it can also write a portable "
-    "artifact, which later ones read"
+    "artifact, which later versions read"
 )
 
 _LISTS = {name: kind for name, kind in KINDS.items() if kind in (I64_ARRAY, BOOL_ARRAY)}

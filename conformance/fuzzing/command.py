@@ -119,11 +119,11 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             _replay(executor, campaign, known, journal)
             seeds = write_material(material, options.out)
             varied = _pieces(executor, campaign)
-            sitting = CampaignSession(
+            session = CampaignSession(
                 campaign, known, journal, executor, shown, versions(), seeds, varied
             )
             try:
-                sitting.work()
+                session.work()
             finally:
                 _summarise(journal, campaign)
                 page = None if report is None else report(options.out)

@@ -25,7 +25,9 @@ class CampaignFinding(msgspec.Struct, frozen=True, kw_only=True):
     elements: Annotated[Count, about("Elements of the inputs of the minimised program.")]
     text: Annotated[str, about("The minimised program, as StableHLO text.")]
     message: Annotated[str, about("What goes wrong.")]
-    cause: Annotated[str, about("The key of its cause: findings with the same key have one.")]
+    cause: Annotated[
+        str, about("The key of its cause: the same for all findings of a cause.")
+    ]
     count: Annotated[Count, about("Programs of the campaign that fail in this way.")]
     culprits: Annotated[
         dict[str, Count], about("Programs by the operation that goes wrong and its element type.")
@@ -48,7 +50,7 @@ class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
     ]
     counts: Annotated[dict[str, Count], about("Programs by how they ended: a verdict or a reason.")]
     pairs_of_ops: Annotated[
-        Count, about("Pairs of ops in these programs of which one takes a result of the other.")
+        Count, about("Pairs of ops in these programs: an op, and an op that takes its result.")
     ]
     findings: Annotated[tuple[CampaignFinding, ...], about("The findings, known ones included.")]
     unlinked_ops: Annotated[

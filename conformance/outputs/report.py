@@ -103,7 +103,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         Comparison | None, about("What changed since the baseline; null without `--baseline`.")
     ]
     history: Annotated[
-        History | None, about("This run among earlier ones; null without `--history`.")
+        History | None, about("This run among earlier runs; null without `--history`.")
     ]
     findings: Annotated[
         tuple[Cause, ...] | None,

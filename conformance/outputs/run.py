@@ -13,7 +13,7 @@ from conformance.verdict import Verdict
 class KnownElements(msgspec.Struct, frozen=True, kw_only=True):
     """Elements that fail and that expectations match."""
 
-    count: Annotated[Count, about("How many there are.")]
+    count: Annotated[Count, about("The number of these elements.")]
     predicted: Annotated[
         Count, about("How many of them are within 2 ulp of what their expectation predicts.")
     ]
@@ -135,7 +135,7 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     message: Annotated[str, about("What goes wrong, on one line.")]
     is_new: Annotated[bool, about("Whether no expectation matches it, so that it fails the run.")]
     known: Annotated[
-        tuple[str, ...], about("The ids of all expectations that match something of it.")
+        tuple[str, ...], about("The ids of all expectations that match part of the failure.")
     ]
     failed_runs: Annotated[
         Count | None, about("In how many runs it failed; null where it fails every time.")

@@ -42,7 +42,7 @@ class ResultClass(msgspec.Struct, frozen=True, kw_only=True):
     ]
     message: Annotated[str, about("What is wrong, on one line; empty for a pass.")]
     worst_ulp: Annotated[float | None, about("The largest error in ulp; null where none is known.")]
-    example: Annotated[Point | None, about("The worst of them; null for a pass.")]
+    example: Annotated[Point | None, about("The worst of these results; null for a pass.")]
 
 
 class SweptFunction(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class SweptFunction(msgspec.Struct, frozen=True, kw_only=True):
     ]
     planned: Annotated[Count, about("Arguments, or pairs of them, that the sweep was to try.")]
     values: Annotated[Count, about("Arguments that were tried.")]
-    correctly_rounded: Annotated[Count, about("Results that are the correctly rounded ones.")]
+    correctly_rounded: Annotated[Count, about("Results that are correctly rounded.")]
     worst_ulp: Annotated[
         float | None,
         about(
@@ -74,9 +74,9 @@ class SweptFunction(msgspec.Struct, frozen=True, kw_only=True):
     histogram: Annotated[
         tuple[Count, ...],
         about(
-            "Results of `worst_ulp` by their distance to the correctly rounded one in whole ulp: "
-            "the first count is of 0, the next ones of more than the edge before and at most the "
-            "edge, the last one of more. Empty where results have no ulp."
+            "Results of `worst_ulp` by their distance to the correctly rounded result in whole "
+            "ulp: the first count is for 0, each further count for more than the edge before and "
+            "at most its edge, the last for more. Empty where results have no ulp."
         ),
     ]
     classes: Annotated[tuple[ResultClass, ...], about("The results by verdict and class.")]

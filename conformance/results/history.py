@@ -185,8 +185,8 @@ def load_history(paths: Sequence[Path]) -> History:
     runs = sorted(found.values(), key=lambda one: one.started)
     if newest is None or newest[1].started != runs[-1].started:
         raise UsageError(
-            f"the newest run, {runs[-1].path}, is given by its {SUMMARY} alone, which is enough "
-            f"of older runs only: give the folder with its {FILE_NAME}"
+            f"the newest run, {runs[-1].path}, is given as a {SUMMARY}, which is enough "
+            f"only for older runs: give the folder with its {FILE_NAME}"
         )
     _check(runs)
     return History(tuple(runs), newest[1])

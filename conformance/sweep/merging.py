@@ -60,7 +60,7 @@ def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[SweepR
     planned = plan(options)
     if planned.names != first.identity["functions"] or build() != first.identity[_BUILD]:
         raise UsageError(
-            f"{parts[0].path} was swept by another build of hlo-conformance: merge with that one"
+            f"{parts[0].path} was swept by another build of hlo-conformance: merge with that build"
         )
     header = Header(
         identity={**first.identity, _SHARD: "1/1"},

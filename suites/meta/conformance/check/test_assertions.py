@@ -40,9 +40,7 @@ EQUAL, NEAR = make_assertion(), make_assertion(tolerance=0.5)
 
 def outcome(assertion: Assertion, got, want, program: Program = PASS_ON, given=(X, X), **how):
     permitted = PermittedResults(program, given)
-    return judge_assertions(
-        [make_assertion], permitted, [got, want], **{"is_reference": True, **how}
-    )
+    return judge_assertions([assertion], permitted, [got, want], **{"is_reference": True, **how})
 
 
 def test_assertions_that_hold_pass() -> None:
