@@ -111,7 +111,7 @@ def ask_search(trial: Trial, entry: Expectation) -> Answer | None:
 
 
 def passes_of(found: Cause, single: Iterable[str]) -> tuple[str, ...]:
-    """Return the passes each of which alone makes the result right when it is left out."""
+    """Return the passes whose omission, each by itself, makes the result right."""
     right = set(found.passing_variants)
     return tuple(name for name in single if without_passes(name).name in right)
 

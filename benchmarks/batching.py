@@ -2,10 +2,10 @@
 
     python -m benchmarks.batching --op "a*" --op "c*" --profile smoke
 
-A run makes modules of one op. They are compared with modules of any ops, of the given sizes.
-Programs that the backend refuses, and programs of several processes, are left out of all modules.
-Everything runs in one process. Seconds are CPU time, which does not depend on other work of the
-machine. The rounds alternate, and the fastest round counts.
+A run makes modules of programs of the same op. They are compared with modules of any ops, of the
+given sizes. Programs that the backend refuses, and programs of several processes, are left out of
+all modules. Everything runs in one process. Seconds are CPU time, which does not depend on other
+work of the machine. The rounds alternate, and the fastest round counts.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from conformance.gate.reading import load
 from conformance.results.versions import versions
 
 AIM = 0.75
-"""The least ratio of the speeds of a campaign and of XLA alone that is aimed for."""
+"""The target for the speed of a campaign, as a share of the speed of XLA by itself."""
 
 Measured = tuple[int, int, float, float]
 """Programs, modules, seconds of a trial, and seconds of only its modules."""

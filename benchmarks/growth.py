@@ -1,4 +1,4 @@
-"""Cost of a program in runs of more and more cases: planning, storing, and all of it.
+"""Cost of a program in runs of more and more cases: planning, storing, and in total.
 
     python -m benchmarks.growth --cases 1000 10000
 

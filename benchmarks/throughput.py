@@ -1,4 +1,4 @@
-"""Speed of the harness, against a plain Hypothesis loop and against XLA alone.
+"""Speed of the harness, compared with a plain Hypothesis loop and with XLA by itself.
 
 Three programs work through the same mix of ops in one run:
 

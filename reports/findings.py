@@ -54,7 +54,7 @@ NEW, KNOWN, OPEN = "new", "known", "open"
 
 @dataclass(frozen=True, slots=True)
 class CaseGroup:
-    """Records of one verdict and class, which probably have one cause.
+    """Records with the same verdict and class, which probably have the same cause.
 
     New failures have op, backend, verdict and kind in common. Known failures have expectation,
     backend and verdict in common. Unspecified results have backend, verdict and kind in common.
@@ -122,8 +122,8 @@ def groups(run: RunData, db: str) -> tuple[CaseGroup, ...]:
 
 
 def _one_of_each_first(findings: Sequence[ShownCase]) -> list[ShownCase]:
-    """Return findings with one of each op and element type first, so that a truncated list covers
-    all of them.
+    """Return the findings, the first finding of each op and element type first, so that a truncated
+    list covers all ops and types.
     """
     turns: Counter[tuple[str, str]] = Counter()
     ranked: list[tuple[int, str, tuple[int, str], ShownCase]] = []

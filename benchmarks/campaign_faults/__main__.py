@@ -10,7 +10,7 @@ The reference with a fault is the backend. There are two kinds of faults:
   `--long 5m`.
 
 A campaign here has one worker and no steering; a real campaign has a worker per core, and steering.
-Prints the seconds and programs for each fault. Exits with 1 if one was not found.
+Prints the seconds and programs for each fault. Exits with 1 if any fault was not found.
 """
 
 from __future__ import annotations

@@ -66,7 +66,8 @@ ENDINGS: dict[str, tuple[Ending, Sequence[str]]] = {
 
 
 def records_of_ending(name: str, task: Task) -> list[Record]:
-    """Return the records of a task of one case that ends in this way, one record per message.
+    """Return the records of a task with a single case that ends in this way, one record per
+    message.
 
     There are no records if the ending is right, as a refusal of a near miss is, or if the program
     cannot be written and so reaches no backend.

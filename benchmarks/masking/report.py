@@ -29,7 +29,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The number of corrupted results, and of those that end as known."""
+    """The number of corrupted results, and the number of results that end as known."""
 
     known: int
     of: int
@@ -44,7 +44,7 @@ class Share:
 
 
 def known_share(outcomes: Iterable[CorruptionOutcome]) -> Share:
-    """Return the share of these outcomes that is known."""
+    """Return the share of known outcomes among these outcomes."""
     ends = [one.end for one in outcomes]
     return Share(ends.count(End.KNOWN), len(ends))
 

@@ -38,7 +38,7 @@ _PAIRS = (
 )  # fmt: skip
 
 _CHECKS = ("strict",)
-"""Keywords of statements that only report errors: changes of them cannot be detected."""
+"""Keywords of statements that only report errors: their changes cannot be detected."""
 
 _TWINS = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
 """Functions that a mutant may replace, each with its replacement."""

@@ -51,7 +51,7 @@ def own_records(op: str) -> tuple[Op, ...]:
 
 
 class Tracer:
-    """A tracer of computations of programs about one op, with empty caches for each."""
+    """Traces computations of programs about one op, each with empty caches."""
 
     def __init__(self, op: str) -> None:
         self._own = [record.name for record in own_records(op)]

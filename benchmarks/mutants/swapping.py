@@ -33,7 +33,7 @@ Key = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of the reference, its syntax tree, and the changes of it."""
+    """A file of the reference, its syntax tree, and the changes to the tree."""
 
     path: Path
     tree: ast.Module

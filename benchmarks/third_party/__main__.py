@@ -9,7 +9,7 @@ from .recipe import RECIPES, Recipe
 
 
 def select_recipes(names: list[str]) -> list[Recipe]:
-    """Return the recipes whose names contain any of these parts; all without parts."""
+    """Return the recipes whose names contain any of these strings; all without parts."""
     from . import networks, optimizers, physics, reinforcement, sampling, solvers
 
     _ = networks, optimizers, physics, reinforcement, sampling, solvers

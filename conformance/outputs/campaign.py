@@ -25,9 +25,7 @@ class CampaignFinding(msgspec.Struct, frozen=True, kw_only=True):
     elements: Annotated[Count, about("Elements of the inputs of the minimised program.")]
     text: Annotated[str, about("The minimised program, as StableHLO text.")]
     message: Annotated[str, about("What goes wrong.")]
-    cause: Annotated[
-        str, about("The key of its cause: the same for all findings of a cause.")
-    ]
+    cause: Annotated[str, about("The key of its cause: the same for all findings of a cause.")]
     count: Annotated[Count, about("Programs of the campaign that fail in this way.")]
     culprits: Annotated[
         dict[str, Count], about("Programs by the operation that goes wrong and its element type.")

@@ -47,9 +47,7 @@ class FindingFolder(msgspec.Struct, frozen=True, kw_only=True):
     operation: Annotated[str, about("The same operation with its operands; empty for none.")]
     message: Annotated[str, about("What goes wrong, on one line.")]
     known: Annotated[tuple[str, ...], about("The ids of the expectations that match it.")]
-    cause: Annotated[
-        str, about("The key of its cause: the same for all findings of a cause.")
-    ]
+    cause: Annotated[str, about("The key of its cause: the same for all findings of a cause.")]
     signature: Annotated[str, about("The verdict and the operations of the minimised program.")]
     operations: Annotated[tuple[str, ...], about("The ops of the minimised program.")]
     inputs: Annotated[

@@ -99,7 +99,7 @@ def _section(name: str, function: Callable[..., Any]) -> Iterator[str]:
 def _parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
     """Yield the arguments and options of a command, read from its function's signature.
 
-    Typer's own record of it differs from version to version; the annotations are ours.
+    Typer's own record differs from version to version; the annotations are ours.
     """
     for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
         kind, *more = get_args(parameter.annotation)

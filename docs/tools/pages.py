@@ -111,7 +111,7 @@ def _directives(before: str) -> Iterator[tuple[str, str]]:
 
 
 def steps(text: str) -> Iterator[PageFile | Command]:
-    """Yield the files and commands of a page in the order in which a reader meets them."""
+    """Yield the files and commands of a page in their order on the page."""
     for block in blocks(text):
         if block.title:
             yield PageFile(block.title, block.text)

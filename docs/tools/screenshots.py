@@ -1,7 +1,7 @@
 """Take the pictures of the report: `python -m docs.tools.screenshots [RUN]`.
 
 Runs a few ops on three backends, one of them with a seeded fault, in the folder RUN or a temporary
-one. Opens the report in a headless Chromium and writes small PNGs to docs/assets/. Needs
+folder. Opens the report in a headless Chromium and writes small PNGs to docs/assets/. Needs
 Chromium and its driver. A RUN that was completed before is not run again.
 """
 

@@ -20,7 +20,7 @@ def difference_rows(tables: Tables) -> dict[str, Any]:
     compared cases.
 
     A group has the backend that differs from all others, or -1; the op; its columns; the verdict
-    and class of each backend; how many cases it has, and some of them with the elements that
+    and class of each backend; how many cases it has, and some of these cases with the elements that
     differ.
     """
     found = tables.seen.differences

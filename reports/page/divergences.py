@@ -53,7 +53,9 @@ def list_groups(groups: Sequence[CaseGroup]) -> list[ListedGroup]:
 
 
 def _share_of_groups(wanted: Sequence[int], most: int, room: int) -> list[int]:
-    """Return the share of each group: one each in order, then another, until there is no room."""
+    """Return the number of cases of each group to list: one per group in order, then a second per
+    group, until there is no room.
+    """
     given = [0] * len(wanted)
     for turn in range(most):
         for number, want in enumerate(wanted):

@@ -1,4 +1,4 @@
-"""Tables of sweeps: worst errors by op and element type, and failures, of one sweep or several."""
+"""Tables of sweeps: worst errors by op and element type, and failures, of one or several sweeps."""
 
 from __future__ import annotations
 

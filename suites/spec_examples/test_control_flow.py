@@ -1,7 +1,7 @@
 """The specification's own examples of control flow, tuples, tokens and calls, evaluated.
 
-Values are those of the specification (seeds/004). That of `while` counts from 1 while below 10
-and so adds one nine times; the text prints a sum of 10.
+Values are the specification's (seeds/004). Its `while` counts from 1 while below 10 and so adds one
+nine times; the text prints a sum of 10.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The specification's own examples of the ops that move data, evaluated by the reference.
 
-Operands, attributes and results are those of the specification (seeds/004).
+Operands, attributes and results are the specification's (seeds/004).
 """
 
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """The specification's own examples of the ops by which processes communicate, evaluated.
 
-Operands by process, attributes and results are those of the specification (seeds/004).
+Operands by process, attributes and results are the specification's (seeds/004).
 """
 
 from dataclasses import dataclass, replace

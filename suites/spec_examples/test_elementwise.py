@@ -1,9 +1,9 @@
 """The specification's own examples of the elementwise ops, evaluated by the reference.
 
-The numbers are those of the specification (seeds/004), most of them printed with few digits: a
-result must agree with the printed digits (`F32_PRINTED`: half a unit of float32's last place for
-examples that were computed in f32 and printed as f64). Where the text is wrong or sloppy, `NOTES`
-says how, and the test shows that it still is.
+The numbers are the specification's (seeds/004), mostly printed with few digits: a result must agree
+with the printed digits (`F32_PRINTED`: half a unit of float32's last place for examples that were
+computed in f32 and printed as f64). Where the text is wrong or sloppy, `NOTES` says how, and the
+test shows that it still is.
 """
 
 from dataclasses import dataclass, field

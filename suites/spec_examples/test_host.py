@@ -1,6 +1,6 @@
 """The specification's own examples of the ops that talk to a host, evaluated.
 
-Values are those of the specification (seeds/004); where its examples have none, any will do.
+Values are the specification's (seeds/004); where its examples have none, any will do.
 """
 
 from collections import deque

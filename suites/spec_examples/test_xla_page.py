@@ -1,7 +1,7 @@
 """The examples of XLA's operation semantics page, with its figures, evaluated.
 
-Operands, attributes and results are those of the page, each under its heading. Forms that only
-older versions of the page have come with the examples of these.
+Operands, attributes and results are the page's, each under its heading. Forms that only older
+versions of the page have come with the examples of these.
 """
 
 from __future__ import annotations

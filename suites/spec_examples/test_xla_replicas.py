@@ -141,7 +141,7 @@ def test_each_array_of_a_tuple_is_reduced_and_scattered() -> None:
 
 
 def _infeeds(*payloads: int) -> Program:
-    """Return a program that reads as many arrays as are said, one Infeed after the other."""
+    """Return a program that reads this number of arrays, one Infeed after the other."""
     operations, results = list[Operation](), list[Value]()
     token = Value("t", TokenType())
     operations.append(Operation("AfterAll", (), (token,)))

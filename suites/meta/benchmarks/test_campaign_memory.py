@@ -30,7 +30,7 @@ def test_growth_compares_the_last_minutes_with_an_early_one() -> None:
 
 
 class Process:
-    """A process with children, of which workers are children of another process."""
+    """A process with children. Workers are children of another process."""
 
     def __init__(
         self, pid: int, size: int, parent: int = 0, children: tuple[Process, ...] = ()

@@ -1,4 +1,4 @@
-"""The least time of a few rounds, and a program of which only a part is evaluated again."""
+"""The least time of a few rounds, and a program that is only partly evaluated again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Cost of a record in a large store by that in a small one; stores of made-up records."""
+"""Cost of a record in a large store as a multiple of its cost in a small store; stores of made-up
+records.
+"""
 
 from __future__ import annotations
 

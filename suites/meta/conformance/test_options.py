@@ -23,7 +23,7 @@ from conformance.results.versions import build
 
 
 def completions_of(*words: str) -> list[str]:
-    """Return the words that bash offers for the last of these words."""
+    """Return the completions that bash offers for the last of these words."""
     line = ("hlo-conformance", *words)
     asked = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(words))}
     script = "from conformance.cli import main; main()"

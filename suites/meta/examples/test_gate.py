@@ -75,7 +75,7 @@ def test_a_plugin_is_gated_by_two_files(gate: Gate, work: Path) -> None:
 
 @pytest.mark.slow
 def test_faults_of_a_plugin_are_new_or_lost(gate: Gate, work: Path, plugin: Path) -> None:
-    """An op that is refused, one that ends the process, and an op that is 64 ulp off."""
+    """An op that is refused, an op that ends the process, and an op that is 64 ulp off."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler to make a plugin with")
     faulty, include = work / "libpjrt_faulty.so", plugin.parent / "include"

@@ -16,7 +16,7 @@ def programs(module: ModuleType, op: str, id_: str) -> list[Program]:
 
 
 def subjects(module: ModuleType, op: str, id_: str) -> list[Operation]:
-    """Return the operations of those programs."""
+    """Return the operations of these programs."""
     return [
         next(one for one in program.walk() if one.name == op)
         for program in programs(module, op, id_)

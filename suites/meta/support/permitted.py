@@ -13,8 +13,8 @@ from reference.numerics.rounding import to_float64
 def permitted_result(expected: Array, rule: Rule) -> Array:
     """Return the expected result, off by as many ulp as the rule permits and with other NaNs.
 
-    Results at a limit of the rule's range stay, and so do those whose sign would change, and
-    complex results, whose parts are measured by the larger part.
+    Results at a limit of the rule's range stay. So do results whose sign would change, and complex
+    results, because their parts are measured by the larger part.
     """
     of = element_type_of(expected)
     with np.errstate(invalid="ignore"):

@@ -1,7 +1,7 @@
 """Modules that the workers of a test session find loaded, whichever test first needs workers.
 
-The server that workers are forked from loads what its first user asks for. Later workers would load
-the rest after their start, each of them anew.
+The server that workers are forked from loads what its first user asks for. Each later worker would
+load the rest again after its start.
 """
 
 from __future__ import annotations

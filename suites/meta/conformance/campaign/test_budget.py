@@ -36,7 +36,7 @@ def options(out: Path, **given) -> Options:
 
 
 class Clock:
-    """Time that passes by one second each time somebody looks."""
+    """A clock that advances by one second each time it is read."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -434,8 +434,8 @@ def test_expectations_are_read_before_anything_is_made(tmp_path: Path) -> None:
 
 
 def test_all_failures_of_case_are_stored_with_their_inputs(tmp_path: Path) -> None:
-    """One element of one input set wrong beside another that is NaN in another set: both are
-    reported, and an expectation of either does not match the other.
+    """A wrong element in one input set, and a NaN element in another input set: both are reported,
+    and an expectation of either does not match the other.
     """
     cell = Cell("add", F32, "reference")
     made = case("add", F32, 0, START)

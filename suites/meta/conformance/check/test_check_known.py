@@ -1,5 +1,5 @@
-"""`check` and what it knows: divergences that expectations match, and constraints that an extension
-may break.
+"""`check` and known divergences: divergences that expectations match, and constraints that an
+extension may break.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def test_operation_right_in_isolation_is_not_known(
 
 @dataclass(frozen=True)
 class Spoilt:
-    """Results, of which some have NaN for one element and others far away for two."""
+    """Results; some have NaN for one element, others have two elements that are far off."""
 
     executable: Executable
     spoilt: tuple[bool, ...]

@@ -114,7 +114,7 @@ def test_a_portable_artifact_is_read(tmp_path: Path) -> None:
 
 
 class Mutant(PjrtBackend):
-    """XLA on a program in which one constant is another."""
+    """XLA on a program with another constant."""
 
     def __init__(self, was: float, becomes: float) -> None:
         super().__init__("cpu", "cpu")

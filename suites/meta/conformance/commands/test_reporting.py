@@ -67,7 +67,7 @@ def test_several_runs_need_a_folder(tmp_path: Path) -> None:
 
 
 def stale_run():
-    """Return a run without failures, of which an expectation matched nothing."""
+    """Return a run without failures, with an expectation that matched nothing."""
     return replace(synthetic.passing_run(), stale=("old-entry",))
 
 

@@ -32,7 +32,7 @@ class RayError(Exception):
 
 
 class FakeRay:
-    """A cluster of nodes by name; `versions` and `identities` are what each of them answers."""
+    """A cluster of nodes by name; `versions` and `identities` are the nodes' answers."""
 
     exceptions = SimpleNamespace(RayError=RayError)
 

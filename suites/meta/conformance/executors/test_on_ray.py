@@ -86,7 +86,7 @@ def test_calls_end_as_they_do_here(cluster: Any, tmp_path: Path) -> None:
 
 
 def agent_of_this_worker() -> psutil.Process:
-    """Return the process that gives this one work, and is no worker: its parent is a server."""
+    """Return the process that gives work to this worker: its parent is a server."""
     server = psutil.Process().parent()
     assert server is not None
     agent = server.parent()

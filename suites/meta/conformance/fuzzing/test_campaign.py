@@ -70,7 +70,7 @@ def test_programs_are_divided_into_trials(tmp_path: Path) -> None:
 
 
 def test_an_earlier_session_is_continued(tmp_path: Path) -> None:
-    """Programs 16 to 18 of the second trial were made: the others of it are made one by one."""
+    """Programs 16 to 18 of the second trial were made: its others are generated one by one."""
     with Journal(tmp_path) as journal:
         for start, stop in ((0, PER_TRIAL), (16, 19)):
             journal.add(start, stop, passing_result(Trial("reference", 3, start, stop)), {})

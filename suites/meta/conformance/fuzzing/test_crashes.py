@@ -121,7 +121,7 @@ ENDED = "the process ended with SIGABRT"
 
 
 def failures() -> list[FailingProgram]:
-    """Return failing programs of several operations, of which a single operation is to blame."""
+    """Return failing programs of several operations, with a single operation at fault."""
     found = []
     for number in range(80):
         case = program_at(11, number)

@@ -18,7 +18,7 @@ ONES = Dense.of(np.ones(2, np.float32), F32)
 
 
 def program_with(*operations: Operation) -> Program:
-    """Return a program of these operations, whose last result it returns."""
+    """Return a program of these operations that returns the last operation's result."""
     body = (*operations, Operation("return", operations[-1].results))
     return Program((Function("main", Region((X,), body), (F32,)),))
 

@@ -21,7 +21,7 @@ from reference.ir.types import ELEMENT_TYPES, bits_dtype, element_type, from_bit
 
 
 def program_of(*types: TensorType) -> Program:
-    """Return a program of these parameters that returns them."""
+    """Return a program that returns its parameters, which have these types."""
     values = tuple(Value(f"a{n}", of) for n, of in enumerate(types))
     body = Region(values, (Operation("return", values),))
     return Program((Function("main", body, types),))

@@ -168,7 +168,7 @@ def test_a_counterexample_without_words_reproduces_by_its_operations() -> None:
 
 
 class _Seldom:
-    """Workers of which the second reproduces a counterexample."""
+    """Workers; the second worker reproduces a counterexample."""
 
     def __init__(self) -> None:
         self.workers = 1

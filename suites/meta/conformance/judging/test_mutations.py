@@ -42,7 +42,7 @@ NOTHING_TO_SEE: dict[str, str] = {
     "create_token": "its result is a token: it has no value",
     "custom_call": "implementation-defined: every element of a result is left open",
 }
-"""Ops of which no wrong version can be distinguished from the right version."""
+"""Ops whose wrong versions cannot be distinguished from the right version."""
 
 HINT = "a hint to the compiler, or a promise of the program"
 NAMED = "says what the operation is called, not what it computes"

@@ -1,4 +1,4 @@
-"""Every class of the JSON outputs and every field of it is described for its reader."""
+"""Every class of the JSON outputs, and each of its fields, is described for its reader."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The figures of a sweep of XLA's CPU are those of MPFR, on arguments at random.
 
-`benchmarks/sweep_mpfr.py` compares them on ten thousand arguments, or on those of a file.
+`benchmarks/sweep_mpfr.py` compares them on ten thousand arguments, or on a file's arguments.
 """
 
 from __future__ import annotations

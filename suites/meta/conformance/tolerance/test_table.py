@@ -12,7 +12,7 @@ from reference.ir.types import FLOATS
 
 
 def test_every_op_has_a_rule_of_the_table() -> None:
-    """The rule of a map is made from those of the ops in its computation."""
+    """The rule of a map is made from the rules of the ops in its computation."""
     others = {name for name, row in CATALOG.items() if row.tolerance not in RULES.values()}
     assert others == {"map", "Map"}
 

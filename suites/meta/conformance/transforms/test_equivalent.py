@@ -29,7 +29,7 @@ def names(program: Program) -> list[str]:
 
 
 def assert_equal_results(program: Program, inputs: tuple[np.ndarray, ...]) -> None:
-    """Both programs give the same, and the text of this one can be read."""
+    """Both programs give the same results, and the text of the new program can be read."""
     program = parse_module(emit(program))
     for one, other in zip(evaluate(program, inputs), evaluate(PROGRAM, INPUTS), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -128,7 +128,7 @@ def test_fault_visible_only_in_whole_program_is_explained(number: float, is_know
     whole = parse_module(NEGATED)
 
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """Another number, where it is this program and no part of it."""
+        """Another number, if it is the whole program and no part of it."""
         for inputs in sets:
             results = [np.asarray(one) for one in evaluate(program, inputs)]
             wrong = np.full_like(results[0], number)

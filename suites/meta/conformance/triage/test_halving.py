@@ -27,7 +27,7 @@ OPS = ("negate", "abs")
 
 
 def chain(length: int, ops: Sequence[str] = OPS, unused: int = 0) -> str:
-    """Return a chain of operations; of the one numbered `unused`, a select takes nothing."""
+    """Return a chain of operations; a select ignores operation `unused`, if it is not 0."""
     lines = [
         "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {",
         "  %no = stablehlo.compare NE, %x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>",
@@ -47,7 +47,7 @@ def chain(length: int, ops: Sequence[str] = OPS, unused: int = 0) -> str:
 
 
 def wrong_at(number: int, program: Program) -> Change:
-    """Return the results of the operation of main of this number are wrong."""
+    """Return the change that makes the results of operation `number` of main wrong."""
     name = program.main.body.operations[number].results[0].name
 
     def change(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:

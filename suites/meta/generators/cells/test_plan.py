@@ -27,7 +27,7 @@ def test_every_op_with_cases_has_element_types() -> None:
 
 
 STRICTER = {"collective_reduce": "not seen in replica groups"}
-"""Ops of which StableHLO's verifier refuses programs that the specification admits, with the
+"""Ops with programs that the specification admits and StableHLO's verifier refuses, with the
 reason."""
 
 ONE_RESULT = "'stablehlo.async_done' op requires one result"

@@ -46,7 +46,7 @@ def test_ops_that_are_not_quantized_have_cases() -> None:
 
 
 def tuple_of(seed: int, *, token: bool) -> tuple[TupleType, TupleType, list[TensorType]]:
-    """Return a tuple's type, that of a similar tuple, and the types of its leaves."""
+    """Return a tuple's type, a similar tuple's type, and the types of its leaves."""
     _, block = writer_of(element_type("f32"), pick_of(seed))
     whole = parts(block, 2, token=token)
     found = [value.type for value in leaves(block, whole)]

@@ -14,7 +14,7 @@ def test_each_near_miss_breaks_the_constraint_that_it_names(op: str) -> None:
 
 
 def test_contracted_sizes_differ_by_a_size_that_broadcasting_would_accept() -> None:
-    """C10: contracting dimensions have one size."""
+    """C10: contracting dimensions have the same size."""
     sizes = [
         [value.type.shape for value in one.operands]  # type: ignore[union-attr]
         for one in subjects(contraction, "dot_general", "C10")

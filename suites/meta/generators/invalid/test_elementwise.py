@@ -14,7 +14,7 @@ def test_each_near_miss_breaks_the_constraint_that_it_names(op: str) -> None:
 
 
 def test_shapes_that_broadcasting_would_accept_are_refused() -> None:
-    """C1 of abs: operand and result have one shape."""
+    """C1 of abs: operand and result have the same shape."""
     results = shapes(elementwise, "abs", "C1", -1)
     assert {(1, 3), (), (2, 3, 1)} <= set(results)
     assert (2, 3) not in results

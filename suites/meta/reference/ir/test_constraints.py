@@ -182,7 +182,7 @@ for _name in SAME_TYPE:
 
 
 def one_not_admitted(name: str, number: int) -> Operation | None:
-    """Return an operation of which only operand `number` is not admitted, while C1 holds if
+    """Return an operation whose only inadmissible operand is operand `number`; C1 holds if
     possible.
 
     Only quantization parameters do not take part in C1, so other types break both.

@@ -18,8 +18,8 @@ from reference.ops.table import OPS
 SPECIFICATION = json.loads((Path(__file__).parent / "data" / "specification.json").read_text())
 
 ONLY_IN_THE_DIALECT = {"dynamic_gather": {"operand_batching_dims", "start_indices_batching_dims"}}
-"""Inputs of ops in the dialect that the op's section of the specification lacks; those of
-`dynamic_gather` are inputs of `gather`.
+"""Inputs that an op has in the dialect, but not in its section of the specification; the section of
+`gather` has them.
 """
 
 HERE = sorted(SPECIFICATION)

@@ -31,7 +31,7 @@ def all_values(of: ElementType) -> Array:
 
 
 def truncate(value: float, to: ElementType) -> int:
-    """Return the integer towards zero, or the nearest one that the type has."""
+    """Return the integer towards zero, or the nearest integer that the type has."""
     if isnan(value):
         return 0
     whole = int(value) if isfinite(value) else (1 << 99) * (1 if value > 0 else -1)

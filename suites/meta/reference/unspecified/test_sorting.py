@@ -1,4 +1,4 @@
-"""Slices that have no order, because the comparator is no strict weak ordering of them."""
+"""Slices without an order, because the comparator is no strict weak ordering of their elements."""
 
 from __future__ import annotations
 

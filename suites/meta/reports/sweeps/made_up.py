@@ -26,7 +26,7 @@ def result_class(verdict: Verdict, *, known: str = "", example: Point | None = N
 
 
 def function(op: str = "add", element_type: str = "f32", **changed: Any) -> SweptFunction:
-    """Return a function of which 99 of 100 results are correctly rounded."""
+    """Return a function with 99 of 100 results correctly rounded."""
     given: dict[str, Any] = {
         "name": f"{op} {element_type}", "op": op, "element_type": element_type,
         "result_type": element_type, "form": "", "state": "pass", "arguments": "all",

@@ -1,9 +1,9 @@
 """Wrong versions of an op, derived from its record, and the backend with a wrong version.
 
 A mutation changes one input or output of the op: an operand, an attribute, a region, the results.
-What takes its place is something that a program could have there as well (another operand, the
-attribute of another case, another value of the region), so that a backend which confuses the two
-gives well-formed results.
+The replacement is something that a program could have there as well (another operand, the attribute
+of another case, another value of the region), so that a backend which confuses the two gives
+well-formed results.
 """
 
 from __future__ import annotations

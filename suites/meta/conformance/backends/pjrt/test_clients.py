@@ -1,4 +1,4 @@
-"""A client opens its own platform alone, and says what is missing."""
+"""A client opens only its own platform, and says what is missing."""
 
 from __future__ import annotations
 

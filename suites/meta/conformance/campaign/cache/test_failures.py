@@ -146,7 +146,7 @@ def test_a_failure_that_varies_by_its_entry_is_run_again(
 def test_a_case_with_another_result_never_comes_from_the_cache_again(
     tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch, other: str
 ) -> None:
-    """The backend changes, and nothing of what the cache knows it by."""
+    """The backend changes, but nothing that the cache identifies it by."""
     del work
     first = run(options(tmp_path, "first"))
     failed = {record.id for record in first.records if record.verdict.fails}

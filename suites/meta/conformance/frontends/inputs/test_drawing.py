@@ -261,7 +261,7 @@ MEANINGFUL = {
 
 
 def sets_drawn(program: Program, seed: int, evaluate: Any) -> list[Any]:
-    """Return the input sets drawn for a program, of which there are several."""
+    """Return the input sets drawn for a program; there are several."""
     sets = draw_inputs(program, seed, evaluate)
     assert len(sets) > 1
     return sets

@@ -1,4 +1,4 @@
-"""A finding is replayed by its folder: the table says which backend has it, so does the code."""
+"""A finding is replayed by its folder: the table and the exit code say which backend has it."""
 
 from __future__ import annotations
 

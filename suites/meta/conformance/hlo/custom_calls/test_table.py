@@ -1,4 +1,4 @@
-"""The table of custom calls, and of calls that the reference knows by itself."""
+"""The table of custom calls, and custom calls that the reference evaluates without the table."""
 
 from __future__ import annotations
 

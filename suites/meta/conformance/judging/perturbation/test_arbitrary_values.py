@@ -1,4 +1,4 @@
-"""The bits of a computed NaN are unspecified; those of a moved NaN are not."""
+"""The bits of a computed NaN are unspecified; the bits of a moved NaN are not."""
 
 from __future__ import annotations
 

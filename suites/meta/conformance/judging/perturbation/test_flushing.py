@@ -132,7 +132,7 @@ func.func @main(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>) -> tensor<4xf32> {
 
 
 def contracted_sums(x: Array, y: Array) -> Array:
-    """Return x * y + sum in one rounding at each step, of which only the result is flushed."""
+    """Return x * y + sum with one rounding at each step; only results of steps are flushed."""
     total = np.zeros(len(x), np.float32)
     for a, b in zip(x.T, y.T, strict=True):
         exact = a.astype(np.float64) * b.astype(np.float64) + total.astype(np.float64)

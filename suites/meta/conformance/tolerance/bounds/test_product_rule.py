@@ -1,4 +1,4 @@
-"""The rule of sums of products, and those of hardware that rounds operands first."""
+"""The rule of sums of products, and the rules of hardware that rounds operands first."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_factors_are_operands_times_the_scale_of_their_block() -> None:
 
 @pytest.mark.parametrize(("scale", "bound"), [(1.0, 0.0), (257.0, 2 * U * 17 * 257)])
 def test_exact_data_has_no_error_and_a_rounded_scale_its_own(scale: float, bound: float) -> None:
-    """1 * 2 + 3 * 5 is 17. Errors of the sum in f32 are 2^-16 of that of the scale."""
+    """1 * 2 + 3 * 5 is 17. Errors of the sum in f32 are 2^-16 of the scale's error."""
     operands = ROW, array([[scale]], "f16"), COLUMN, ONE
     expected = np.full((1, 1), 17 * scale, np.float32)
     assert SCALED.bound is not None

@@ -91,7 +91,7 @@ BIT_TYPES = [of for of in ALL if not of.is_complex]
 
 @pytest.mark.parametrize("of", BIT_TYPES, ids=str)
 def test_bitcast_convert(of: ElementType) -> None:
-    """The bits of a row of elements, the first one lowest, as one large integer."""
+    """The bits of a row of elements as one large integer; the first element's bits are lowest."""
     for to in BIT_TYPES:
         ratio = max(of.bits, to.bits) // min(of.bits, to.bits)
         if ratio * min(of.bits, to.bits) != max(of.bits, to.bits):

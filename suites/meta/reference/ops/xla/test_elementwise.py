@@ -1,4 +1,4 @@
-"""Operands of two shapes are broadcast to one, by the rules of XlaBuilder."""
+"""Operands of two shapes are broadcast to a common shape, by the rules of XlaBuilder."""
 
 from __future__ import annotations
 
