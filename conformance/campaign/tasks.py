@@ -1,6 +1,6 @@
 """Tasks: some consecutive cases of a cell, from generation to records, as one pure function.
 
-A task knows nothing of processes or stores. Its result depends only on the cell, the seed, the
+A task does not depend on processes or stores. Its result depends only on the cell, the seed, the
 range of indices and the installed versions; only the seconds and the memory vary.
 """
 

@@ -19,7 +19,7 @@ from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.frontends.modules import unit_of
 from conformance.fuzzing.seeds.material import case_of
 from conformance.fuzzing.steering.coverage_counts import CampaignCoverage, Pair
-from conformance.fuzzing.steering.pool import NEW_PER_TRIAL, pieces
+from conformance.fuzzing.steering.pool import NEW_PER_TRIAL, new_pair_fragments
 from conformance.fuzzing.trial import (
     KNOWN_TO_CRASH,
     NOT_EVALUATED,
@@ -73,7 +73,7 @@ def run_trial(trial: Trial) -> TrialResult:
         case = case_of(trial, number, guide)
         met.note(case.program, guide)
         if len(new) < NEW_PER_TRIAL:
-            new += pieces(case.program, trial.met, seen)
+            new += new_pair_fragments(case.program, trial.met, seen)
         program = lower_program(case.program)
         if session.refusal(program) is not None:
             counts[Verdict.UNSUPPORTED.value] += 1

@@ -354,9 +354,9 @@ def is_overwriting_known(expectations: Sequence[Expectation], cell: CellKey) -> 
 
 
 def crash_entries(expectations: Sequence[Expectation]) -> tuple[Expectation, ...]:
-    """Return the expectations about cells that crash their process or time out, without flaky ones.
+    """Return the expectations about cells that crash or time out, without flaky entries.
 
-    After an answer, such as an internal error, the process continues.
+    Entries about answers, such as an internal error, are left out: the process continues.
     """
     ends = {Verdict.CRASHED.value, Verdict.TIMED_OUT.value}
     return tuple(

@@ -21,7 +21,9 @@ from conformance.hlo.unreadable import Unreadable
 from reference.ir.program import TensorType, Value, tensor_of
 
 _PASSING = ("bitcast", "call", "fusion", "get-tuple-element", "tuple")
-"""Opcodes, besides those of elementwise operations, that padding with elements may flow into."""
+"""Opcodes of operations, besides elementwise operations, that accept operands with elements in
+padding.
+"""
 
 
 def whole_tiles(shape: Shape) -> Shape | None:

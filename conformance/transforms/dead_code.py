@@ -21,7 +21,7 @@ def restrict_to(program: Program, values: Sequence[Value]) -> Program:
 def remove_unused(program: Program) -> Program:
     """Return the program without dead code: operations of main that no result depends on.
 
-    Operations with side effects (tokens, sends and receives) stay, and so do parameters.
+    Operations with side effects (tokens, sends and receives) and parameters stay.
     """
     *operations, end = program.main.body.operations
     wanted = {value.name for value in end.operands}

@@ -61,7 +61,7 @@ def _moves_parts_of_bytes(operation: Operation) -> bool:
 
 
 class PjrtBackend:
-    """XLA on one device, of a platform that jax knows (`cpu`, `gpu`, `tpu`) or of a plugin."""
+    """XLA on a device of a platform that jax supports (`cpu`, `gpu`, `tpu`) or of a plugin."""
 
     def __init__(self, name: str, platform: str = "", *, device: Any = None) -> None:
         """Find the first device of a platform, or use the given device.

@@ -58,11 +58,13 @@ class Pool:
         )
 
 
-def pieces(program: Program, told: CoverageCounts | None, seen: set[Pair]) -> Iterator[Fragment]:
-    """Yield the fragments that lead to a pair of ops that was not covered before. `told` has
-    earlier coverage, `seen` the pairs that were covered since; it grows.
+def new_pair_fragments(
+    program: Program, earlier: CoverageCounts | None, seen: set[Pair]
+) -> Iterator[Fragment]:
+    """Yield the fragments that end in a pair of ops not covered before: neither in `earlier` nor in
+    `seen`. New pairs are added to `seen`.
     """
-    if told is None:
+    if earlier is None:
         return
     makers: dict[str, str] = {}
     for number, operation in enumerate(program.main.body.operations[:-1]):
@@ -71,7 +73,7 @@ def pieces(program: Program, told: CoverageCounts | None, seen: set[Pair]) -> It
             pair = (maker or "", operation.name)
             if maker is None or pair in seen or column is None:
                 continue
-            if maker in told.pairs and told.pairs[maker][column]:
+            if maker in earlier.pairs and earlier.pairs[maker][column]:
                 continue
             seen.add(pair)
             piece = fragment_ending_with(program, number, LENGTH)

@@ -180,8 +180,8 @@ def either_zero(
     A sum whose elements are all -0 (reference/numerics/zeros.py) may have either sign, as the init
     value +0 may be omitted. A sum of no elements is the init value. Padding of windows is not
     omitted: it consists of init values, but among the elements. The sign of a product of real
-    numbers is determined. The sign of a zero part of a product of complex numbers is unspecified,
-    and so is the sign for other bodies that round.
+    numbers is determined. The signs of zero parts of products of complex numbers are unspecified,
+    and the signs for other bodies that round.
     """
     if not any(is_zero(result).any() for result in expected):
         return (None,) * len(expected)

@@ -1,4 +1,4 @@
-"""Efficiency of workers: the speed of each engine by that of one worker, and the same records."""
+"""Efficiency of workers: the speed of each engine relative to one worker, and the same records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of mutants: wrong ones, those that a profile detects, and survivors."""
+"""Scores of mutants: wrong mutants, mutants that a profile detects, and survivors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of values: those of the file that a program was read from, or of the text printed of it."""
+"""Names of values: from the file that a program was read from, or from its printed text."""
 
 from __future__ import annotations
 

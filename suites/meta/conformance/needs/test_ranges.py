@@ -1,4 +1,4 @@
-"""Ranges of results, given those of the operands."""
+"""Ranges of results, given the ranges of operands."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ EXPORTED = {
 
 @pytest.mark.parametrize("name", EXPORTED)
 def test_composite_written_by_jax_is_the_op(name: str) -> None:
-    """The decomposition that we write is that of jax, operation for operation."""
+    """The decomposition that we write equals jax's, operation for operation."""
     operands, given = EXPORTED[name]
     program = parse_module(export_program(*operands, **given))
     names = [one.name for one in program.walk()]

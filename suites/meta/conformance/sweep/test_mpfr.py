@@ -1,4 +1,4 @@
-"""The figures of a sweep of XLA's CPU are those of MPFR, on arguments at random.
+"""A sweep of XLA's CPU and MPFR give the same figures, on random arguments.
 
 `benchmarks/sweep_mpfr.py` compares them on ten thousand arguments, or on a file's arguments.
 """

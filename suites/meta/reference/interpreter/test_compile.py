@@ -1,4 +1,4 @@
-"""Functions are compiled on first use; errors of programs are those of the function in use."""
+"""Functions are compiled on first use; errors of programs are the errors of the function in use."""
 
 from __future__ import annotations
 

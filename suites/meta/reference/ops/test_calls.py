@@ -59,7 +59,7 @@ def test_a_composite_is_its_decomposition() -> None:
 
 
 def test_names_in_decomposition_are_not_confused_with_main() -> None:
-    """Names in a decomposition may be those of main: the judge must not confuse them."""
+    """Names in a decomposition may also be names in main: the judge must not confuse them."""
     program = parse_module(COMPOSITE)
     expected = evaluate(program, [ONES])
     judged = judge(program, [ONES], expected, [expected[0], expected[1] + 1], DATA)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.fuzzing.seeds.material import VARIED, case_of
 from conformance.fuzzing.singles import is_single
 from conformance.fuzzing.steering.coverage_counts import CampaignCoverage, pairs_of
-from conformance.fuzzing.steering.pool import LENGTH, MOST_NEW, PER_TRIAL, Pool, pieces
+from conformance.fuzzing.steering.pool import LENGTH, MOST_NEW, PER_TRIAL, Pool, new_pair_fragments
 from conformance.fuzzing.steering.steering import LAG, Steering
 from conformance.fuzzing.trial import Trial, TrialResult
 from conformance.stablehlo.parse import parse_module
@@ -23,15 +23,15 @@ def test_pieces_have_uncovered_pairs() -> None:
     for number in range(40):
         program = program_at(8, number).program
         before = set(seen)
-        some = list(pieces(program, CoverageCounts(), seen))
+        some = list(new_pair_fragments(program, CoverageCounts(), seen))
         assert all(pairs_of(one) - before for one in some)
         found += some
     assert len(found) > 40
     assert all(is_usable(one) for one in found)
     working = [[o for o in one.main.body.operations[:-1] if not is_constant(o)] for one in found]
     assert max(map(len, working)) == LENGTH
-    assert list(pieces(program, CoverageCounts(), seen)) == []
-    assert list(pieces(program, None, set())) == []
+    assert list(new_pair_fragments(program, CoverageCounts(), seen)) == []
+    assert list(new_pair_fragments(program, None, set())) == []
 
 
 CALLING = """
@@ -53,7 +53,7 @@ func.func private @called(%a: tensor<f32>) -> tensor<f32> {
 
 
 def test_operations_with_calls_give_no_piece() -> None:
-    found = list(pieces(parse_module(CALLING), CoverageCounts(), set()))
+    found = list(new_pair_fragments(parse_module(CALLING), CoverageCounts(), set()))
     assert [pairs_of(one) for one in found] == [{("negate", "abs")}]
 
 
@@ -70,7 +70,7 @@ def test_the_pool_is_bounded_and_draws_alike() -> None:
 
 def test_share_of_programs_varies_pool_and_is_valid() -> None:
     steering = Steering(CampaignCoverage(), 1, 16)
-    new = tuple(pieces(program_at(8, 3).program, CoverageCounts(), set()))
+    new = tuple(new_pair_fragments(program_at(8, 3).program, CoverageCounts(), set()))
     steering.add(0, TrialResult({}, (), CampaignCoverage(), 0, 0.0, new), {})
     early = steering.steer(Trial("reference", 0, 16 * (LAG - 1), 16 * LAG))
     assert early.varied == ()

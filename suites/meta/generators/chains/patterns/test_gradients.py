@@ -29,7 +29,7 @@ def test_each_derivative_is_the_slope_of_its_function() -> None:
 
 
 def test_up_to_three_functions_are_composed() -> None:
-    """The chain rule: a factor for each function, of which the last is found first."""
+    """The chain rule: a factor for each function; the last factor is found first."""
     lengths = {
         len(chain.operations) for chain, _ in write_chains(PATTERNS, "gradient", "f32", (3,), 60)
     }

@@ -95,7 +95,7 @@ def test_top_elements_of_the_largest_unsigned_integers() -> None:
 
 
 class _Computation:
-    """A called function, of which top_k reads the region."""
+    """A called function; top_k reads its region."""
 
     def __init__(self, region: Region) -> None:
         self.region = region
