@@ -114,7 +114,7 @@ class CompiledExecutable:
         self._latest: tuple[list[Array], list[list[Array]]] | None = None
 
     @cached_property
-    def rewritten(self) -> RewrittenProgram:
+    def optimised_program(self) -> RewrittenProgram:
         """The optimised module as a program.
 
         Raises:
@@ -131,7 +131,7 @@ class CompiledExecutable:
         """
         arguments = [array for share in inputs for array in share]
         if self._latest is None or not _are_same(self._latest[0], arguments):
-            results = self.rewritten.evaluate(arguments)
+            results = self.optimised_program.evaluate(arguments)
             shares = [list(share) for share in split_by_process(self._program, results)]
             self._latest = arguments, shares
         return self._latest[1]
