@@ -118,7 +118,7 @@ def test_a_summary_is_enough_of_an_older_run(runs: tuple[Path, Path], is_other_f
 
 def test_the_newest_run_has_to_be_there_whole(runs: tuple[Path, Path]) -> None:
     old, new = runs
-    with pytest.raises(UsageError, match=r"the newest run, .*new/summary.json, is given by its"):
+    with pytest.raises(UsageError, match=r"the newest run, .*new/summary.json, is given as a"):
         load_history([old, new / "summary.json"])
 
 
