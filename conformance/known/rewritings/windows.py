@@ -55,16 +55,34 @@ def merged_paddings(shown: ObservedProgram, operation: Operation) -> Predictions
 
 
 def element_for_all_windows(shown: ObservedProgram, operation: Operation) -> Predictions:
-    """Yield the only element of x as the result of all windows over pad(x)."""
+    """Yield x as the result of windows over pad(x), repeated along its dimensions of one element.
+
+    Compilers check that every window contains one element of x, but not for the windows' padding.
+    """
     pad = shown.maker(operation.operands[0])
     if pad is None or pad.attribute("interior_padding") is None or len(operation.operands) > 2:
         return
-    element = shown.known_value(pad.operands[0])
+    x = shown.known_value(pad.operands[0])
     of = operation.results[0].type
-    if element is None or element.size != 1 or not isinstance(of, TensorType):
+    if x is None or not isinstance(of, TensorType) or of.storage != x.dtype:
         return
-    if of.storage == element.dtype:
-        yield ValuePrediction(np.full(of.static_shape, element.reshape(()), element.dtype))
+    sizes = zip(x.shape, of.static_shape, strict=True)
+    if all(size in (1, wide) for size, wide in sizes) and _take_single_elements(operation, pad, x):
+        yield ValuePrediction(np.broadcast_to(x, of.static_shape))
+
+
+def _take_single_elements(operation: Operation, pad: Operation, x: Array) -> bool:
+    """Return whether windows without padding of their own would each contain one element of x."""
+    windows, edges = dict[str, Any](operation.attributes), dict[str, Any](pad.attributes)
+    steps = ("window_strides", "base_dilations", "window_dilations")
+    if any(set(windows.get(name) or ()) - {1} for name in steps):
+        return False
+    ends = (edges[name] for name in ("edge_padding_low", "edge_padding_high", "interior_padding"))
+    rows = zip(x.shape, windows["window_dimensions"], *ends, strict=True)
+    return all(
+        low == high and (low < window if size == 1 else (window, low, interior) == (1, 0, 0))
+        for size, window, low, high, interior in rows
+    )
 
 
 def _absorb_pad(

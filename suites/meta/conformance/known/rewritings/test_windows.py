@@ -105,3 +105,29 @@ def test_windows_over_one_padded_element(
     text = PADDED.format(size=size, padded=2 * size - 1, count=2 * size + 1)
     given = [np.full(size, 7, np.int32), np.array(3, np.int32)]
     assert (kind_of(text, given, np.array(got, np.int32)) == ONE_FOR_ALL) == is_explained
+
+
+ROWS = """
+func.func @main(%x: tensor<1x2xi32>, %y: tensor<i32>) -> tensor<3x2xi32> {{
+  %p = stablehlo.pad %x, %y, low = [{low}, 0], high = [{low}, 0], interior = [1, 0]
+    : (tensor<1x2xi32>, tensor<i32>) -> tensor<{padded}x2xi32>
+  %0 = "stablehlo.reduce_window"(%p, %y) <{{padding = dense<[[{own}, {own}], [-1, 1]]>
+    : tensor<2x2xi64>, window_dimensions = array<i64: {window}, 1>}}> ({{
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.maximum %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }}) : (tensor<{padded}x2xi32>, tensor<i32>) -> tensor<3x2xi32>
+  return %0 : tensor<3x2xi32>
+}}"""
+
+
+@pytest.mark.parametrize(("low", "own", "window"), [(0, 1, 1), (1, 1, 3), (1, 0, 1)])
+@pytest.mark.parametrize("row", [(6, 7), (6, 8)])
+def test_windows_over_a_row_that_is_padded_along_one_element(
+    low: int, own: int, window: int, row: tuple[int, int]
+) -> None:
+    """A window of one element does not contain x in all places of a padded dimension."""
+    text = ROWS.format(low=low, own=own, window=window, padded=2 * low + 1)
+    given = [np.array([[6, 7]], np.int32), np.array(3, np.int32)]
+    kind = kind_of(text, given, np.array([row] * 3, np.int32))
+    assert (kind == ONE_FOR_ALL) == (row == (6, 7) and window > low)
