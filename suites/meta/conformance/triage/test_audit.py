@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -388,12 +388,12 @@ func.func @main(%i: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
 def test_loop_is_judged_until_a_few_iterations_fail() -> None:
     program, inputs = parse_module(LONG), (np.array(0, np.int32), np.array(1, np.float32))
 
-    def run(subject: Program, sets: Sequence[Sequence[Array]]) -> list[list[Array]]:
+    def run(subject: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         def on_result(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
             wrong = operation.name == "cosine"
             return (np.asarray(results[0] + 1, np.float32),) if wrong else results
 
-        return [list(evaluate(subject, one, on_result=on_result)) for one in sets]
+        return iter([list(evaluate(subject, one, on_result=on_result)) for one in sets])
 
     found = audit(run, "cpu", program, inputs, [0])
     assert found is not None
