@@ -1,8 +1,8 @@
 """Windows over a padded value: compilers add the value's padding to the windows'.
 
 Where the value's padding is negative, windows see the cropped elements where they should see their
-own padding (https://github.com/openxla/xla/issues/48715). Where the value has one element,
-compilers assume that every window contains it.
+own padding (https://github.com/openxla/xla/issues/48715). Where the value has one element in
+each dimension that is padded, compilers assume that every window contains it.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured.
 """
@@ -19,6 +19,7 @@ from conformance.known.xla.orders import fold_without_padding
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.constants import matrix
 from reference.ir.program import Dense, Operation, TensorType
+from reference.ir.types import Array
 
 CUT_ELEMENTS_RETURNED = "what a pad cut off under windows"
 ONE_FOR_ALL = "one padded element for every window"
