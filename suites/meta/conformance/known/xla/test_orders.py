@@ -182,6 +182,27 @@ def test_omitted_padding_and_tile_init_values_have_a_class() -> None:
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
+@pytest.mark.parametrize(
+    ("actual", "kind"),
+    [([1, 5, 5], UNPADDED), ([1, 9, 9], "wrong value"), ([1, 5, 9], "wrong value")],
+)
+def test_all_windows_or_none_are_without_init_value(actual: list[int], kind: str) -> None:
+    """The init value 9 is larger than all elements, and so is the maximum of each window."""
+    made = single_op(
+        "reduce_window",
+        (Value("x", tensor(UI32, 2)), Value("init", tensor(UI32))),
+        (tensor(UI32, 3),),
+        {"window_dimensions": (2,), "padding": padding_of(((1, 1),))},
+        (fold_of("maximum", UI32).region,),
+    )
+    inputs = (np.array([1, 5], np.uint32), np.array(9, np.uint32))
+    expected = evaluate(made, inputs)
+    found = judge(
+        made, inputs, expected, [np.array(actual, np.uint32)], RULES["windowed reduction"]
+    )
+    assert found.kind == kind
+
+
 def test_tile_init_values_replacing_padding_have_a_class_in_narrow_types() -> None:
     """In 4 bits nearly every number of factors 2 gives 0; with two factors, 7 * 2 * 2 is 12."""
     types = (tensor(UI4, 100),)
