@@ -97,8 +97,8 @@ def _check_term(key: str, term: Term) -> None:
         raise ValueError(f"{key!r}: {describe_unknown('operation', term.mnemonic, OPS)}")
     if record.twin:
         raise ValueError(f"{key!r} has operations of StableHLO: write {record.twin!r}")
-    if record.structure is not Structure.COMPUTES or record.draws:
-        why = "its results are random" if record.draws else record.structure.value
+    if record.structure is not Structure.COMPUTES or record.is_random:
+        why = "its results are random" if record.is_random else record.structure.value
         raise ValueError(f"{key!r} cannot have {record.name}: {why}")
     if record.several and not any(name.startswith("*") for name in record.operands):
         raise ValueError(f"{key!r} cannot have {record.name}: it has several results")

@@ -131,7 +131,7 @@ def _are_all_parts_equal(d: DifferingElements, other: Array) -> Array:
     The parts are the elements of the last dimension if a number's bits are divided among several
     elements. A flushed number has no part of an unflushed number.
     """
-    if d.record is None or not d.record.of_bits or d.expected.shape[:-1] != d.operands[0].shape:
+    if d.record is None or not d.record.is_bitcast or d.expected.shape[:-1] != d.operands[0].shape:
         return np.ones(len(d.where), np.bool_)
     same = equal_elements(d.actual, other).all(axis=-1, keepdims=True)
     return np.broadcast_to(same, d.expected.shape).reshape(-1)[d.where]

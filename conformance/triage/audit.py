@@ -38,7 +38,7 @@ from conformance.triage.influence import influential_overrides
 from conformance.triage.prediction import is_modelled, is_refuted
 from conformance.triage.rewritings import add_rewriting_class
 from conformance.verdict import Verdict
-from reference.custom_calls.lapack.routines import TOP_K, direction
+from reference.custom_calls.lapack.routines import TOP_K, comparison_direction
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, Value
@@ -267,7 +267,9 @@ class _Auditor:
         if operation.attribute("call_target_name") == TOP_K:
             named = operation.attribute("called_computations")
             bodies = tuple(f.body for f in self._program.functions if (f.name,) == named)
-            wrong = top_k_violation(operation, operands, got, largest=direction(bodies) == "GT")
+            wrong = top_k_violation(
+                operation, operands, got, largest=comparison_direction(bodies) == "GT"
+            )
         elif backward_error.decomposition_name(operation) is not None:
             wrong = violation(operation, operands, got)
         else:

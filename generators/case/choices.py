@@ -27,11 +27,11 @@ PARAMETER, ARRAY, SPLAT = "a parameter", "a constant", "a splat"
 """Sources of an operand."""
 
 NARROWING = EMPTINESS | {ARRAY, SPLAT}
-"""Values that make a case cover less, or nothing, or use fewer inputs. A plan takes them as an aim,
-and never in addition to another aim."""
+"""Values that reduce the coverage or the inputs of a case. A plan aims at them separately, never in
+addition to another aim."""
 
 SCALAR = "a scalar"
-"""A rank of 0: its single element shows less than tensors do, so the first cases are of others."""
+"""A rank of 0. The first cases have other ranks, because a single element covers less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,25 @@ class NamedChoice:
 
 
 class Pick:
-    """The choices that make one case: pick(n) returns one of 0, ..., n - 1; smaller is simpler.
+    """The choices that make one case: pick(n) returns a number in [0, n); smaller is simpler.
 
     `planned` are values of dimensions that are taken if they are offered. `turn` distinguishes the
     cases of a cell: round-robin choices start there; None draws instead. `asked` records each named
-    choice except those in `hidden`, which are drawn. `nothing` says that all results of the case
-    are empty, which hides everything else. `shape` is used for the first requested shape, if set.
+    choice except those in `hidden`, which are drawn. `has_empty_results` says that all
+    results of the case are empty, which hides everything else. `shape` is used for the first
+    requested shape, if set.
     """
 
-    __slots__ = ("_draw", "_left", "_planned", "_turn", "asked", "hidden", "nothing", "shape")
+    __slots__ = (
+        "_draw",
+        "_left",
+        "_planned",
+        "_turn",
+        "asked",
+        "has_empty_results",
+        "hidden",
+        "shape",
+    )
 
     def __init__(
         self,
@@ -74,17 +84,17 @@ class Pick:
         """Reset the record of choices to build the case again; `freely` ignores the plan."""
         self._left = {} if freely else dict(self._planned)
         self.asked: list[NamedChoice] = []
-        self.nothing = False
+        self.has_empty_results = False
 
-    def aim(self, planned: Mapping[str, str]) -> None:
+    def set_plan(self, planned: Mapping[str, str]) -> None:
         """Plan these values of dimensions for the following choices, and no others."""
         self._left = dict(planned)
 
     def __call__(self, count: int) -> int:
-        """Return one of 0, ..., `count` - 1."""
+        """Return a number in [0, `count`)."""
         return self._draw(count)
 
-    def named(
+    def choose_named(
         self,
         dimension: str,
         options: Sequence[T],
@@ -99,7 +109,7 @@ class Pick:
         """
         if dimension in self.hidden:
             return options[self._draw(len(options)) if len(options) > 1 else 0]
-        labels, offered = _labels(tuple(options), label)
+        labels, offered = _option_labels(tuple(options), label)
         wanted = self._left.pop(dimension, None)
         if wanted in labels:
             options = [o for o, own in zip(options, labels, strict=True) if own == wanted]
@@ -109,14 +119,14 @@ class Pick:
         return options[at]
 
     @property
-    def takes_turns(self) -> bool:
-        """Return whether the case belongs to a cell's plan; other cases are drawn independently."""
+    def is_planned(self) -> bool:
+        """Whether the case belongs to a cell's plan; other cases are drawn independently."""
         return self._turn is not None
 
-    def in_turn(self, count: int, step: int) -> int:
-        """Return one of 0, ..., `count` - 1, equally often over the cases of a cell.
+    def round_robin(self, count: int, step: int) -> int:
+        """Return a number in [0, `count`), equally often over the cases of a cell.
 
-        `step` numbers such choices within a case. Every round uses another order.
+        `step` numbers such choices within a case. Each iteration uses another order.
         """
         if self._turn is None:
             return self._draw(count)
@@ -125,14 +135,14 @@ class Pick:
         return (at * stride + turns) % count if count % stride else at
 
 
-def _labels(
+def _option_labels(
     options: tuple[T, ...], label: Callable[[T], str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the label of each option, and the distinct labels in order."""
     try:
-        return _known_labels(options, _types_of(options), label)
+        return _cached_labels(options, _types_of(options), label)
     except TypeError:  # options such as dictionaries of attributes have no hash
-        return _known_labels.__wrapped__(options, (), label)
+        return _cached_labels.__wrapped__(options, (), label)
 
 
 def _types_of(option: object) -> object:
@@ -146,7 +156,7 @@ def _types_of(option: object) -> object:
 
 
 @lru_cache(maxsize=4096)
-def _known_labels(
+def _cached_labels(
     options: tuple[Any, ...], types: object, label: Callable[[Any], str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     del types  # a part of the key only
@@ -186,7 +196,7 @@ def choose(
     each column, but not with every value of the other dimensions.
     """
     if dimension:
-        return pick.named(dimension, options, label, paired=paired)
+        return pick.choose_named(dimension, options, label, paired=paired)
     return options[pick(len(options))]
 
 

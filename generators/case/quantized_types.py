@@ -42,8 +42,8 @@ here rounded to f32."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
-    """The parameters that quantized types of one baseline share, without the dimension."""
+class QuantizationParameters:
+    """The parameters that quantized types with one baseline share, without the dimension."""
 
     storage: ElementType
     storage_min: int
@@ -51,9 +51,13 @@ class Parameters:
     expressed: ElementType
 
     @classmethod
-    def chosen(cls, storage: ElementType, expressed: ElementType, pick: Pick) -> Parameters:
-        """Choose all codes of the storage type, or one in four times a symmetric or narrower
-        range."""
+    def draw(
+        cls, storage: ElementType, expressed: ElementType, pick: Pick
+    ) -> QuantizationParameters:
+        """Return parameters with all codes of the storage type.
+
+        One in four has a symmetric or narrower range of codes.
+        """
         low, high = storage.min_integer, storage.max_integer
         narrow = pick(8)
         if narrow == 6:
@@ -62,14 +66,14 @@ class Parameters:
             low, high = low // 2, high // 2
         return cls(storage, low, high, expressed)
 
-    def stored_as(self, storage: ElementType) -> Parameters:
+    def replace_storage(self, storage: ElementType) -> QuantizationParameters:
         """Return the parameters with another storage type and all its codes."""
         low, high = storage.min_integer, storage.max_integer
         return replace(self, storage=storage, storage_min=low, storage_max=high)
 
 
 def draw_quantized_type(
-    parameters: Parameters,
+    parameters: QuantizationParameters,
     pick: Pick,
     *,
     symmetric: bool = False,

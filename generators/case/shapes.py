@@ -86,7 +86,7 @@ LARGE_TYPES = ("f32", "f64", "f16", "bf16", "si32", "si8", "i1", "complex<f32>",
 def is_large(pick: Pick, element_type: ElementType) -> bool:
     """Return whether a case gets operands of some thousand elements, for which kernels differ.
 
-    Only for `LARGE_TYPES`.
+    Only types in `LARGE_TYPES` do.
     """
     return element_type.name in LARGE_TYPES and seldom(pick, 60, "large")
 
@@ -110,7 +110,7 @@ def size_label(size: int) -> str:
     return "small" if size < 31 else "threshold" if size < 1000 else "large"
 
 
-def more_than_one(number: int) -> str:
+def step_label(number: int) -> str:
     """Return the kind of a stride or a dilation: 1, or more."""
     return "1" if number == 1 else "more"
 
@@ -125,7 +125,7 @@ def sizes_label(sizes: tuple[int, ...]) -> str:
 
 
 def capped_label(most: int) -> Callable[[int], str]:
-    """Return a labelling of numbers in which all numbers from `most` on are one value.
+    """Return a function that labels numbers; all numbers from `most` on get the same label.
 
     Call it once, when a module is loaded: labels are cached by their function.
     """

@@ -28,10 +28,10 @@ from generators.cells.coverage_column import (
     Pair,
     Triple,
     Value,
-    last_new,
-    offered_until,
+    last_contributing_case,
+    pop_missing,
     rotate_pairs,
-    take_missing,
+    values_offered_until,
 )
 from generators.cells.coverage_report import MOST_NAMED, CoverageReport
 
@@ -62,8 +62,9 @@ Build = Callable[[int, int, dict[str, str]], Pick]
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """Values of a dimension that a case was offered at once; the `paired` values form pairs with
-    values of other dimensions.
+    """Values of a dimension that a case was offered at once.
+
+    The `paired` values form pairs with values of other dimensions.
     """
 
     number: int
@@ -113,7 +114,7 @@ class Coverage:
         if index == TOGETHER:  # from here on each column is planned independently
             left = {p: before for p, before in column.new_pairs.items() if p not in self._pairs}
             column.new_pairs = rotate_pairs(left, number, len(self.columns))
-        aim = self._aim(column)
+        aim = self._choose_aim(column)
         plan = (
             self._extend_plan(column, aim.values if aim else ())
             if index
@@ -124,7 +125,7 @@ class Coverage:
             again = dict(self.names[value] for value in (*aim.before, *aim.values))
             if again != plan:  # as it was when the offer was made
                 plan, pick = again, self._build(number, index, again)
-        self._note(column, pick)
+        self._record_case(column, pick)
         column.plans.append(plan)
 
     def _first_plan(self, number: int) -> dict[str, str]:
@@ -136,7 +137,7 @@ class Coverage:
             plan[dimension] = self.names[shown[number % len(shown)]][1]
         return plan
 
-    def _number(self, dimension: str, label: str) -> Value:
+    def _number_of_value(self, dimension: str, label: str) -> Value:
         name = (dimension, label)
         if name not in self._numbers:
             self._numbers[name] = len(self.names)
@@ -163,7 +164,7 @@ class Coverage:
             column = self.columns[number]
             rows = [set(column.rows[index]) for index in indices]
             met = set[Value]().union(*rows)
-            offered = offered_until(last, *column.options.values())
+            offered = values_offered_until(last, *column.options.values())
             lost = [value for value in offered if value not in met]
             met_anywhere |= met
             offered_anywhere.update(dict.fromkeys(offered))
@@ -192,15 +193,14 @@ class Coverage:
         return dict(sorted(found.items()))
 
     def count_needed(self, count: int) -> list[int]:
-        """Return the number of cases that each column needs for the coverage of its first `count`
-        cases.
+        """Return how many of its first `count` cases each column needs for their coverage.
 
-        A column needs its cases up to the last that takes or is offered a value new to the column
-        or a pair new to the op, or first aims at one, even without success.
+        A column needs all cases up to the last that contributes. A case contributes if it takes or
+        is offered a value new to the column or a pair new to the op, or is the first to aim at it.
         """
         for number in range(len(self.columns)):
             self.plan_case(number, count - 1)
-        needed = [last_new(column, count) + 1 for column in self.columns]
+        needed = [last_contributing_case(column, count) + 1 for column in self.columns]
         pairs: set[Pair] = set()
         for index in range(count):
             for number, column in enumerate(self.columns):
@@ -229,7 +229,7 @@ class Coverage:
         pairs: set[Pair] = set()
         for number, column in enumerate(self.columns):
             last = max(cases[number]) if number in cases else together
-            pairs.update(offered_until(last, column.offered_pairs))
+            pairs.update(values_offered_until(last, column.offered_pairs))
         return pairs
 
     def dimensions(self) -> dict[str, list[str]]:
@@ -242,17 +242,17 @@ class Coverage:
     def _text(self, value: Value) -> str:
         return "{} {}".format(*self.names[value])
 
-    def _aim(self, column: Column) -> Aim | None:
+    def _choose_aim(self, column: Column) -> Aim | None:
         """Return the aim of the column's next case, None if all offers are covered."""
         value = self._missing_value(column)
         if value is not None:
-            return Aim((value,), take_missing(column, column.missing_values, value))
+            return Aim((value,), pop_missing(column, column.missing_values, value))
         while column.new_pairs and (pair := next(iter(column.new_pairs))) in self._pairs:
             del column.new_pairs[pair]
         for pairs in (column.new_pairs, column.missing_pairs):
             if pairs:
                 pair = next(iter(pairs))
-                before = take_missing(column, pairs, pair)
+                before = pop_missing(column, pairs, pair)
                 return Aim((pair >> _SHIFT, pair & _LOW), before)
         triple = self._missing_triple(column)
         return Aim(triple, ()) if triple else None
@@ -335,7 +335,7 @@ class Coverage:
                 plan[dimension] = self.names[best][1]
         return plan
 
-    def _note(self, column: Column, pick: Pick) -> None:
+    def _record_case(self, column: Column, pick: Pick) -> None:
         """Record the values that a case was offered and took."""
         taken: list[Value] = []
         filled: list[Value] = []
@@ -346,18 +346,18 @@ class Coverage:
             before = tuple(filled)
             if offer.number not in column.offers:
                 column.offers.add(offer.number)
-                self._offer_values(column, asked.dimension, offer.values, before)
+                self._record_offered_values(column, asked.dimension, offer.values, before)
             if asked.paired:
-                self._offer_pairs(column, offer, before)
-            value = self._number(asked.dimension, asked.taken)
+                self._record_offered_pairs(column, offer, before)
+            value = self._number_of_value(asked.dimension, asked.taken)
             taken.append(value)
             if value not in self._empty:
                 filled.append(value)
-        if pick.nothing:
+        if pick.has_empty_results:
             taken = [value for value in taken if value in self._empty]
         column.rows.append(tuple(taken))
-        self._take(column, taken)
-        pairs = self._take_pairs(column, taken)
+        self._record_values(column, taken)
+        pairs = self._record_pairs(column, taken)
         if column.triples:
             column.triples.update(self._triples(taken))
         if (
@@ -367,7 +367,7 @@ class Coverage:
             self._pairs |= pairs
 
     def _new_offer(self, asked: NamedChoice) -> _Offer:
-        values = tuple(self._number(asked.dimension, label) for label in asked.offered)
+        values = tuple(self._number_of_value(asked.dimension, label) for label in asked.offered)
         self._empty.update(value for value in values if self.names[value][1] in EMPTINESS)
         if not asked.paired:
             self._alone.update(values)
@@ -376,7 +376,7 @@ class Coverage:
         self._offers[asked.dimension, asked.offered] = offer
         return offer
 
-    def _offer_values(
+    def _record_offered_values(
         self, column: Column, dimension: str, values: tuple[Value, ...], before: tuple[Value, ...]
     ) -> None:
         """Record values that the column is offered for the first time together."""
@@ -386,7 +386,9 @@ class Coverage:
             if value not in column.values and column.tries.get(value, 0) < TRIES:
                 column.missing_values.setdefault(value, before)
 
-    def _offer_pairs(self, column: Column, offer: _Offer, before: tuple[Value, ...]) -> None:
+    def _record_offered_pairs(
+        self, column: Column, offer: _Offer, before: tuple[Value, ...]
+    ) -> None:
         """Record the pairs of offered values with values taken before."""
         names, met, index = self.names, column.met, len(column.plans)
         dimension, number = names[offer.values[0]][0], offer.number << _SHIFT
@@ -407,12 +409,12 @@ class Coverage:
         """Return the values that form pairs."""
         return [value for value in taken if value not in self._empty and value not in self._alone]
 
-    def _take(self, column: Column, values: Sequence[Value]) -> None:
+    def _record_values(self, column: Column, values: Sequence[Value]) -> None:
         for value in values:
             column.values.add(value)
             column.missing_values.pop(value, None)
 
-    def _take_pairs(self, column: Column, values: Sequence[Value]) -> set[Pair]:
+    def _record_pairs(self, column: Column, values: Sequence[Value]) -> set[Pair]:
         """Record the pairs of values taken; return those that are new to the column."""
         pairs = self._pairs_of(values) - column.pairs
         column.pairs |= pairs

@@ -56,7 +56,7 @@ class Column:
     to_combine: Iterator[Triple] | None = None
 
 
-def last_new(column: Column, count: int) -> int:
+def last_contributing_case(column: Column, count: int) -> int:
     """Return the last of a column's first cases that contributes to its coverage.
 
     Such a case takes or is offered a value for the first time, or first aims at a value that it
@@ -74,12 +74,12 @@ def last_new(column: Column, count: int) -> int:
     return max((last, *(index for index in (*offered, *vain) if index < count)))
 
 
-def offered_until(last: int, *firsts: Mapping[int, int]) -> list[int]:
+def values_offered_until(last: int, *firsts: Mapping[int, int]) -> list[int]:
     """Return the values first offered by a case up to index `last`."""
     return [one for first in firsts for one, index in first.items() if index <= last]
 
 
-def take_missing(
+def pop_missing(
     column: Column, missing: dict[int, tuple[Value, ...]], aimed: int
 ) -> tuple[Value, ...]:
     """Return the values taken before a missing value or pair, which is aimed at now.

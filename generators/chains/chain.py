@@ -90,32 +90,32 @@ class Chain:
 
     @property
     def length(self) -> int:
-        """Return the number of operations, without constants."""
+        """The number of operations, without constants."""
         return sum(not is_constant(operation) for operation in self.operations)
 
-    def fresh(self, value_type: ValueType) -> Value:
-        """Return a new value, which no operation produces yet."""
+    def new_value(self, value_type: ValueType) -> Value:
+        """Return a new value that no operation produces yet."""
         return Value(f"v{next(self.names)}", value_type)
 
     # --- Values ----------------------------------------------------------------------------------
 
     def parameter(self, tensor_type: TensorType, *profiles: str) -> Value:
-        """Return a new parameter of main with one of these profiles, or with any suitable
-        profile."""
-        value = self.fresh(tensor_type)
+        """Return a new parameter of main, filled by one of the profiles; without any, by a suitable
+        profile.
+        """
+        value = self.new_value(tensor_type)
         self.parameters[value] = self._suitable_profiles(tensor_type.element, profiles)
         return value
 
-    def fill(self, value: Value, *profiles: str) -> None:
-        """Restrict a value, if it is a parameter of main, to profiles that suit the op that uses
-        it.
-        """
+    def restrict_profiles(self, value: Value, *profiles: str) -> None:
+        """Restrict the contents of a value to these profiles if it is a parameter of main."""
         if value in self.parameters:
             self.parameters[value] = self._suitable_profiles(element(value), profiles)
 
-    def widen(self, value: Value) -> None:
-        """Permit any contents for a parameter of main, because later operations overflow or round
-        anyway.
+    def allow_any_contents(self, value: Value) -> None:
+        """Allow any contents of a value if it is a parameter of main.
+
+        For operations that overflow or round anyway.
         """
         if value in self.parameters:
             self.parameters[value] = profiles_of(element(value))
@@ -149,17 +149,17 @@ class Chain:
         last = len(self.data) - 1
         return self.data[last - min(self.pick(len(self.data)), self.pick(len(self.data)))]
 
-    def maker(self, value: Value) -> str:
+    def producer_of(self, value: Value) -> str:
         """Return the op that produces a value; "" for a parameter."""
-        makers = (one.name for one in reversed(self.operations) if value in one.results)
-        return next(makers, "")
+        producers = (o.name for o in reversed(self.operations) if value in o.results)
+        return next(producers, "")
 
-    def like(self, tensor_type: TensorType) -> Value:
+    def value_of(self, tensor_type: TensorType) -> Value:
         """Return a value of this type: an available value, a constant, or a new parameter."""
-        there = [value for value in self.data if value.type == tensor_type]
+        available = [value for value in self.data if value.type == tensor_type]
         kind = self.pick(6)
-        if there and kind < 3:
-            return there[self.pick(len(there))]
+        if available and kind < 3:
+            return available[self.pick(len(available))]
         if kind == 3:
             return self.draw_constant(tensor_type)
         if kind == 4:
@@ -195,7 +195,7 @@ class Chain:
         **given: Any,
     ) -> tuple[Value, ...]:
         """Add an operation and return its results, of these types."""
-        results = tuple(map(self.fresh, types))
+        results = tuple(map(self.new_value, types))
         stated = attributes(**given)
         self.operations.append(Operation(name, tuple(operands), results, stated, regions))
         return results
@@ -219,18 +219,18 @@ class Chain:
 
     # --- Blocks ----------------------------------------------------------------------------------
 
-    def within(self, *types: TensorType) -> Chain:
+    def nested_block(self, *types: TensorType) -> Chain:
         """Return a nested block, which sees all values, with arguments of these types."""
-        arguments = tuple(map(self.fresh, types))
+        arguments = tuple(map(self.new_value, types))
         data = [*self.data, *arguments]
         return Chain(
             self.pick, self.exact, arguments, data, self.parameters, [], self.functions, self.names,
             self.guide,
         )  # fmt: skip
 
-    def apart(self, *types: TensorType) -> Chain:
+    def isolated_block(self, *types: TensorType) -> Chain:
         """Return a block without access to outer values, with arguments of these types."""
-        inner = self.within(*types)
+        inner = self.nested_block(*types)
         inner.data = list(inner.arguments)
         return inner
 
@@ -238,7 +238,7 @@ class Chain:
         """Return the region with the operations of this block, and these results."""
         return Region(self.arguments, (*self.operations, Operation("return", results)))
 
-    def function(self, body: Chain, *results: Value) -> str:
+    def add_function(self, body: Chain, *results: Value) -> str:
         """Add a function with this body and return its name."""
         name = f"f{next(self.names)}"
         types = tuple(value.type for value in results)

@@ -21,7 +21,7 @@ def fit_shape(chain: Chain, value: Value, wanted: TensorType) -> Value:
         scalar = value if tensor_of(value).rank == 0 else chain.reshape(value, ())
         return chain.broadcast(scalar, wanted.static_shape)
     flat = value if tensor_of(value).rank == 1 else chain.reshape(value, (have,))
-    line = _cut_to_size(chain, flat, want) if have > want else _pad_to(chain, flat, want)
+    line = _cut_to_size(chain, flat, want) if have > want else _pad_to_size(chain, flat, want)
     return line if line.type == wanted else chain.reshape(line, wanted.static_shape)
 
 
@@ -32,7 +32,7 @@ def _cut_to_size(chain: Chain, flat: Value, want: int) -> Value:
     )
 
 
-def _pad_to(chain: Chain, flat: Value, want: int) -> Value:
+def _pad_to_size(chain: Chain, flat: Value, want: int) -> Value:
     (have,) = shape_of(flat)
     of = element(flat)
     if chain.pick(3) == 2:

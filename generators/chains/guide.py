@@ -1,6 +1,6 @@
 """Guidance of a campaign's choices: rarely covered choices are drawn more often.
 
-Three kinds of coverage are counted: pairs of ops, the second of which uses the result of the first;
+Three kinds of coverage are counted: pairs of ops where the second uses the result of the first;
 steps (cases of an op, and patterns) by element type; values of the named choices of an op's cases.
 """
 
@@ -47,8 +47,8 @@ class CoverageCounts:
     wanted: Wanted = field(default_factory=dict[str, tuple[tuple[str, str], ...]])
     types: tuple[int, ...] = ()
 
-    def seldom(self, names: Sequence[str], of: ElementType, maker: str = "") -> list[int]:
-        """Return the weights of steps on a value of an element type, which `maker` produces."""
+    def step_weights(self, names: Sequence[str], of: ElementType, maker: str = "") -> list[int]:
+        """Return the weights of steps on a value of type `of` that the op `maker` produces."""
         column = TYPE[of]
         by_type = [_WEIGHTS[self.steps.get(name, _NONE)[column]] for name in names]
         if not maker:
@@ -75,34 +75,34 @@ class Guide:
     asked: list[tuple[str, NamedChoice]] = field(default_factory=list[tuple[str, NamedChoice]])
 
     @property
-    def links(self) -> int:
-        """Out of ten steps, the number that are cases of ops: only these can be given an aim."""
+    def links_per_ten_steps(self) -> int:
+        """The number of cases of ops among ten steps; only these can take planned choices."""
         return 4 if self.met is None else 5
 
-    def op(self, pick: Pick, names: Sequence[str], maker: str, of: ElementType) -> str:
-        """Return one of some ops, which is to use a value that `maker` produces."""
+    def choose_op(self, pick: Pick, names: Sequence[str], maker: str, of: ElementType) -> str:
+        """Return one of the ops `names`, which will use a value that the op `maker` produces."""
         if self.met is None:
             return names[pick(len(names))]
-        return names[draw_weighted(pick, self.met.seldom(names, of, maker))]
+        return names[draw_weighted(pick, self.met.step_weights(names, of, maker))]
 
-    def pattern(self, pick: Pick, names: Sequence[str], of: ElementType) -> int:
-        """Return the index of one of some patterns, by their names."""
+    def choose_pattern(self, pick: Pick, names: Sequence[str], of: ElementType) -> int:
+        """Return the index of a pattern, given the names of all candidates."""
         if self.met is None:
             return pick(len(names))
-        return draw_weighted(pick, self.met.seldom(names, of))
+        return draw_weighted(pick, self.met.step_weights(names, of))
 
-    def element_type(self, pick: Pick) -> ElementType:
-        """Return an element type, more often with more uncovered steps."""
+    def choose_element_type(self, pick: Pick) -> ElementType:
+        """Return an element type; types with more uncovered steps are drawn more often."""
         if self.met is None or not any(self.met.types):
             return ALL[pick(len(ALL))]
         return ALL[draw_weighted(pick, self.met.types)]
 
-    def aim(self, pick: Pick, op: str) -> None:
-        """Plan, every other time, a value of a named choice that cases of an op rarely took."""
+    def plan_rare_choice(self, pick: Pick, op: str) -> None:
+        """Plan a rarely taken value of a named choice, in half of the cases of an op."""
         wanted = () if self.met is None else self.met.wanted.get(op, ())
         if wanted and pick(2):
             dimension, label = wanted[pick(len(wanted))]
-            pick.aim({dimension: label})
+            pick.set_plan({dimension: label})
 
 
 def draw_weighted(pick: Pick, weights: Sequence[int]) -> int:

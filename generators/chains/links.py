@@ -49,11 +49,11 @@ _STRUCTURES = (
 
 
 def can_be_in_chain(record: Op) -> bool:
-    """Return whether an op may be in a chain: its results do not depend on the run or the process.
+    """Return whether an op may be in a chain: its results depend on neither run nor process.
 
     This includes XlaBuilder's ops, which `lower_program` lowers.
     """
-    return record.structure in _STRUCTURES and not record.draws and record.name in BUILDERS
+    return record.structure in _STRUCTURES and not record.is_random and record.name in BUILDERS
 
 
 def is_link(record: Op) -> bool:
@@ -66,10 +66,10 @@ def is_link(record: Op) -> bool:
     return known and record.dialect is not Dialect.MHLO
 
 
-_APART = {
-    Structure.CONSTANT: "constants are drawn as operands and values to begin with",
-    Structure.STARTS: "what it starts is a program of its own",
-    Structure.AWAITS: "nothing is started in a chain",
+_REASONS = {
+    Structure.CONSTANT: "constants are drawn as operands and initial values",
+    Structure.STARTS: "the started computation is a program of its own",
+    Structure.AWAITS: "no operation of a chain starts a computation",
     Structure.COMMUNICATES: "a chain is a program of one process",
     Structure.TRANSFERS: "a chain has no queues to the host",
 }
@@ -81,14 +81,14 @@ def unlinked_ops() -> dict[str, str]:
 
 
 def _reason(record: Op) -> str:
-    if record.draws:
-        return "its results are random: any of many"
-    return _APART.get(record.structure, "ops of XlaBuilder that are lowered to it stand for it")
+    if record.is_random:
+        return "its results are random"
+    return _REASONS.get(record.structure, "ops of XlaBuilder that are lowered to it represent it")
 
 
 @cache
 def linked_ops(of: ElementType, ops: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """Return the ops, of those given if any, that have cases of an element type.
+    """Return the ops that have cases of an element type, among `ops` if that is not empty.
 
     Ops that compile slowly occur once, those lowered to others (which also occur themselves) twice,
     other ops four times.
@@ -107,7 +107,7 @@ def link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()) -> bool:
     names = linked_ops(of, ops)
     if not names:
         return False
-    op = chain.guide.op(chain.pick, names, chain.maker(value), of)
+    op = chain.guide.choose_op(chain.pick, names, chain.producer_of(value), of)
     case, asked = _build_case(chain, op, value)
     if not is_plain(case.program):
         return False
@@ -122,10 +122,10 @@ def _build_case(chain: Chain, op: str, value: Value) -> tuple[Case, list[NamedCh
     pick = chain.pick
     before = len(pick.asked)
     pick.shape = shape_of(value)
-    chain.guide.aim(pick, op)
+    chain.guide.plan_rare_choice(pick, op)
     case = BUILDERS[op](element(value), pick)
     pick.shape = None
-    pick.aim({})
+    pick.set_plan({})
     return case, pick.asked[before:]
 
 
@@ -141,14 +141,14 @@ def is_plain(program: Program, *, quantized: bool = False) -> bool:
     return (
         program.process_grid is None
         and all(isinstance(of, TensorType) and of.is_static for of in outer)
-        and all(_is_modest(of, quantized) for of in outer)
-        and all(_is_modest(value.type, quantized) for one in inside for value in one.results)
+        and all(_is_small_value(of, quantized) for of in outer)
+        and all(_is_small_value(value.type, quantized) for one in inside for value in one.results)
     )
 
 
-def _is_modest(of: ValueType, quantized: bool) -> bool:
+def _is_small_value(of: ValueType, quantized: bool) -> bool:
     if isinstance(of, TupleType):
-        return all(_is_modest(one, quantized) for one in of.types)
+        return all(_is_small_value(one, quantized) for one in of.types)
     if not isinstance(of, TensorType):
         return isinstance(of, TokenType)
     known = of.is_static or bool(of.bounds)
@@ -184,7 +184,7 @@ def _replacements(chain: Chain, value: Value, case: Case, record: Op) -> dict[st
     first = _replaced_value(value, free, case, record)
     taken = {} if first is None else {first.name: fit_shape(chain, value, tensor_of(first))}
     if first in parameters and first.type == value.type and not chain.exact and chain.pick(2):
-        chain.fill(value, *dict.fromkeys(parameters[first]))
+        chain.restrict_profiles(value, *dict.fromkeys(parameters[first]))
     for parameter, profiles in parameters.items():
         if parameter is first:
             continue
@@ -201,7 +201,8 @@ def _replaced_value(
 ) -> Value | None:
     """Return the value of the case that the available value replaces, or None.
 
-    This is a parameter of its type, of its element type, or the first operand, a constant.
+    In order of preference: a parameter of the same type, a parameter of the same element type, the
+    first operand if it is a constant.
     """
     of = element(value)
     fitting = [one for one in parameters if tensor_of(one).element == of]
@@ -222,7 +223,7 @@ def _hold_given_numbers(profiles: Collection[str]) -> bool:
 
 
 def _is_any(profiles: Collection[str]) -> bool:
-    """Return whether an operand may hold any number: indices and divisors have special profiles."""
+    """Return whether an operand may hold any number; indices and divisors have special profiles."""
     return all(name in PROFILES and PROFILES[name].general for name in profiles)
 
 

@@ -23,26 +23,28 @@ _F32 = ELEMENT_TYPES["f32"]
 
 @cache
 def quantized_ops(ops: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """Return the ops, of those given if any, that have cases of quantized tensors."""
+    """Return the ops that have cases of quantized tensors, among `ops` if that is not empty."""
     names = [record.name for record in OPS.values() if is_link(record)]
     return tuple(name for name in names if quantized_columns(name) and (not ops or name in ops))
 
 
 def quantized_link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()) -> bool:
-    """Add a case of some op on quantized tensors that uses an available value; return whether it
-    did."""
+    """Add a case of some op on quantized tensors that uses an available value.
+
+    Return whether a case was added.
+    """
     names = quantized_ops(ops)
     if not names or element(value) is not _F32:
         return False
     pick = chain.pick
-    op = chain.guide.op(pick, names, chain.maker(value), _F32)
+    op = chain.guide.choose_op(pick, names, chain.producer_of(value), _F32)
     pick.shape = shape_of(value)
     case = quantized_case(op, choose(pick, quantized_columns(op)), pick)
     pick.shape = None
     if not is_plain(case.program, quantized=True):
         return False
     for result in write_case(chain, case, _replacements(chain, value, case)):
-        chain.data.append(_number(chain, result))
+        chain.data.append(_add_dequantized(chain, result))
     chain.guide.steps.append((op, _F32))
     chain.guide.asked += [(op, one) for one in pick.asked]
     return True
@@ -59,7 +61,7 @@ def _replacements(chain: Chain, value: Value, case: Case) -> dict[str, Value]:
         if isinstance(of.element_type, QuantizedType):
             plain = TensorType(of.shape, _F32)
             taken[parameter.name] = _quantized_value(
-                chain, left.pop() if left else chain.like(plain), of
+                chain, left.pop() if left else chain.value_of(plain), of
             )
         else:
             taken[parameter.name] = chain.parameter(of, *profiles)
@@ -67,10 +69,10 @@ def _replacements(chain: Chain, value: Value, case: Case) -> dict[str, Value]:
 
 
 def _quantized_value(chain: Chain, value: Value, wanted: TensorType) -> Value:
-    """Return a value of a quantized type: available codes of that shape, or a quantized value."""
-    there = [one for one in chain.codes if shape_of(one) == wanted.shape]
-    if there and chain.pick(3):
-        value = there[chain.pick(len(there))]
+    """Return a value of a quantized type: available codes of that shape, or `value` quantized."""
+    available = [one for one in chain.codes if shape_of(one) == wanted.shape]
+    if available and chain.pick(3):
+        value = available[chain.pick(len(available))]
         if value.type == wanted:
             return value
     else:
@@ -78,7 +80,7 @@ def _quantized_value(chain: Chain, value: Value, wanted: TensorType) -> Value:
     return chain.op("uniform_quantize", value, to=wanted)
 
 
-def _number(chain: Chain, result: Value) -> Value:
+def _add_dequantized(chain: Chain, result: Value) -> Value:
     """Return the numbers that a quantized result represents, and make its codes available."""
     of = result.type
     assert isinstance(of, TensorType)

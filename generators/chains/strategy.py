@@ -1,5 +1,4 @@
-"""Programs of several operations: a number of steps, each a pattern or a case of an op, and
-results."""
+"""Programs of several operations: steps, each a pattern or a case of an op, and results."""
 
 from __future__ import annotations
 
@@ -55,15 +54,15 @@ def program(pick: Pick, ops: Ops = frozenset(), guide: Guide | None = None) -> C
     chain = Chain(pick, exact=bool(pick(2)), guide=guide or Guide())
     of = _element_type(pick, ops, chain.guide)
     for _ in range(choose(pick, (1, 2, 1, 2, 3))):
-        _begin(chain, of)
+        _add_initial_value(chain, of)
     while chain.length < steps:
-        step(chain, ops)
-    return chain.case(results(chain))
+        add_step(chain, ops)
+    return chain.case(choose_results(chain))
 
 
 def _element_type(pick: Pick, ops: Ops, guide: Guide) -> ElementType:
-    """Return an element type, mostly a common type; some of the ops have cases for this type."""
-    of = choose(pick, _COMMON) if pick(12) < 10 else guide.element_type(pick)
+    """Return an element type, mostly a common type, that some of the ops have cases for."""
+    of = choose(pick, _COMMON) if pick(12) < 10 else guide.choose_element_type(pick)
     if ops and not linked_ops(of, ops):
         fitting = [one for one in ALL if linked_ops(one, ops)] or list(ALL)
         common = [one for one in _COMMON if one in fitting]
@@ -71,8 +70,8 @@ def _element_type(pick: Pick, ops: Ops, guide: Guide) -> ElementType:
     return of
 
 
-def _begin(chain: Chain, of: ElementType) -> None:
-    """Add an initial value: most are parameters, some constants, some of these iotas."""
+def _add_initial_value(chain: Chain, of: ElementType) -> None:
+    """Add an initial value: mostly a parameter, otherwise a constant or an iota."""
     shapes = [tensor_of(value).static_shape for value in chain.data]
     same = shapes and chain.pick(2) == 0
     size = shapes[0] if same else shape(chain.pick)
@@ -86,31 +85,29 @@ def _begin(chain: Chain, of: ElementType) -> None:
         chain.data.append(chain.draw_constant(kind))
 
 
-def step(chain: Chain, ops: Ops) -> None:
-    """Add a pattern or a case of an op; if `ops` are given, a case of one of these in two of three
-    steps.
-    """
+def add_step(chain: Chain, ops: Ops) -> None:
+    """Add a pattern or a case of an op; most steps are cases of `ops` if that is not empty."""
     value = chain.pick_value()
-    if chain.guide.met is not None and not chain.maker(value):
+    if chain.guide.met is not None and not chain.producer_of(value):
         value = chain.pick_value()  # try again: a parameter covers no new pair
-    value = _small_enough(chain, value)
+    value = _limit_size(chain, value)
     if chain.guide.quantized and chain.pick(4) == 3 and quantized_link(chain, value, ops):
         return
     if ops and chain.pick(3) < 2:
         if not link(chain, value, ops):
             _add_typed_value(chain, value, ops)
         return
-    if chain.pick(10) < chain.guide.links and link(chain, value):
+    if chain.pick(10) < chain.guide.links_per_ten_steps and link(chain, value):
         return
     of, guide = tensor_of(value), chain.guide
     patterns = [one for one in PATTERNS if one.takes(of) for _ in range(one.weight)]
-    chosen = patterns[guide.pattern(chain.pick, [one.name for one in patterns], of.element)]
+    chosen = patterns[guide.choose_pattern(chain.pick, [one.name for one in patterns], of.element)]
     chain.data.append(chosen.write(chain, value))
     guide.steps.append((chosen.name, of.element))
 
 
 def _add_typed_value(chain: Chain, value: Value, ops: Ops) -> None:
-    """Add a value of a type that the ops take: compared or converted, or a new parameter."""
+    """Add a value of a type that the ops take: a conversion of `value`, or a new parameter."""
     fitting = [one for one in _COMMON if linked_ops(one, ops)]
     if not fitting:
         fitting = [one for one in ALL if linked_ops(one, ops)]
@@ -123,15 +120,15 @@ def _add_typed_value(chain: Chain, value: Value, ops: Ops) -> None:
         chain.data += [shaped, chain.parameter(TensorType(tensor_of(value).static_shape, of))]
 
 
-def _small_enough(chain: Chain, value: Value) -> Value:
+def _limit_size(chain: Chain, value: Value) -> Value:
     of = tensor_of(value)
     if size_of(of) <= LARGEST:
         return value
     return fit_shape(chain, value, TensorType((17,), of.element))
 
 
-def results(chain: Chain) -> list[Value]:
-    """Return the last value, and all or some of the unused values; the rest is dead code."""
+def choose_results(chain: Chain) -> list[Value]:
+    """Return the last value and most of the unused values; unused values left out are dead code."""
     made = [value for value in chain.data if value not in chain.parameters] or chain.data
     used = chain.used_names()
     last = made[-1]
@@ -140,11 +137,11 @@ def results(chain: Chain) -> list[Value]:
     return [*dict.fromkeys([*shown, last])]
 
 
-def key(seed: int, ops: Ops = frozenset()) -> int:
+def campaign_key(seed: int, ops: Ops = frozenset()) -> int:
     """Return the key of the streams of a campaign."""
     return key_of(f"chains {seed} {' '.join(sorted(ops))}")
 
 
 def program_at(seed: int, index: int, ops: Ops = frozenset(), guide: Guide | None = None) -> Case:
-    """Return the program number `index` of a seed, the same everywhere with equal guidance."""
-    return program(stream(key(seed, ops), index), ops, guide)
+    """Return program number `index` of a seed; it depends on nothing but the arguments."""
+    return program(stream(campaign_key(seed, ops), index), ops, guide)

@@ -52,7 +52,7 @@ _COUNTS = (
 """Loop counters that terminate in any counter type: limits are numbers from 0 to 7."""
 
 
-def _counting(counts: _Counts) -> str:
+def _counter_label(counts: _Counts) -> str:
     by = "up" if counts.op == "add" else "down"
     steps = "" if counts.step == 1 else f" by {counts.step}"
     return f"{by}{steps} from {counts.start} while {counts.direction}"
@@ -70,14 +70,14 @@ _COMPOSITES = ("my.op", "chlo.top", "A_1.b.c$d")
 def writer_of(element_type: ElementType, pick: Pick) -> tuple[Writer, BlockWriter]:
     """Return a writer whose main has one to three parameters of the data's type."""
     size = choose(pick, SHAPES, "data", sizes_label)
-    pick.nothing = 0 in size
+    pick.has_empty_results = 0 in size
     writer = Writer(pick, TensorType(size, element_type))
     data = [writer.parameter(writer.of) for _ in range(choose(pick, (1, 2, 3), "parameters"))]
     return writer, writer.block(*data)
 
 
 def _step_values(block: BlockWriter, count: int) -> list[Value]:
-    return [block.step() for _ in range(count)]
+    return [block.write_step() for _ in range(count)]
 
 
 def _dimension(name: str, within: bool) -> str:
@@ -86,8 +86,8 @@ def _dimension(name: str, within: bool) -> str:
 
 
 def _branch(block: BlockWriter, count: int, depth: int, *, within: bool) -> Region:
-    inner = block.inner()
-    inner.steps()
+    inner = block.nested_block()
+    inner.write_steps()
     if depth and seldom(inner.writer.pick, 3, _dimension("a construct in a branch", within)):
         _construct(inner, depth - 1)
     return inner.finish_region(_step_values(inner, count))
@@ -132,7 +132,7 @@ def _write_while(
     """Write a loop with a counter; 0 and 1 iterations are likely, and carried values rotate."""
     writer, pick = block.writer, block.writer.pick
     counter = scalar(choose(pick, _COUNTERS, _dimension("counter", within)))
-    counts = choose(pick, _COUNTS, _dimension("counts", within), _counting)
+    counts = choose(pick, _COUNTS, _dimension("counts", within), _counter_label)
     if seldom(pick, 3, _dimension("limit is constant", within)):
         limit = block.number(
             choose(pick, (0, 1, 2, 3, 4, 5), _dimension("constant limit", within)), counter
@@ -143,41 +143,41 @@ def _write_while(
     start = [block.number(counts.start, counter), *(block.pick_value() for _ in range(count))]
     regions = (
         _condition(block, state, limit, counts.direction),
-        _turn(block, state, depth, counts, within=within),
+        _loop_body(block, state, depth, counts, within=within),
     )
     return block.add("while", start, *state, regions=regions)[1:]
 
 
 def _condition(block: BlockWriter, state: list[ValueType], limit: Value, direction: str) -> Region:
-    arguments = tuple(block.writer.fresh(of) for of in state)
-    inner = block.inner(*arguments)
+    arguments = tuple(block.writer.new_value(of) for of in state)
+    inner = block.nested_block(*arguments)
     given = {"comparison_direction": direction}
     holds = inner.add("compare", (arguments[0], limit), scalar("i1"), given=given)
     return inner.finish_region(holds)
 
 
-def _turn(
+def _loop_body(
     block: BlockWriter, state: list[ValueType], depth: int, counts: _Counts, *, within: bool
 ) -> Region:
-    arguments = tuple(block.writer.fresh(of) for of in state)
-    inner = block.inner(*arguments)
+    arguments = tuple(block.writer.new_value(of) for of in state)
+    inner = block.nested_block(*arguments)
     assert isinstance(state[0], TensorType)
     step = inner.number(counts.step, state[0])
     (turn,) = inner.add(counts.op, (arguments[0], step), state[0])
-    inner.steps(2)
+    inner.write_steps(2)
     if depth and seldom(block.writer.pick, 4, _dimension("a construct in a loop", within)):
         _construct(inner, depth - 1)
     carried = arguments[2:] + arguments[1:2]  # each carried value moves by one position
-    changed = [inner.step() if block.writer.pick(3) == 2 else one for one in carried]
+    changed = [inner.write_step() if block.writer.pick(3) == 2 else one for one in carried]
     return inner.finish_region([turn, *changed])
 
 
 _WRITE = {"case": _write_case, "if": _write_if, "while": _write_while}
 
 
-def _branching(op: str, element_type: ElementType, pick: Pick) -> Case:
+def _conditional(op: str, element_type: ElementType, pick: Pick) -> Case:
     writer, block = writer_of(element_type, pick)
-    block.steps(2)
+    block.write_steps(2)
     count = choose(pick, (1, 2, 3), "results")
     results = _WRITE[op](block, count, choose(pick, range(_DEPTH + 1), "depth"))
     return writer.case(block, results)
@@ -194,7 +194,7 @@ def _token(block: BlockWriter, depth: int = 0) -> Value:
 def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
     """Write data through a barrier, with tokens; `after_all` and `create_token` need tokens."""
     writer, block = writer_of(element_type, pick)
-    block.steps(2)
+    block.write_steps(2)
     operands = [block.pick_value() for _ in range(choose(pick, (1, 2, 3), "values"))]
     if op == "after_all":
         tokens = [_token(block) for _ in range(choose(pick, (0, 1, 2), "tokens"))]
@@ -261,7 +261,7 @@ def leaves(block: BlockWriter, whole: Value) -> list[Value]:
 def _tuples(op: str, element_type: ElementType, pick: Pick) -> Case:
     del op  # `tuple` and `get_tuple_element` share their cases
     writer, block = writer_of(element_type, pick)
-    block.steps(2)
+    block.write_steps(2)
     whole = block.add("tuple", [block.pick_value()], TupleType((writer.of,)))[0]
     if not seldom(pick, 8, "tuple of one"):
         whole = parts(block, _DEPTH)
@@ -271,11 +271,11 @@ def _tuples(op: str, element_type: ElementType, pick: Pick) -> Case:
 def _composite(op: str, element_type: ElementType, pick: Pick) -> Case:
     """Write a composite and its decomposition, a separate function."""
     writer, block = writer_of(element_type, pick)
-    block.steps(2)
+    block.write_steps(2)
     inputs = [block.pick_value() for _ in range(choose(pick, (1, 0, 2), "operands"))]
-    arguments = tuple(writer.fresh(value.type) for value in inputs)
+    arguments = tuple(writer.new_value(value.type) for value in inputs)
     inner = writer.block(arguments=arguments)
-    inner.steps()
+    inner.write_steps()
     returned = _step_values(inner, choose(pick, (1, 2), "results"))
     types = tuple(value.type for value in returned)
     function = Function("decomposition", inner.finish_region(returned), types)
@@ -291,7 +291,7 @@ def _composite(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 def _custom_call(op: str, element_type: ElementType, pick: Pick) -> Case:
     writer, block = writer_of(element_type, pick)
-    block.steps(2)
+    block.write_steps(2)
     target = choose(pick, IDENTITIES, "call_target_name")
     given: dict[str, Attribute] = {"call_target_name": target}
     said = choose(pick, (None, None, False, True), "has_side_effect")
@@ -331,22 +331,22 @@ _CALLED = (*((),) * 7, *(("computation",),) * 3, ("computation", "other"))
 
 def _identity(writer: Writer, name: str) -> Function:
     """Return a function that returns its argument: its computation does not affect a call."""
-    argument = writer.fresh(writer.of)
+    argument = writer.new_value(writer.of)
     inner = writer.block(arguments=(argument,))
     return Function(name, inner.finish_region([argument]), (writer.of,))
 
 
 _BUILD = {
     "after_all": _barrier,
-    "case": _branching,
+    "case": _conditional,
     "composite": _composite,
     "create_token": _barrier,
     "custom_call": _custom_call,
     "get_tuple_element": _tuples,
-    "if": _branching,
+    "if": _conditional,
     "optimization_barrier": _barrier,
     "tuple": _tuples,
-    "while": _branching,
+    "while": _conditional,
 }
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
@@ -356,7 +356,7 @@ NOT_QUANTIZED = {
     "after_all": "takes tokens only",
     "composite": "its cases compute in functions of several operations",
     "create_token": "takes nothing",
-    "custom_call": "what a target makes of codes is not known",
+    "custom_call": "the meaning of codes depends on the target",
     "get_tuple_element": "its cases are not rewritten through tuples yet",
     "tuple": "its cases are not rewritten through tuples yet",
     "while": "its cases compute with numbers that decide when it ends",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
-from generators.case.shapes import capped_label, is_large, more_than_one, size_label
+from generators.case.shapes import capped_label, is_large, size_label, step_label
 from generators.families.contraction import precisions, result_of, shuffle, value_rows
 from generators.programs.building import Builder, case
 from reference.ir.constants import matrix
@@ -117,9 +117,9 @@ def _shapes(pick: Pick, groups: tuple[int, int], spatial: int, fit: str) -> _Sha
             image[pick(spatial)] = choose(pick, _LONG_IMAGES, "long size", size_label)
         if seldom(pick, 6, "long window"):
             window[pick(spatial)] = choose(pick, _LONG_WINDOWS)
-    batch = choose(pick, (1, 1, 2, 3, 1, 2, 3, 5), "batch", more_than_one) * groups[1]
-    taken = 1 if whole else choose(pick, _FEATURES, "input features", _several)
-    made = choose(pick, _FEATURES, "output features", more_than_one)
+    batch = choose(pick, (1, 1, 2, 3, 1, 2, 3, 5), "batch", step_label) * groups[1]
+    taken = 1 if whole else choose(pick, _FEATURES, "input features", _features_label)
+    made = choose(pick, _FEATURES, "output features", step_label)
     if choose(pick, ("some",) * 39 + ("empty",), "data") == "empty":
         batch, taken, made = choose(pick, ((0, taken, made), (batch, 0, made), (batch, taken, 0)))
     return _Shapes(tuple(image), tuple(window), batch, taken, made * prod(groups))
@@ -131,7 +131,7 @@ def _groups_label(groups: tuple[int, int]) -> str:
     return "of features" if groups[0] > 1 else "of batches"
 
 
-def _signs(padding: tuple[int, int]) -> str:
+def _signs_label(padding: tuple[int, int]) -> str:
     if padding == (0, 0):
         return "0"
     if min(padding) >= 0 or max(padding) <= 0:
@@ -139,7 +139,7 @@ def _signs(padding: tuple[int, int]) -> str:
     return "more and less" if padding[0] > 0 else "less and more"
 
 
-def _several(features: int) -> str:
+def _features_label(features: int) -> str:
     """Return the kind of a number of features: vectorised kernels start at 8."""
     return "1" if features == 1 else "more" if features < 8 else "8 or more"
 
@@ -176,12 +176,12 @@ def _geometry(
     whole = fit in _WHOLES
     dilated = form.dilated and not whole
     turned = _reversal(pick, spatial) if dilated else (form.dilated and fit == _TURNED,) * spatial
-    strides = tuple(choose(pick, _STRIDES, "stride", more_than_one) for _ in each)
+    strides = tuple(choose(pick, _STRIDES, "stride", step_label) for _ in each)
     padding = ((0, 0),) * spatial
     if form.named is None and not whole:
-        padding = tuple(choose(pick, paddings, "padding", _signs) for _ in each)
+        padding = tuple(choose(pick, paddings, "padding", _signs_label) for _ in each)
     left, right = (
-        tuple(choose(pick, _DILATIONS, name, more_than_one) for _ in each) if dilated else ones
+        tuple(choose(pick, _DILATIONS, name, step_label) for _ in each) if dilated else ones
         for name in ("lhs_dilation", "rhs_dilation")
     )
     return Geometry(
@@ -259,8 +259,8 @@ def _build_convolution(
     if not large:
         some = fit != _EMPTY
         shapes = _fit_shapes(shapes, geometry) if some else shapes
-        while not _modest(shapes, geometry):
-            shapes = _smaller(shapes)
+        while not _is_modest(shapes, geometry):
+            shapes = _shrink_shapes(shapes)
         shapes = _fit_shapes(shapes, geometry) if some else shapes
     if form.named:
         padding = tuple(form.named(name, window) for window in shapes.window)
@@ -270,7 +270,7 @@ def _build_convolution(
     image = (shapes.batch, *shapes.image, shapes.taken * geometry.feature_groups)
     result = (
         shapes.batch // geometry.batch_groups,
-        *(num_windows(geometry, n, *one) for n, one in enumerate(_pairs(shapes))),
+        *(num_windows(geometry, n, *one) for n, one in enumerate(_sizes_along_axes(shapes))),
         shapes.made,
     )
     return _Built(
@@ -283,12 +283,14 @@ def _build_convolution(
     )
 
 
-def _pairs(shapes: _Shapes) -> list[tuple[int, int]]:
+def _sizes_along_axes(shapes: _Shapes) -> list[tuple[int, int]]:
     return list(zip(shapes.image, shapes.window, strict=True))
 
 
-def _modest(shapes: _Shapes, geometry: Geometry) -> bool:
-    windows = prod(num_windows(geometry, n, *one) for n, one in enumerate(_pairs(shapes)))
+def _is_modest(shapes: _Shapes, geometry: Geometry) -> bool:
+    windows = prod(
+        num_windows(geometry, n, *one) for n, one in enumerate(_sizes_along_axes(shapes))
+    )
     results = shapes.batch // geometry.batch_groups * windows * shapes.made
     image = shapes.batch * prod(shapes.image) * shapes.taken * geometry.feature_groups
     kernel = prod(shapes.window) * shapes.taken * shapes.made
@@ -307,16 +309,16 @@ def _fit_shapes(shapes: _Shapes, geometry: Geometry) -> _Shapes:
     """
     window = shapes.window
     grown = shapes._replace(image=_enlarge_images(shapes.image, window, geometry))
-    if _modest(grown, geometry):
+    if _is_modest(grown, geometry):
         return grown
     window = tuple(
-        min(size, max(_room(length, geometry, n) - 1, 0) // geometry.rhs_dilation[n] + 1)
-        for n, (length, size) in enumerate(_pairs(shapes))
+        min(size, max(_padded_length(length, geometry, n) - 1, 0) // geometry.rhs_dilation[n] + 1)
+        for n, (length, size) in enumerate(_sizes_along_axes(shapes))
     )
     return shapes._replace(image=_enlarge_images(shapes.image, window, geometry), window=window)
 
 
-def _room(length: int, geometry: Geometry, n: int) -> int:
+def _padded_length(length: int, geometry: Geometry, n: int) -> int:
     """Return the length of an image along a dimension, including its holes and its padding."""
     return (length - 1) * geometry.lhs_dilation[n] + 1 + sum(geometry.padding[n])
 
@@ -326,14 +328,14 @@ def _enlarge_images(
 ) -> tuple[int, ...]:
     """Return the images, enlarged to hold at least one window; empty images stay."""
     needed = [(size - 1) * geometry.rhs_dilation[n] + 1 for n, size in enumerate(window)]
-    lacking = [need - _room(1, geometry, n) for n, need in enumerate(needed)]
+    lacking = [need - _padded_length(1, geometry, n) for n, need in enumerate(needed)]
     return tuple(
         length and max(length, 1 + max(0, -(-lack // geometry.lhs_dilation[n])))
         for n, (length, lack) in enumerate(zip(image, lacking, strict=True))
     )
 
 
-def _smaller(shapes: _Shapes) -> _Shapes:
+def _shrink_shapes(shapes: _Shapes) -> _Shapes:
     """Return the shapes with the largest sizes halved; groups still divide batch and features."""
     image, window = shapes.image, shapes.window
     largest = max(*image, *window, 1) if image else 1
@@ -352,7 +354,7 @@ def _smaller(shapes: _Shapes) -> _Shapes:
     return shapes._replace(image=image, window=window)
 
 
-def of_form(form: Form, element_type: ElementType, pick: Pick) -> tuple[Case, str]:
+def convolution_case(form: Form, element_type: ElementType, pick: Pick) -> tuple[Case, str]:
     """Return a convolution with all attributes written, and the name of its padding or ""."""
     built = _build_convolution(element_type, pick, _PADDINGS, form)
     spatial = len(built.padding)

@@ -63,7 +63,7 @@ def rows(element_type: ElementType, *more: ProfileRow, times: int = 1) -> tuple[
     )
 
 
-def modest(sizes: Sequence[int]) -> Shape:
+def limit_sizes(sizes: Sequence[int]) -> Shape:
     """Return the sizes, with large sizes replaced if there would be too many elements."""
     return tuple(sizes) if math.prod(sizes) <= LARGEST else tuple(min(size, 3) for size in sizes)
 
@@ -77,7 +77,7 @@ def permutation(pick: Pick, count: int) -> tuple[int, ...]:
 _PARTS = ("1", "all", "all", "all but 1", "all but 1", "few", "few", "any", "empty")
 
 
-def part(pick: Pick, size: int, dimension: str = "part") -> int:
+def draw_part(pick: Pick, size: int, dimension: str = "part") -> int:
     """Return a number from 0 to `size`: 1, all, all but one, few, any, none."""
     if size == 0:
         return 0
@@ -136,7 +136,7 @@ def _broadcast(op: str, element_type: ElementType, pick: Pick) -> Case:
     sizes = {"small": (2, 1, 3, 5), "empty": (0, 2), "threshold": (32, 1, 2)}[new]
     sizes = [sizes[0], *(choose(pick, sizes) for _ in range(count - 1))][:count]
     if math.prod((*sizes, *before)) > LARGEST:
-        sizes, before = sizes[:1], modest(tuple(min(size, 9) for size in before))
+        sizes, before = sizes[:1], limit_sizes(tuple(min(size, 9) for size in before))
     operand, result = TensorType(before, element_type), TensorType((*sizes, *before), element_type)
     given: dict[str, Attribute] = {"broadcast_sizes": tuple(sizes)}
     return case(pick, op, {"operand": operand}, (result,), rows(element_type), given)
@@ -146,7 +146,7 @@ def _broadcast(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 
 def _concatenate(op: str, element_type: ElementType, pick: Pick) -> Case:
-    first = modest(shape(pick, min_rank=1))
+    first = limit_sizes(shape(pick, min_rank=1))
     dimension = axis(pick, len(first), "dimension")
     along = [first[dimension]]
     for _ in range(choose(pick, (1, 0, 1, 2, 2, 3, 4, 7), "more inputs")):
@@ -190,7 +190,7 @@ def window(pick: Pick, sizes: Shape) -> Window:
         if size:
             first = choose(pick, ("0", "0", "0", "small", "small", "any"), "start")
             start = {"0": 0, "small": min(1 + pick(2), size - 1), "any": pick(size)}[first]
-            rest = part(pick, size - start, "limit")
+            rest = draw_part(pick, size - start, "limit")
         stride = choose(pick, _STRIDES, "stride", _stride_label)
         step = {"size": max(size, 1), "beyond": size + 1, "33 bits": 1 << 33}.get(stride, 0)
         step = step or int(stride)
@@ -253,7 +253,7 @@ def _constants(pick: Pick, indices: dict[str, TensorType]) -> tuple[str, ...]:
 
 def _dynamic_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
     operand = TensorType(shape(pick), element_type)
-    sizes = tuple(part(pick, size) for size in operand.static_shape)
+    sizes = tuple(draw_part(pick, size) for size in operand.static_shape)
     room = [size - taken for size, taken in zip(operand.static_shape, sizes, strict=True)]
     indices, patterns = _indices(pick, room)
     types = {"operand": operand, **indices}
@@ -265,7 +265,7 @@ def _dynamic_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 def _dynamic_update_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
     operand = TensorType(shape(pick), element_type)
-    update = TensorType(tuple(part(pick, size) for size in operand.static_shape), element_type)
+    update = TensorType(tuple(draw_part(pick, size) for size in operand.static_shape), element_type)
     pairs = zip(operand.static_shape, update.static_shape, strict=True)
     indices, patterns = _indices(pick, [size - taken for size, taken in pairs])
     types = {"operand": operand, "update": update, **indices}
@@ -335,25 +335,25 @@ def _pad(op: str, element_type: ElementType, pick: Pick) -> Case:
 # --- Other views of the same elements ------------------------------------------------------------
 
 
-def reshaped(pick: Pick, sizes: Shape) -> Shape:
+def other_shape(pick: Pick, sizes: Shape) -> Shape:
     """Return another shape with the same number of elements: merged, split, extended, or new."""
     count = math.prod(sizes)
-    way = choose(pick, ("flat", "ones", "merged", "in another order", "split"), "made anew")
-    if way == "flat":
+    form = choose(pick, ("flat", "ones", "merged", "in another order", "split"), "made anew")
+    if form == "flat":
         return (count,)
-    if way == "ones":  # dimensions of size 1 are added and removed
+    if form == "ones":  # dimensions of size 1 are added and removed
         kept = [size for size in sizes if size != 1]
         for _ in range(pick(3)):
             kept.insert(pick(len(kept) + 1), 1)
         return tuple(kept)
-    if way == "merged" and len(sizes) > 1:  # two neighbours are merged
+    if form == "merged" and len(sizes) > 1:  # two neighbours are merged
         at = pick(len(sizes) - 1)
         return (*sizes[:at], sizes[at] * sizes[at + 1], *sizes[at + 2 :])
     if count == 0:
         found = [choose(pick, (1, 2, 3, 0)) for _ in range(pick(4))]
         found.insert(pick(len(found) + 1), 0)
         return tuple(found)
-    if way == "in another order":
+    if form == "in another order":
         return tuple(sizes[d] for d in permutation(pick, len(sizes)))
     found: list[int] = []
     for _ in range(pick(4)):
@@ -365,7 +365,7 @@ def reshaped(pick: Pick, sizes: Shape) -> Shape:
 
 def _reshape(op: str, element_type: ElementType, pick: Pick) -> Case:
     operand = TensorType(shape(pick), element_type)
-    result = TensorType(reshaped(pick, operand.static_shape), element_type)
+    result = TensorType(other_shape(pick, operand.static_shape), element_type)
     return case(pick, op, {"operand": operand}, (result,), rows(element_type))
 
 

@@ -20,7 +20,7 @@ from generators.families.collectives.replica_groups import (
     groups_of_some,
     state_groups,
 )
-from generators.families.data_movement import LARGEST, modest, permutation, rows
+from generators.families.data_movement import LARGEST, limit_sizes, permutation, rows
 from generators.programs.building import Builder, inputs, operand, prepend_operations
 from generators.programs.constructs import enclose
 from generators.regions import bodies, forms
@@ -51,14 +51,14 @@ def grid_label(grid: ProcessGrid) -> str:
     return f"{grid[0]} x {grid[1]}"
 
 
-def _grid(pick: Pick) -> ProcessGrid:
+def _choose_grid(pick: Pick) -> ProcessGrid:
     return choose(pick, GRIDS, "grid", grid_label)
 
 
 _CROSSING = ("cross_replica", "cross_replica_and_partition", "flattened_ids")
 
 
-def _global(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
+def _choose_global_ids(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
     """Return a channel and whether ids are global, for each of the strategies."""
     name, channel = choose(pick, _CROSSING, "strategy"), 1 + pick(3)
     if name == "cross_replica":
@@ -75,7 +75,7 @@ def _draw_absent_channel(pick: Pick) -> dict[str, Attribute]:
     return {"channel_id": 0} if stated else {}
 
 
-def _channel(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
+def _choose_channel(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
     if choose(pick, ("cross_replica", "cross_partition"), "strategy") == "cross_replica":
         return _draw_absent_channel(pick), strategy_by_channel(0)
     channel = 1 + pick(3)
@@ -98,7 +98,7 @@ def _case(
     return Case(replace(program, process_grid=grid), inputs(pick, tuple(placed), names))
 
 
-def _data(
+def _moved_operands(
     pick: Pick, types: Sequence[TensorType]
 ) -> tuple[list[Value | Dense], tuple[ProfileRow, ...]]:
     """Return operands that are only moved, and the rows of their profiles."""
@@ -123,9 +123,9 @@ def _resize_dimension(sizes: tuple[int, ...], dimension: int, size: int) -> tupl
 
 
 def _all_gather(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool = False) -> Case:
-    grid = _grid(pick)
-    sizes = modest(shape(pick, min_rank=1))
-    given, strategy = _global(pick)
+    grid = _choose_grid(pick)
+    sizes = limit_sizes(shape(pick, min_rank=1))
+    given, strategy = _choose_global_ids(pick)
     listed, groups_ = state_groups(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     dimension = choose(pick, range(len(sizes)), "all_gather_dim", place)
     if not sizes[dimension]:  # StableHLO's verifier refuses to gather nothing
@@ -141,16 +141,16 @@ def _all_gather(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
         )
         for of in types
     )
-    placed, names = _data(pick, types)
+    placed, names = _moved_operands(pick, types)
     given |= {"all_gather_dim": dimension, "replica_groups": groups_}
     return _case(pick, op, grid, placed, results, names, given)
 
 
-def _kept(element: ElementType, last: bool) -> Monoid:
+def _return_argument(element: ElementType, last: bool) -> Monoid:
     """Return a body that returns its first or its last argument: associative, not commutative."""
     block = BodyBuilder.of(element, element)
     names = tuple((name,) for name in profiles_of(element))
-    region = block.returns(block.arguments[last])
+    region = block.finish_region(block.arguments[last])
     return Monoid("the last" if last else "the first", region, (element,), (), names)
 
 
@@ -165,28 +165,28 @@ OF_THE_TYPE = (ONE_OP, ONE_OP, KEPT, SWAPPED, forms.IN_FUNCTIONS)
 """Kinds of bodies whose results are of the operands' type."""
 
 
-def computation(element: ElementType, pick: Pick) -> Monoid:
+def choose_computation(element: ElementType, pick: Pick) -> Monoid:
     """Return a body for elements of a type: mostly one op; it needs no identity."""
     wider = bodies.wider_than(element)
     kinds = (ONE_OP,) * 9 + (SWAPPED, KEPT, forms.IN_FUNCTIONS) + ((WIDER,) if wider else ())
     kind = choose(pick, kinds, "body")
     if kind == KEPT:
-        return _kept(element, bool(pick(2)))
-    op = choose(pick, bodies.ops_of(element), "op of the body")
+        return _return_argument(element, bool(pick(2)))
+    op = choose(pick, bodies.monoid_ops(element), "op of the body")
     if kind == WIDER:
         return bodies.fold_of(op, element, choose(pick, wider))
     body = bodies.fold_of(op, element, swapped=kind == SWAPPED)
     if element.name in _ANY_BODY and seldom(pick, 12, forms.NOT_ELEMENTWISE, paired=False):
-        return forms.not_elementwise(body, pick)
-    return forms.calling(body) if kind == forms.IN_FUNCTIONS else body
+        return forms.write_non_elementwise(body, pick)
+    return forms.call_body(body) if kind == forms.IN_FUNCTIONS else body
 
 
 def _reduce_sizes(body: Monoid, sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the sizes, reduced if the reference evaluates the body element by element."""
-    return limit_elements(sizes) if body.few else modest(sizes)
+    return limit_elements(sizes) if body.few else limit_sizes(sizes)
 
 
-def _folds(
+def _folded_operands(
     pick: Pick, body: Monoid, shapes: Sequence[tuple[int, ...]]
 ) -> tuple[list[Value | Dense], tuple[ProfileRow, ...]]:
     """Return operands that are folded, and the rows of their profiles."""
@@ -198,28 +198,28 @@ def _folds(
 
 
 def _all_reduce(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool = False) -> Case:
-    grid = _grid(pick)
+    grid = _choose_grid(pick)
     sizes = shape(pick)
-    body = computation(element, pick)
+    body = choose_computation(element, pick)
     sizes = _reduce_sizes(body, sizes)
-    given, strategy = _global(pick)
+    given, strategy = _choose_global_ids(pick)
     given["replica_groups"] = groups_of_any_sizes(
         pick, ids_of(strategy, grid), may_be_empty=may_be_empty
     )
     shapes = _shapes(pick, sizes)
-    placed, names = _folds(pick, body, shapes)
+    placed, names = _folded_operands(pick, body, shapes)
     results = tuple(TensorType(one, body.results[0]) for one in shapes)
     return _case(pick, op, grid, placed, results, names, given, body)
 
 
-def folded_among_replicas(op: str, element: ElementType, pick: Pick) -> Case:
+def replica_sum_case(op: str, element: ElementType, pick: Pick) -> Case:
     """Return a case of an op that sums across replicas, and whose only attribute is the groups."""
-    grid = _grid(pick)
-    shapes = _shapes(pick, modest(shape(pick)))
+    grid = _choose_grid(pick)
+    shapes = _shapes(pick, limit_sizes(shape(pick)))
     given: dict[str, Attribute] = {
         "replica_groups": groups_of_any_sizes(pick, grid[0], may_be_empty=True)
     }
-    placed, names = _folds(pick, bodies.fold_of("add", element), shapes)
+    placed, names = _folded_operands(pick, bodies.fold_of("add", element), shapes)
     results = tuple(TensorType(sizes, element) for sizes in shapes)
     return _case(pick, op, grid, placed, results, names, given)
 
@@ -233,11 +233,11 @@ def _reduce_scatter(
     takes_several: bool = False,
 ) -> Case:
     """Return a case of one operand, or of several for XlaBuilder's op, which `takes_several`."""
-    grid = _grid(pick)
+    grid = _choose_grid(pick)
     part = shape(pick, min_rank=1)
-    body = computation(element, pick)
+    body = choose_computation(element, pick)
     part = _reduce_sizes(body, part)
-    given, strategy = _global(pick)
+    given, strategy = _choose_global_ids(pick)
     listed, groups_ = state_groups(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     dimension = choose(pick, range(len(part)), "scatter_dimension", place)
     count = len(strategy(listed, grid)[0])
@@ -248,7 +248,7 @@ def _reduce_scatter(
     parts = _shapes(pick, part) if takes_several else [part]
     wholes = [_resize_dimension(one, dimension, one[dimension] * count) for one in parts]
     given |= {"scatter_dimension": dimension, "replica_groups": groups_}
-    placed, names = _folds(pick, body, wholes)
+    placed, names = _folded_operands(pick, body, wholes)
     results = tuple(TensorType(one, body.results[0]) for one in parts)
     return _case(pick, op, grid, placed, results, names, given, body)
 
@@ -268,9 +268,9 @@ def _all_to_all(
     takes_several: bool = True,
 ) -> Case:
     """Return a case of one or two operands; one for XlaBuilder's op."""
-    grid = _grid(pick)
-    sizes = modest(shape(pick, min_rank=1))
-    given, strategy = _channel(pick)
+    grid = _choose_grid(pick)
+    sizes = limit_sizes(shape(pick, min_rank=1))
+    given, strategy = _choose_channel(pick)
     listed, groups_ = state_groups(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     count = len(listed[0])
     split = choose(pick, range(len(sizes)), "split_dimension", place)
@@ -289,11 +289,11 @@ def _all_to_all(
     results = tuple(
         TensorType(exchanged_shape(of.static_shape, split, joined, count), element) for of in types
     )
-    placed, names = _data(pick, types)
+    placed, names = _moved_operands(pick, types)
     return _case(pick, op, grid, placed, results, names, given)
 
 
-def _roots(pick: Pick, listed: list[list[int]], count: int) -> Dense:
+def _choose_roots(pick: Pick, listed: list[list[int]], count: int) -> Dense:
     """Return a root for each operand: an index in the smallest group."""
     size = min(map(len, listed))
     array = np.array([pick(size) for _ in range(count)], np.int32)
@@ -309,7 +309,7 @@ def _draw_rooted_groups(
     pick: Pick, grid: ProcessGrid, count: int, *, has_zero: bool
 ) -> tuple[dict[str, Attribute], list[Value | Dense]]:
     """Return groups that may omit processes, and sometimes roots as an operand."""
-    given, strategy = _channel(pick)
+    given, strategy = _choose_channel(pick)
     count_of_ids = ids_of(strategy, grid)
     if has_zero:
         listed, stated = groups_of_some(pick, count_of_ids)
@@ -318,33 +318,33 @@ def _draw_rooted_groups(
     given["replica_groups"] = stated
     if not seldom(pick, 4, "has_dynamic_root"):
         return given, []
-    return given | {"has_dynamic_root": True}, [_roots(pick, listed, count)]
+    return given | {"has_dynamic_root": True}, [_choose_roots(pick, listed, count)]
 
 
 def _collective_broadcast(op: str, element: ElementType, pick: Pick) -> Case:
-    grid = _grid(pick)
-    types = [TensorType(one, element) for one in _shapes(pick, modest(shape(pick)))]
+    grid = _choose_grid(pick)
+    types = [TensorType(one, element) for one in _shapes(pick, limit_sizes(shape(pick)))]
     given, roots = _draw_rooted_groups(pick, grid, len(types), has_zero=_has_zero(element))
-    placed, names = _data(pick, types)
+    placed, names = _moved_operands(pick, types)
     names = tuple((*row, *("small_integers",) * len(roots)) for row in names)
     return _case(pick, op, grid, [*placed, *roots], tuple(types), names, given)
 
 
 def _collective_reduce(op: str, element: ElementType, pick: Pick) -> Case:
-    grid = _grid(pick)
-    body = computation(element, pick)
+    grid = _choose_grid(pick)
+    body = choose_computation(element, pick)
     shapes = _shapes(pick, _reduce_sizes(body, shape(pick)))
     given, roots = _draw_rooted_groups(pick, grid, len(shapes), has_zero=_has_zero(element))
-    placed, names = _folds(pick, body, shapes)
+    placed, names = _folded_operands(pick, body, shapes)
     names = tuple((*row, *("small_integers",) * len(roots)) for row in names)
     results = tuple(TensorType(sizes, body.results[0]) for sizes in shapes)
     return _case(pick, op, grid, [*placed, *roots], results, names, given, body)
 
 
 def _collective_permute(op: str, element: ElementType, pick: Pick) -> Case:
-    grid = _grid(pick)
-    types = [TensorType(modest(shape(pick)), element)]
-    given, strategy = _channel(pick)
+    grid = _choose_grid(pick)
+    types = [TensorType(limit_sizes(shape(pick)), element)]
+    given, strategy = _choose_channel(pick)
     count = ids_of(strategy, grid)
     sources, targets = permutation(pick, count), permutation(pick, count)
     kinds = ("all", "some", "some") if _has_zero(element) else ("all",)
@@ -355,13 +355,13 @@ def _collective_permute(op: str, element: ElementType, pick: Pick) -> Case:
     elif kind == "a ring":
         pairs = [(n, (n + 1) % count) for n in range(count)]
     given["source_target_pairs"] = matrix(pairs, 2)
-    placed, names = _data(pick, types)
+    placed, names = _moved_operands(pick, types)
     return _case(pick, op, grid, placed, tuple(types), names, given)
 
 
 def _id(op: str, element: ElementType, pick: Pick) -> Case:
     result = (TensorType((), element),)
-    return _case(pick, op, _grid(pick), (), result, (), {})
+    return _case(pick, op, _choose_grid(pick), (), result, (), {})
 
 
 _BUILD = {

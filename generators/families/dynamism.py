@@ -39,7 +39,7 @@ from reference.ir.program import (
 from reference.ir.types import ELEMENT_TYPES, ElementType
 from reference.ops.dynamism import SIZE
 
-NOT_LOOKED_AT = "nothing"
+UNOBSERVED = "nothing"
 COUNT, PART, REVERSED, JOINED, ALL = "the size", "a part", "a part reversed", "a part joined", "all"
 _NUMBERS = {bits: ELEMENT_TYPES[f"ui{bits}"] for bits in (4, 8, 16, 32, 64)}
 
@@ -59,7 +59,7 @@ def bounds_of(tensor_type: TensorType) -> tuple[int, ...]:
     return tuple(bound or 0 if size is None else size for size, bound in pairs)
 
 
-def ways_to_look(element_type: ElementType) -> tuple[str, ...]:
+def observations_of(element_type: ElementType) -> tuple[str, ...]:
     """Return the possible observations of values of an element type."""
     adds = not element_type.is_complex and element_type.bits in (1, *_NUMBERS)
     return (COUNT, PART, PART, REVERSED, JOINED) + (ALL,) * adds
@@ -67,9 +67,7 @@ def ways_to_look(element_type: ElementType) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Writer:
-    """Writer of main: its operations so far, its parameters with the profile of each, and how many
-    elements each dimension of a value has when it is executed.
-    """
+    """Writer of main: its operations so far, and its parameters with the profile of each."""
 
     pick: Pick
     operations: list[Operation] = field(default_factory=list[Operation])
@@ -99,7 +97,7 @@ class Writer:
     def case(self, result: Value, rows: Sequence[ProfileRow]) -> Case:
         """Return the case whose main returns this; the rows give its first parameter's profiles."""
         assert isinstance(result.type, TensorType)
-        self.pick.nothing = 0 in result.type.static_shape
+        self.pick.has_empty_results = 0 in result.type.static_shape
         operations = (*self.operations, Operation("return", (result,)))
         placed = (*self.parameters,)
         main = Function("main", Region(placed, operations), (result.type,))
@@ -107,26 +105,25 @@ class Writer:
         filled = tuple((row[0], *others) for row in rows)
         return Case(Program((main,)), inputs(self.pick, placed, filled))
 
-    def look(self, value: Value, sizes: Sequence[int], way: str) -> Value:
+    def observe(self, value: Value, sizes: Sequence[int], observation: str) -> Value:
         """Return the observation of a value with these sizes."""
-        if way == ALL:
+        if observation == ALL:
             return self._sum_as_integers(value)
         of = value.type
         assert isinstance(of, TensorType)
         free = next((d for d, size in enumerate(of.shape) if size is None), 0)
-        if way == COUNT:
+        if observation == COUNT:
             return self.add("get_dimension_size", (value,), SIZE, dimension=free)
-        if way == REVERSED:
+        if observation == REVERSED:
             value = self.add("reverse", (value,), of, dimensions=(free,))
-        if way == JOINED:
+        if observation == JOINED:
             value, sizes = self._concatenate_bounds(value, sizes, free)
-        return self._part(value, sizes, free)
+        return self._slice_elements(value, sizes, free)
 
     def _concatenate_bounds(
         self, value: Value, sizes: Sequence[int], free: int
     ) -> tuple[Value, list[int]]:
-        """Return the value concatenated with a constant of its bounds along its dynamic
-        dimension."""
+        """Return the value, extended along its dynamic dimension by a constant of its bounds."""
         of = value.type
         assert isinstance(of, TensorType)
         if len([size for size in of.shape if size is None]) > 1:
@@ -141,9 +138,8 @@ class Writer:
         result = bounded_type(twice, [size is None for size in of.shape], of.element)
         return self.add("concatenate", (value, other), result, dimension=free), after
 
-    def _part(self, value: Value, sizes: Sequence[int], free: int) -> Value:
-        """Return some of the elements, from a start that is a parameter and has enough elements
-        after it."""
+    def _slice_elements(self, value: Value, sizes: Sequence[int], free: int) -> Value:
+        """Return a slice whose start is a parameter, in range for these sizes."""
         of = value.type
         assert isinstance(of, TensorType)
         taken = [1 + self.pick(size) if size else 0 for size in sizes]
@@ -324,7 +320,7 @@ def _dynamic_pad(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 def _dynamic_reshape(op: str, element_type: ElementType, pick: Pick) -> Case:
     operand = TensorType(shape(pick), element_type)
-    sizes = movement.reshaped(pick, operand.static_shape)
+    sizes = movement.other_shape(pick, operand.static_shape)
     numbers = _numbers(pick, {"output_shape": sizes})
     result = TensorType(
         _forget_sizes(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, element_type
@@ -360,9 +356,9 @@ def _set_dimension_size(op: str, element_type: ElementType, pick: Pick) -> Case:
     sizes = shape(pick, min_rank=1)
     dimension = axis(pick, len(sizes), "dimension")
     operand, given = TensorType(sizes, element_type), {"dimension": dimension}
-    ways = ways_to_look(element_type)
-    way = choose(pick, (*[WHOLE] * len(ways), *ways), "looked at")
-    if way == WHOLE:
+    observations = observations_of(element_type)
+    observation = choose(pick, (*[WHOLE] * len(observations), *observations), "observation")
+    if observation == WHOLE:
         rows = movement.rows(element_type, (f"values:{sizes[dimension]}",))
         types = {"operand": operand, "size": SIZE}
         return case(pick, op, types, (operand,), rows, dict(given))
@@ -376,7 +372,7 @@ def _set_dimension_size(op: str, element_type: ElementType, pick: Pick) -> Case:
     free = [d == dimension for d in range(len(sizes))]
     cut = writer.add(op, (whole, size), bounded_type(sizes, free, element_type), **given)
     now = tuple(left if d == dimension else n for d, n in enumerate(sizes))
-    return writer.case(writer.look(cut, now, way), movement.rows(element_type))
+    return writer.case(writer.observe(cut, now, observation), movement.rows(element_type))
 
 
 _BUILD = {

@@ -35,9 +35,8 @@ _LARGEST_BITCAST = 4096  # elements of the narrower type; only `i1` gets near
 _case = partial(case, specials=True)
 
 
-def _alike(op: str, element_type: ElementType, pick: Pick) -> Case:
-    """Return a case of an op whose one or two operands have one type, which implies the
-    result's."""
+def _uniform_case(op: str, element_type: ElementType, pick: Pick) -> Case:
+    """Return a case of an op whose operands have one type, which implies the result type."""
     record = OPS[op]
     kind = TensorType(shape(pick), element_type)
     types = dict.fromkeys(record.operands, kind)
@@ -118,12 +117,12 @@ def precisions(element_type: ElementType) -> tuple[dict[str, Attribute], ...]:
     mantissas = (fmt.mantissa_bits, 0, 1, 7, 10, 23, 52)
     return tuple(
         {"exponent_bits": e, "mantissa_bits": m}
-        for e in _around(exponents, 1, fmt.exponent_bits)
-        for m in _around(mantissas, 0, fmt.mantissa_bits)
+        for e in _add_adjacent_numbers(exponents, 1, fmt.exponent_bits)
+        for m in _add_adjacent_numbers(mantissas, 0, fmt.mantissa_bits)
     )
 
 
-def _around(numbers: tuple[int, ...], least: int, own: int) -> tuple[int, ...]:
+def _add_adjacent_numbers(numbers: tuple[int, ...], least: int, own: int) -> tuple[int, ...]:
     wanted = dict.fromkeys((*numbers, own - 1, own + 1, own + 2))
     return tuple(number for number in wanted if least <= number <= own + 2)
 
@@ -142,7 +141,7 @@ def _iota(op: str, element_type: ElementType, pick: Pick) -> Case:
     beyond = _count_beyond_type(element_type)
     if beyond is not None and seldom(pick, 8, "indices beyond the type"):
         size = tuple(beyond if d == along else min(n, 2) for d, n in enumerate(size))
-    pick.nothing = 0 in size
+    pick.has_empty_results = 0 in size
     given: dict[str, Attribute] = {"iota_dimension": along}
     program = single_op(op, (), (TensorType(size, element_type),), given)
     return Case(program, (InputRecipe((), 0),))
@@ -155,8 +154,7 @@ sizes.
 
 
 def _count_beyond_type(element_type: ElementType) -> int | None:
-    """Return the number of indices, some of which exceed a narrow floating-point type; None for
-    wide types.
+    """Return a number of indices that exceeds a narrow floating-point type; None for wide types.
 
     An index that an integer type cannot hold is unspecified.
     """
@@ -168,7 +166,7 @@ def _constants(op: str, element_type: ElementType, pick: Pick) -> Case:
     kind = TensorType(shape(pick), element_type)
     profile = choose(pick, profiles_of(element_type), "contents", paired=False)
     value = constant(kind, profile, pick(1 << 32), splat=seldom(pick, 6, "splat"))
-    pick.nothing = 0 in kind.shape
+    pick.has_empty_results = 0 in kind.shape
     return Case(single_op(op, (), (kind,), {"value": value}), (InputRecipe((), 0),))
 
 
@@ -211,6 +209,7 @@ _SPECIFIC = {
     "select": _select,
 }
 BUILDERS: dict[str, Builder] = {
-    record.name: partial(_SPECIFIC.get(record.name, _alike), record.name) for record in RECORDS
+    record.name: partial(_SPECIFIC.get(record.name, _uniform_case), record.name)
+    for record in RECORDS
 }
 """The builder of each op's cases."""

@@ -19,7 +19,7 @@ from generators.families.indexed.roles import (
     index_profiles,
     index_type,
 )
-from generators.families.indexed.scatter import scatters
+from generators.families.indexed.scatter import scatter_case
 from generators.programs.building import Builder, case
 from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ElementType
@@ -108,7 +108,7 @@ def _torch_index_select(op: str, element_type: ElementType, pick: Pick) -> Case:
 _BUILD: dict[str, Callable[[str, ElementType, Pick], Case]] = {
     "dynamic_gather": _gather,
     "gather": _gather,
-    "scatter": scatters,
+    "scatter": scatter_case,
     "torch_index_select": _torch_index_select,
 }
 

@@ -62,7 +62,7 @@ def _routes(pick: Pick, grid: ProcessGrid | None) -> Dense:
 def _begin_transfers(element: ElementType, pick: Pick) -> tuple[Writer, BlockWriter, list[Value]]:
     """Return a writer with parameters of several shapes, which are transferred."""
     size = choose(pick, SHAPES, "data", sizes_label)
-    pick.nothing = 0 in size
+    pick.has_empty_results = 0 in size
     writer = Writer(pick, TensorType(size, element))
     payload = [writer.parameter(writer.of) for _ in range(choose(pick, (1, 2), "values"))]
     if seldom(pick, 3, "a value of another shape"):
@@ -70,7 +70,7 @@ def _begin_transfers(element: ElementType, pick: Pick) -> tuple[Writer, BlockWri
     return writer, writer.block(), payload
 
 
-def _feeds(op: str, element: ElementType, pick: Pick) -> Case:
+def _infeed_outfeed_case(op: str, element: ElementType, pick: Pick) -> Case:
     """Write a transfer to the host and back; twice, so that the order shows."""
     del op
     writer, block, payload = _begin_transfers(element, pick)
@@ -98,7 +98,7 @@ def _run_on_grid(grid: ProcessGrid | None, made: Case) -> Case:
     return replace(made, program=replace(made.program, process_grid=grid))
 
 
-def _channels(op: str, element: ElementType, pick: Pick) -> Case:
+def _send_recv_case(op: str, element: ElementType, pick: Pick) -> Case:
     """Write a transfer to the host and back, to the same process, or between processes."""
     del op
     writer, block, payload = _begin_transfers(element, pick)
@@ -118,7 +118,7 @@ def _channels(op: str, element: ElementType, pick: Pick) -> Case:
     return _run_on_grid(grid, writer.case(block, results[:-1]))
 
 
-def _asynchronous(op: str, element: ElementType, pick: Pick) -> Case:
+def _async_case(op: str, element: ElementType, pick: Pick) -> Case:
     """Write a slice of some kind, or a collective, started and awaited."""
     name = choose(
         pick, ("slice", "dynamic_slice", "dynamic_update_slice", *_COLLECTIVES), "operation"
@@ -163,18 +163,18 @@ def _body(
     result: TensorType,
     given: dict[str, Attribute],
 ) -> Region:
-    arguments = tuple(writer.fresh(value.type) for value in operands)
+    arguments = tuple(writer.new_value(value.type) for value in operands)
     inner = writer.block(arguments=arguments)
     return inner.finish_region(inner.add(name, arguments, result, given=given))
 
 
 _BUILD = {
-    "async_done": _asynchronous,
-    "async_start": _asynchronous,
-    "infeed": _feeds,
-    "outfeed": _feeds,
-    "recv": _channels,
-    "send": _channels,
+    "async_done": _async_case,
+    "async_start": _async_case,
+    "infeed": _infeed_outfeed_case,
+    "outfeed": _infeed_outfeed_case,
+    "recv": _send_recv_case,
+    "send": _send_recv_case,
 }
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}

@@ -23,7 +23,7 @@ _VALUES = {
 }
 
 
-def _alike(op: str, element_type: ElementType, pick: Pick) -> Case:
+def _unary_case(op: str, element_type: ElementType, pick: Pick) -> Case:
     of = TensorType(shape(pick), element_type)
     return case(pick, op, {"operand": of}, (of,), profiles.rows(element_type, _VALUES[op]))
 
@@ -57,7 +57,7 @@ def _top_k(element_type: ElementType, pick: Pick) -> Case:
 
 _OPS = ("add", "maximum", "minimum", "multiply", "subtract")
 _LEFT_OUT, _NO, _YES = "left out", "no", "yes"
-_RUNNING, _BEFORE, _KEPT = "what is carried then", "what was carried", "the element"
+_RUNNING, _BEFORE, _KEPT = "the carry after it", "the carry before it", "the element"
 
 
 def _associative(element_type: ElementType) -> tuple[str, ...]:
@@ -66,9 +66,9 @@ def _associative(element_type: ElementType) -> tuple[str, ...]:
 
 
 def _scan(element_type: ElementType, pick: Pick) -> Case:
-    """Return a running fold whose outputs are its carries, before or after a step, or its inputs.
+    """Return a running fold that outputs its carries, before or after a step, or its inputs.
 
-    A fold that states that it is associative is: each element has a carry of its own.
+    A fold that is stated to be associative is: each element has a carry of its own.
     """
     said = choose(pick, (_LEFT_OUT, _LEFT_OUT, _YES, _NO), "is_associative")
     sizes = shape(pick, min_rank=1)
@@ -104,8 +104,8 @@ def _scan(element_type: ElementType, pick: Pick) -> Case:
 
 
 BUILDERS: dict[str, Builder] = {
-    "mhlo.cosh": partial(_alike, "mhlo.cosh"),
-    "mhlo.erf": partial(_alike, "mhlo.erf"),
+    "mhlo.cosh": partial(_unary_case, "mhlo.cosh"),
+    "mhlo.erf": partial(_unary_case, "mhlo.erf"),
     "mhlo.scan": _scan,
     "mhlo.topk": _top_k,
 }

@@ -6,7 +6,11 @@ from functools import partial
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
-from generators.case.quantized_types import Parameters, QuantizedColumn, draw_quantized_type
+from generators.case.quantized_types import (
+    QuantizationParameters,
+    QuantizedColumn,
+    draw_quantized_type,
+)
 from generators.case.shapes import shape
 from generators.programs.building import Builder, case
 from reference.ir.program import QuantizedType, TensorType
@@ -23,7 +27,7 @@ _CODES = (("codes",), ("small_integers",), ("unit",))
 
 
 def _type(
-    pick: Pick, parameters: Parameters, size: tuple[int, ...], *, per_axis: bool = False
+    pick: Pick, parameters: QuantizationParameters, size: tuple[int, ...], *, per_axis: bool = False
 ) -> QuantizedType:
     fitting = [
         d for d, count in enumerate(size) if count
@@ -37,7 +41,7 @@ def _type(
 def _quantize(op: str, element: ElementType, pick: Pick) -> Case:
     """Quantize numbers, per tensor and per axis, to every storage type."""
     size, storage = shape(pick), choose(pick, _STORAGE, "storage type")
-    to = _type(pick, Parameters.chosen(storage, element, pick), size)
+    to = _type(pick, QuantizationParameters.draw(storage, element, pick), size)
     result = TensorType(size, to)
     return case(pick, op, {"operand": TensorType(size, element)}, (result,), _NUMBERS)
 
@@ -45,7 +49,7 @@ def _quantize(op: str, element: ElementType, pick: Pick) -> Case:
 def _dequantize(op: str, element: ElementType, pick: Pick) -> Case:
     """Dequantize codes, per tensor and per axis, of every storage type."""
     size, storage = shape(pick), choose(pick, _STORAGE, "storage type")
-    given = _type(pick, Parameters.chosen(storage, element, pick), size)
+    given = _type(pick, QuantizationParameters.draw(storage, element, pick), size)
     result = TensorType(size, element)
     return case(pick, op, {"operand": TensorType(size, given)}, (result,), _CODES)
 
@@ -53,9 +57,9 @@ def _dequantize(op: str, element: ElementType, pick: Pick) -> Case:
 def requantize_case(column: QuantizedColumn, pick: Pick) -> Case:
     """Return a `uniform_quantize` of quantized tensors: from the column's type to any other."""
     size = shape(pick, min_rank=int(column.per_axis))
-    given = Parameters.chosen(column.storage, column.expressed, pick)
+    given = QuantizationParameters.draw(column.storage, column.expressed, pick)
     operand = _type(pick, given, size, per_axis=column.per_axis)
-    to = Parameters.chosen(choose(pick, _STORAGE, "to"), column.expressed, pick)
+    to = QuantizationParameters.draw(choose(pick, _STORAGE, "to"), column.expressed, pick)
     result = TensorType(size, _type(pick, to, size))
     types = {"operand": TensorType(size, operand)}
     return case(pick, "uniform_quantize", types, (result,), _CODES)
@@ -64,7 +68,7 @@ def requantize_case(column: QuantizedColumn, pick: Pick) -> Case:
 def dequantize_case(column: QuantizedColumn, pick: Pick) -> Case:
     """Return a `uniform_dequantize` of the column's type."""
     size = shape(pick, min_rank=int(column.per_axis))
-    given = Parameters.chosen(column.storage, column.expressed, pick)
+    given = QuantizationParameters.draw(column.storage, column.expressed, pick)
     operand = TensorType(size, _type(pick, given, size, per_axis=column.per_axis))
     result = TensorType(size, column.expressed)
     return case(pick, "uniform_dequantize", {"operand": operand}, (result,), _CODES)

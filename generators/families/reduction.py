@@ -13,10 +13,10 @@ from generators.case.choices import Pick, choose, name_of, seldom
 from generators.case.shapes import (
     is_large,
     limit_elements,
-    more_than_one,
     rank_label,
     shape,
     size_label,
+    step_label,
 )
 from generators.programs.building import Builder, constant, inputs, operand, prepend_operations
 from generators.regions import bodies, forms
@@ -50,18 +50,25 @@ def monoid(element: ElementType, pick: Pick, *, single: bool = False) -> Monoid:
     kinds += ("promoted",) * bool(wider) + ("several ops",) * 11 * (not single)
     kind = choose(pick, kinds, "body")
     if kind == "several ops":
-        return choose(pick, bodies.several(element), "body of several ops", paired=False)
-    ops = forms.ops_in_forms(element) if kind == forms.NOT_ELEMENTWISE else bodies.ops_of(element)
+        return choose(pick, bodies.multi_op_bodies(element), "body of several ops", paired=False)
+    ops = _body_ops(element, kind)
     op = choose(pick, ops, "op of the body")
     if kind == "promoted":
         return bodies.fold_of(op, element, choose(pick, wider))
     body = bodies.fold_of(op, element, swapped=kind == "operands swapped")
     if kind == forms.NOT_ELEMENTWISE:
-        return forms.not_elementwise(body, pick)
-    return forms.calling(body) if kind == forms.IN_FUNCTIONS else body
+        return forms.write_non_elementwise(body, pick)
+    return forms.call_body(body) if kind == forms.IN_FUNCTIONS else body
 
 
-def _place_inits(
+def _body_ops(element: ElementType, kind: str) -> tuple[str, ...]:
+    """Return the ops that a body of this kind may apply."""
+    if kind == forms.NOT_ELEMENTWISE:
+        return forms.non_elementwise_ops(element)
+    return bodies.monoid_ops(element)
+
+
+def _place_operands(
     pick: Pick, body: Monoid, sizes: tuple[int, ...]
 ) -> tuple[tuple[Value | Dense, ...], tuple[InputRecipe, ...]]:
     """Return the inputs and init values of a reduction, and their recipes."""
@@ -71,7 +78,7 @@ def _place_inits(
         placed.append(operand(pick, f"input{number}", TensorType(sizes, of), profiles))
     names: list[str] = []
     for number, (of, start) in enumerate(zip(body.inputs, body.identity, strict=True)):
-        value, name = _init(pick, f"init{number}", of, start, alone=0 in sizes)
+        value, name = _choose_init(pick, f"init{number}", of, start, is_only_leaf=0 in sizes)
         placed.append(value)
         names.append(name)
     rows, first = ([(*row, *names) for row in some] for some in (body.rows, body.always))
@@ -81,13 +88,13 @@ def _place_inits(
 _INITS = ("identity",) * 8 + ("identity as a parameter",) * 3 + ("anything",)
 
 
-def _init(
-    pick: Pick, name: str, element: ElementType, identity: Dense, *, alone: bool = False
+def _choose_init(
+    pick: Pick, name: str, element: ElementType, identity: Dense, *, is_only_leaf: bool = False
 ) -> tuple[Value | Dense, str]:
     """Return an init value: mostly the identity, as a constant or a parameter; rarely any value.
 
-    Both -0 and 0 are identities of sums, but only -0 leaves -0 unchanged; if the init value is
-    `alone`, most init values of sums are -0.
+    Both -0 and 0 are identities of sums, but only -0 leaves -0 unchanged; if
+    `is_only_leaf`, most init values of sums are -0.
     """
     number = identity.array
     shown = choose(pick, _INITS, "init value")
@@ -95,7 +102,11 @@ def _init(
         return Value(name, identity.type), choose(pick, profiles_of(element))
     kind = pick(8) if shown == "identity" else 8 + pick(3)
     whole = np.real(number).astype(np.float64)
-    if whole == 0 and kind in (range(4, 11) if alone else (6, 7, 9, 10)) and element.part.is_float:
+    if (
+        whole == 0
+        and kind in (range(4, 11) if is_only_leaf else (6, 7, 9, 10))
+        and element.part.is_float
+    ):
         if kind < 8:
             return constant(identity.type, "negative_zeros", 0), "negative_zeros"
         return Value(name, identity.type), "negative_zeros"
@@ -155,9 +166,9 @@ def _reduce(op: str, element: ElementType, pick: Pick) -> Case:
         sizes = _swap_sizes(
             sizes, sizes.index(0), dimensions[0]
         )  # otherwise there would be no results
-    pick.nothing = any(n == 0 for d, n in enumerate(sizes) if d not in dimensions)
+    pick.has_empty_results = any(n == 0 for d, n in enumerate(sizes) if d not in dimensions)
     kept = tuple(n for d, n in enumerate(sizes) if d not in dimensions)
-    placed, recipes = _place_inits(pick, body, sizes)
+    placed, recipes = _place_operands(pick, body, sizes)
     given: dict[str, Attribute] = {"dimensions": dimensions}
     return Case(_program(op, placed, _results(body, kept), given, body), recipes)
 
@@ -203,19 +214,19 @@ def _window(pick: Pick, size: int, *, large: bool) -> Along:
         kinds = ("side by side",) * 4 + ("plain", "dilated or cut")
     kind = choose(pick, kinds, "along a dimension")
     if kind == "side by side":
-        window = choose(pick, _STEPS, "window", more_than_one)
-        base = choose(pick, _STEPS, "base dilation", more_than_one)
+        window = choose(pick, _STEPS, "window", step_label)
+        base = choose(pick, _STEPS, "base dilation", step_label)
         return window, window, base, 1, (0, 0)
     if kind == "running fold":
         ends = ((size - 1, 0), (0, size - 1))
         return size, 1, 1, 1, choose(pick, ends, "running from", _name_padded_end)
-    window = choose(pick, _WINDOWS, "window", more_than_one)
-    stride = choose(pick, _STEPS, "stride", more_than_one)
+    window = choose(pick, _WINDOWS, "window", step_label)
+    stride = choose(pick, _STEPS, "stride", step_label)
     if kind == "plain":  # one in two with neither dilation nor negative padding
         low, high = (max(0, choose(pick, _PADS)) for _ in range(2))
         return window, stride, 1, 1, (low, high)
-    base = choose(pick, _STEPS, "base dilation", more_than_one)
-    dilation = choose(pick, _STEPS, "window dilation", more_than_one)
+    base = choose(pick, _STEPS, "base dilation", step_label)
+    dilation = choose(pick, _STEPS, "window dilation", step_label)
     dilated = (size - 1) * base + 1 if size else 0
     low, high = choose(pick, _PADS, "low", _sign), choose(pick, _PADS, "high", _sign)
     low = max(low, -dilated)
@@ -251,7 +262,7 @@ def _reduce_window(op: str, element: ElementType, pick: Pick) -> Case:
         along = [_pad_for_window(size, row) for size, row in zip(sizes, along, strict=True)]
     counts = tuple(count_windows(n, *row) for n, row in zip(sizes, along, strict=True))
     window = tuple(row[0] for row in along)
-    pick.nothing = 0 in counts
+    pick.has_empty_results = 0 in counts
     most = _LARGEST_OF_FEW if body.few else _LARGEST << 2 * large
     if math.prod(counts) * math.prod(window) > most:
         sizes, along, counts, window = (), [], (), ()
@@ -266,7 +277,7 @@ def _reduce_window(op: str, element: ElementType, pick: Pick) -> Case:
     pairs = tuple(row[4] for row in along)
     if explicit or any(map(any, pairs)):
         given["padding"] = padding_of(pairs)
-    placed, recipes = _place_inits(pick, body, sizes)
+    placed, recipes = _place_operands(pick, body, sizes)
     return Case(_program(op, placed, _results(body, counts), given, body), recipes)
 
 
@@ -277,8 +288,8 @@ _SELECTORS = ("GE", "GE", "GT", "LE", "LT")
 
 def _pooling(pick: Pick, size: int) -> tuple[int, int, tuple[int, int]]:
     """Choose window, stride and padding along a dimension; mostly every window has elements."""
-    window = choose(pick, _WINDOWS[:8], "window", more_than_one)
-    stride = choose(pick, _STEPS, "stride", more_than_one)
+    window = choose(pick, _WINDOWS[:8], "window", step_label)
+    stride = choose(pick, _STEPS, "stride", step_label)
     low, high = (min(choose(pick, _PADS, name, _sign), window - 1) for name in ("low", "high"))
     if pick(6) < 5:
         low, high = max(low, 0), max(high, 0)
@@ -294,7 +305,7 @@ def _selector(element: ElementType, pick: Pick) -> tuple[Region, tuple[Function,
     kinds = ("one op",) * 22 + (forms.IN_FUNCTIONS, forms.NOT_ELEMENTWISE)
     kind = choose(pick, kinds, "select is", paired=False)
     if kind == forms.IN_FUNCTIONS:
-        return *forms.in_functions(region, "select"), True
+        return *forms.outline_to_functions(region, "select"), True
     if kind == forms.NOT_ELEMENTWISE:
         return forms.region_of_form(region, pick), (), False
     return region, (), True
@@ -312,13 +323,13 @@ def select_and_scatter(
     wider = bodies.wider_than(element)
     kinds = ("an op",) * 21 + (forms.IN_FUNCTIONS, forms.NOT_ELEMENTWISE)
     kind = choose(pick, (*kinds, *("promoted",) * bool(wider)), "body", paired=False)
-    known = forms.ops_in_forms(element) if kind == forms.NOT_ELEMENTWISE else bodies.ops_of(element)
+    known = _body_ops(element, kind)
     name = choose(pick, tuple(op for op in _SCATTERS if op in known), "op of scatter")
     body = bodies.fold_of(name, element, choose(pick, wider) if kind == "promoted" else None)
     if kind == forms.NOT_ELEMENTWISE:
-        body = forms.not_elementwise(body, pick)
+        body = forms.write_non_elementwise(body, pick)
     elif kind == forms.IN_FUNCTIONS:
-        body = forms.calling(body)
+        body = forms.call_body(body)
     select, functions, plain = _selector(element, pick)
     if body.few or not plain:
         sizes = limit_elements(sizes)
@@ -329,7 +340,7 @@ def select_and_scatter(
         count_windows(n, window, stride, 1, 1, pads)
         for n, (window, stride, pads) in zip(sizes, along, strict=True)
     )
-    pick.nothing = 0 in sizes
+    pick.has_empty_results = 0 in sizes
     given: dict[str, Attribute] = {"window_dimensions": tuple(row[0] for row in along)}
     strides, pairs = tuple(row[1] for row in along), tuple(row[2] for row in along)
     explicit = seldom(pick, 3, "defaults written")
@@ -340,7 +351,7 @@ def select_and_scatter(
     shown = ("permutation", "small_integers", *profiles_of(element))
     if element.is_boolean:
         shown = ("bits",)
-    init, init_name = _init(pick, "init_value", element, body.identity[0])
+    init, init_name = _choose_init(pick, "init_value", element, body.identity[0])
     rows = tuple(
         (first, *body.rows[n % len(body.rows)], init_name) for n, first in enumerate(shown)
     )
@@ -359,72 +370,73 @@ Mapping = tuple[tuple[ElementType, ...], Region]
 """The element types of the inputs of `map`, and its computation."""
 
 
-def _applied(element: ElementType, pick: Pick) -> Mapping:
+def _binary_map(element: ElementType, pick: Pick) -> Mapping:
     """Return a mapping by one op of two operands."""
-    known = bodies.ops_of(element)
+    known = bodies.monoid_ops(element)
     tried = ("add", "multiply", "maximum", "minimum", "and", "xor")
     names = tuple(n for n in tried if n in known or (element.is_complex and n == "add"))
     block = BodyBuilder.of(element, element)
     name = choose(pick, names, "op of the body")
-    return (element, element), block.returns(block.op(name, *block.arguments))
+    return (element, element), block.finish_region(block.op(name, *block.arguments))
 
 
-def _chosen(element: ElementType, pick: Pick) -> Mapping:
+def _select_map(element: ElementType, pick: Pick) -> Mapping:
     """Return a mapping that selects one of two elements by a third element."""
     block = BodyBuilder.of(_I1, element, element)
     predicate, *values = block.arguments
     if seldom(pick, 2, "predicate negated"):
         predicate = block.op("not", predicate)
-    return (_I1, element, element), block.returns(block.op("select", predicate, *values))
+    return (_I1, element, element), block.finish_region(block.op("select", predicate, *values))
 
 
-def _compared(element: ElementType, pick: Pick) -> Mapping:
+def _comparison_map(element: ElementType, pick: Pick) -> Mapping:
     """Return a comparison with a constant, whose result has another type."""
     block = BodyBuilder.of(element)
     directions = ("EQ", "NE") if element.is_complex else ("GT", "LE", "EQ", "NE")
     direction = choose(pick, directions, "direction")
     limit = block.constant(1, element)
-    return (element,), block.returns(block.compare(block.arguments[0], limit, direction))
+    return (element,), block.finish_region(block.compare(block.arguments[0], limit, direction))
 
 
-def _promoted(element: ElementType, pick: Pick) -> Mapping:
+def _conversion_map(element: ElementType, pick: Pick) -> Mapping:
     """Return a conversion to a wider type, if the type has a wider type."""
     block = BodyBuilder.of(element)
     to = choose(pick, bodies.wider_than(element) or (element,))
-    return (element,), block.returns(block.op("convert", block.arguments[0], to=to))
+    return (element,), block.finish_region(block.op("convert", block.arguments[0], to=to))
 
 
-def _clamped(element: ElementType, pick: Pick) -> Mapping:
+def _clamp_map(element: ElementType, pick: Pick) -> Mapping:
     """Return a mapping that clamps elements between constants."""
     block = BodyBuilder.of(element)
     low, high = block.constant(pick(2), element), block.constant(2, element)
     if element.is_complex:
-        return (element,), block.returns(block.op("add", block.arguments[0], low))
-    return (element,), block.returns(block.op("clamp", low, block.arguments[0], high))
+        return (element,), block.finish_region(block.op("add", block.arguments[0], low))
+    return (element,), block.finish_region(block.op("clamp", low, block.arguments[0], high))
 
 
-def _kept(element: ElementType, pick: Pick) -> Mapping:
+def _identity_or_constant_map(element: ElementType, pick: Pick) -> Mapping:
     """Return a mapping to an argument, unchanged, or to a constant."""
     block = BodyBuilder.of(element, element)
     if pick(3) == 2:
-        return (element, element), block.returns(block.constant(1, element))
-    return (element, element), block.returns(block.arguments[pick(2)])
+        return (element, element), block.finish_region(block.constant(1, element))
+    return (element, element), block.finish_region(block.arguments[pick(2)])
 
 
-def _in_functions(element: ElementType, pick: Pick) -> Mapping:
+def _map_in_functions(element: ElementType, pick: Pick) -> Mapping:
     """Return one op of two operands, from which `_map` makes functions."""
-    return _applied(element, pick)
+    return _binary_map(element, pick)
 
 
-def _not_elementwise(element: ElementType, pick: Pick) -> Mapping:
+def _non_elementwise_map(element: ElementType, pick: Pick) -> Mapping:
     """Return an exact operation, on tensors or in a branch or a loop."""
     exact = element.is_integer or element.is_boolean
-    types, region = (_applied if exact else _chosen)(element, pick)
+    types, region = (_binary_map if exact else _select_map)(element, pick)
     return types, forms.region_of_form(region, pick, "form of the body")
 
 
 _MAPPINGS: tuple[Callable[[ElementType, Pick], Mapping], ...] = (
-    _applied, _applied, _chosen, _compared, _promoted, _clamped, _kept, _not_elementwise,
+    _binary_map, _binary_map, _select_map, _comparison_map, _conversion_map, _clamp_map,
+    _identity_or_constant_map, _non_elementwise_map,
 )  # fmt: skip
 
 _CALLED = ("f32", "si32")
@@ -433,15 +445,15 @@ _CALLED = ("f32", "si32")
 
 def _map(op: str, element: ElementType, pick: Pick) -> Case:
     sizes = shape(pick)
-    makers = (*_MAPPINGS, *(_in_functions,) * (element.name in _CALLED))
+    makers = (*_MAPPINGS, *(_map_in_functions,) * (element.name in _CALLED))
     maker = choose(pick, makers, "body", name_of)
     types, region = maker(element, pick)
     functions: tuple[Function, ...] = ()
-    if maker is _in_functions:
-        region, functions = forms.in_functions(region)
-    if maker is _not_elementwise:
+    if maker is _map_in_functions:
+        region, functions = forms.outline_to_functions(region)
+    if maker is _non_elementwise_map:
         sizes = limit_elements(sizes)
-    pick.nothing = 0 in sizes
+    pick.has_empty_results = 0 in sizes
     names = profiles_of(element)
     rows = tuple(tuple("bits" if t is _I1 else name for t in types) for name in names)
     placed = tuple(

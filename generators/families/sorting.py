@@ -38,12 +38,12 @@ def _sort(element_type: ElementType, pick: Pick) -> Case:
     kinds = tuple(TensorType(tuple(sizes), one) for one in chosen.inputs)
     types = {f"input{n}": kind for n, kind in enumerate(kinds)}
     if chosen.alike > 1:
-        return _with_one_operand(pick, chosen, kinds, given)
+        return _share_first_operand(pick, chosen, kinds, given)
     made = case(pick, "sort", types, kinds, chosen.rows, given, regions=(chosen.region,))
     return replace(made, program=prepend_operations(made.program, (), chosen.functions))
 
 
-def _with_one_operand(
+def _share_first_operand(
     pick: Pick, chosen: Comparator, kinds: tuple[TensorType, ...], given: dict[str, Attribute]
 ) -> Case:
     """Return the case whose first operands are the same value."""
@@ -53,7 +53,7 @@ def _with_one_operand(
         operand(pick, f"input{n}", kinds[n], names[n]) for n in range(chosen.alike, len(kinds))
     )
     placed = (*(first,) * chosen.alike, *others)
-    pick.nothing = any(0 in of.shape for of in kinds)
+    pick.has_empty_results = any(0 in of.shape for of in kinds)
     program = single_op("sort", placed, kinds, given, (chosen.region,))
     return Case(program, inputs(pick, placed, chosen.rows))
 

@@ -64,7 +64,7 @@ def _add_value(block: BlockWriter, value_type: ValueType) -> Value:
 def _region(
     block: BlockWriter, results: Sequence[Value], arguments: tuple[Value, ...] = ()
 ) -> Region:
-    return block.inner(*arguments).finish_region(results)
+    return block.nested_block(*arguments).finish_region(results)
 
 
 def _branches(op: str, ids: tuple[str, str, str], index: TensorType) -> Iterator[Miss]:
@@ -74,7 +74,7 @@ def _branches(op: str, ids: tuple[str, str, str], index: TensorType) -> Iterator
     for of in _types():
         for number in range(2):
             block, value = begin_block(of)
-            argument = (block.writer.fresh(of),)
+            argument = (block.writer.new_value(of),)
             regions = [_region(block, (value,)) for _ in range(2)]
             regions[number] = _region(block, (value,), argument)
             chooser = block.writer.parameter(index)
@@ -98,7 +98,7 @@ def _branches(op: str, ids: tuple[str, str, str], index: TensorType) -> Iterator
         yield giving, end_block(block, block.add(op, (chooser,), of, of, regions=tuple(regions)))
 
 
-def _choosers(op: str, *wrong: TensorType) -> Iterator[Miss]:
+def _invalid_selectors(op: str, *wrong: TensorType) -> Iterator[Miss]:
     """Yield near misses of I1: the index or predicate is no scalar of its type."""
     for index in wrong:
         block, value = begin_block(TensorType((2, 3), _TYPES[0]))
@@ -110,7 +110,9 @@ def _choosers(op: str, *wrong: TensorType) -> Iterator[Miss]:
 def _case(op: str) -> Iterator[Miss]:
     """Yield near misses of I1, C1 (no branch), C2, C3, C4."""
     one = TensorType((1,), ELEMENT_TYPES["si32"])
-    yield from _choosers(op, scalar("si64"), scalar("ui32"), scalar("i1"), scalar("f32"), one)
+    yield from _invalid_selectors(
+        op, scalar("si64"), scalar("ui32"), scalar("i1"), scalar("f32"), one
+    )
     for of in _types():
         block, value = begin_block(of)
         index = block.writer.parameter(scalar("si32"))
@@ -125,7 +127,7 @@ def _case(op: str) -> Iterator[Miss]:
 def _if(op: str) -> Iterator[Miss]:
     """Yield near misses of I1, C1, C2, C3."""
     one = TensorType((1,), ELEMENT_TYPES["i1"])
-    yield from _choosers(op, scalar("si8"), scalar("si32"), scalar("f32"), one)
+    yield from _invalid_selectors(op, scalar("si8"), scalar("si32"), scalar("f32"), one)
     yield from _branches(op, ("C1", "C2", "C3"), scalar("i1"))
 
 
@@ -138,7 +140,7 @@ the value.
 def _region_with_block(
     block: BlockWriter, arguments: tuple[Value, ...], tensor_type: TensorType
 ) -> Region:
-    inner = block.inner(*arguments)
+    inner = block.nested_block(*arguments)
     return inner.finish_region((inner.number(0, tensor_type),))
 
 
@@ -163,7 +165,7 @@ def _loops(tensor_type: TensorType) -> Iterator[tuple[str, LoopParts]]:
         def make_parts(
             block: BlockWriter, _: Value
         ) -> tuple[Region, Region, tuple[ValueType, ...]]:
-            fresh = block.writer.fresh
+            fresh = block.writer.new_value
             first = _region_with_block(block, tuple(map(fresh, condition)), holds)
             arguments = tuple(map(fresh, body))
             again = [next((a for a in arguments if a.type == t), None) for t in carried]
@@ -254,7 +256,7 @@ def _composite(op: str) -> Iterator[Miss]:
             ]
             given: dict[str, Attribute] = {"name": name, "decomposition": function}
             taken = block.add(op, inputs, *(results or (tensor_type,)), given=given)
-            argument = block.writer.fresh(tensor_type)
+            argument = block.writer.new_value(tensor_type)
             body = Region((argument,), block.writer.block().finish_region((argument,)).operations)
             return end_block(block, taken, Function("f", body, (tensor_type,)))
 

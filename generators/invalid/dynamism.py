@@ -22,7 +22,7 @@ def _non_number_types(count: int) -> tuple[TensorType, ...]:
     return (tensor(_F32, count), tensor(_I1, count), tensor(_SI64, 1, count), tensor(_SI64))
 
 
-def _to_shape(
+def _shape_operand_program(
     op: str,
     name: str,
     operands: dict[str, TensorType],
@@ -40,7 +40,7 @@ def _dynamic_broadcast_in_dim(op: str) -> Iterator[Miss]:
     """Yield near misses of C7 (number of sizes), C8 to C10 (known dimensions), and the
     broadcasts'."""
     name = "output_dimensions"
-    make = partial(_to_shape, op, name)
+    make = partial(_shape_operand_program, op, name)
     yield from broadcasts(make)
     for of in _TYPES:
         operand, result = {"operand": tensor(of, 2, 1)}, tensor(of, 3, 2, 4)
@@ -73,7 +73,7 @@ def _dynamic_iota(op: str) -> Iterator[Miss]:
             yield "C2", program(op, good, (tensor(of, *shape),), iota_dimension=0)
 
 
-def _amounts(tensor_type: TensorType) -> dict[str, TensorType]:
+def _padding_types(tensor_type: TensorType) -> dict[str, TensorType]:
     return {
         "edge_padding_low": tensor_type,
         "edge_padding_high": tensor_type,
@@ -83,7 +83,7 @@ def _amounts(tensor_type: TensorType) -> dict[str, TensorType]:
 
 def _dynamic_pad(op: str) -> Iterator[Miss]:
     """Yield near misses of I2 to I5, C1 (types), C2, C3 (number and sign of amounts), C4 (rank)."""
-    make, good = partial(program, op), _amounts(tensor(_SI64, 2))
+    make, good = partial(program, op), _padding_types(tensor(_SI64, 2))
     for of in _TYPES:
         operand, result = tensor(of, 2, 3), tensor(of, 5, 9)
         given = {"operand": operand, "padding_value": tensor(of)}
@@ -95,7 +95,7 @@ def _dynamic_pad(op: str) -> Iterator[Miss]:
             for wrong in _non_number_types(2):
                 yield f"I{number}", make({**given, **good, name: wrong}, (result,))
             yield "C2", make({**given, **good, name: tensor(_SI64, 1)}, (result,))
-        yield "C2", make({**given, **_amounts(tensor(_SI64, 3))}, (result,))
+        yield "C2", make({**given, **_padding_types(tensor(_SI64, 3))}, (result,))
         yield "C1", make({**given, **good, "padding_value": tensor(other)}, (result,))
         yield "C1", make({**given, **good}, (tensor(other, 5, 9),))
         for shape in ((5,), (5, 9, 1), ()):
@@ -120,7 +120,7 @@ def _negative_padding(
 
 def _dynamic_reshape(op: str) -> Iterator[Miss]:
     """Yield near misses of C4 (number of sizes), and near misses of reshape."""
-    yield from reshapes(partial(_to_shape, op, "output_shape"))
+    yield from reshapes(partial(_shape_operand_program, op, "output_shape"))
     for of in _TYPES:
         operand, result = {"operand": tensor(of, 2, 3)}, tensor(of, 3, 2)
         for bad in _non_number_types(2):

@@ -85,11 +85,11 @@ def _part_of(element_type: ElementType) -> ElementType:
     return element_type.part
 
 
-def _truth(element_type: ElementType) -> ElementType:  # noqa: ARG001 - one signature for all
+def _boolean_of(element_type: ElementType) -> ElementType:  # noqa: ARG001 - one signature for all
     return BOOLEAN[0]
 
 
-_RESULT_OF = {"abs": _part_of, "real": _part_of, "imag": _part_of, "is_finite": _truth}
+_RESULT_OF = {"abs": _part_of, "real": _part_of, "imag": _part_of, "is_finite": _boolean_of}
 """Result types of the unary ops whose result type differs from their operand's, admissible or
 not.
 """

@@ -252,7 +252,7 @@ def _adding_region(*of: ElementType) -> Region:
     """Return a computation that adds the updates of every input."""
     block = BodyBuilder.of(*of, *of)
     pairs = zip(block.arguments[: len(of)], block.arguments[len(of) :], strict=True)
-    return block.returns(*(block.op("add", one, other) for one, other in pairs))
+    return block.finish_region(*(block.op("add", one, other) for one, other in pairs))
 
 
 def _scatter_program(
@@ -373,18 +373,18 @@ def _scatter_types(
 def _invalid_computations(element_type: ElementType, other: ElementType) -> Iterator[Region]:
     """Yield regions that are no update computations on a type."""
     block = BodyBuilder.of(element_type, element_type)
-    yield block.returns()
-    yield block.returns(*block.arguments)
+    yield block.finish_region()
+    yield block.finish_region(*block.arguments)
     alone = BodyBuilder.of(element_type)
-    yield alone.returns(*alone.arguments)
+    yield alone.finish_region(*alone.arguments)
     three = BodyBuilder.of(element_type, element_type, element_type)
-    yield three.returns(three.arguments[0])
+    yield three.finish_region(three.arguments[0])
     mixed = BodyBuilder.of(element_type, other)
-    yield mixed.returns(mixed.arguments[0])
+    yield mixed.finish_region(mixed.arguments[0])
     ranked = BodyBuilder(
         (Value("a0", tensor(element_type, 1)), Value("a1", tensor(element_type, 1)))
     )
-    yield ranked.returns(ranked.arguments[0])
+    yield ranked.finish_region(ranked.arguments[0])
     if other.kind is not element_type.kind:
         yield _adding_region(other)  # not a type that `of` is promotable to
 

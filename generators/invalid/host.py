@@ -158,7 +158,7 @@ def _start_async(
 ) -> tuple[BlockWriter, Value, Value]:
     """Return the block, the parameter and the future of an async_start on `count` parameters."""
     block, value = begin_block(tensor_type)
-    argument = block.writer.fresh(taken or tensor_type)
+    argument = block.writer.new_value(taken or tensor_type)
     inner = block.writer.block(arguments=(argument,))
     region = inner.finish_region(write(inner, argument))
     (future,) = block.add(op, [value] * count, FutureType(promised), regions=(region,))

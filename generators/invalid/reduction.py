@@ -20,8 +20,8 @@ def adder(*types: ElementType, returned: tuple[ElementType, ...] | None = None) 
     block = BodyBuilder.of(*types, *types)
     pairs = zip(block.arguments[: len(types)], block.arguments[len(types) :], strict=True)
     if returned is not None:
-        return block.returns(*(block.constant(1, of) for of in returned))
-    return block.returns(*(block.op("add", *pair) for pair in pairs))
+        return block.finish_region(*(block.constant(1, of) for of in returned))
+    return block.finish_region(*(block.op("add", *pair) for pair in pairs))
 
 
 def bad_bodies(element: ElementType, narrow: ElementType, other: ElementType) -> Iterator[Region]:
@@ -32,11 +32,13 @@ def bad_bodies(element: ElementType, narrow: ElementType, other: ElementType) ->
     yield adder(element, returned=())
     yield adder(element, returned=(element, element))
     yield adder(element, returned=(other,))
-    yield BodyBuilder.of(element, other).returns(*BodyBuilder.of(element, other).arguments[:1])
+    yield BodyBuilder.of(element, other).finish_region(
+        *BodyBuilder.of(element, other).arguments[:1]
+    )
     block = BodyBuilder.of(element)
-    yield block.returns(*block.arguments)
+    yield block.finish_region(*block.arguments)
     wide = Value("a0", tensor(element, 1)), Value("a1", tensor(element, 1))
-    yield BodyBuilder(wide).returns(wide[0])
+    yield BodyBuilder(wide).finish_region(wide[0])
 
 
 _ROW, _MATRIX, _WIDE = tensor(_F32, 2), tensor(_F32, 2, 3), tensor(_F32, 3, 4)
@@ -66,7 +68,7 @@ def _reduce(_: str) -> Iterator[Miss]:
         yield "C1", _reduce_program(inputs, pair, (_ROW, result), body=two)
     for of in (_F64, _F16, _SI32):
         yield "C2", _reduce_program(inits=(tensor(of),))
-    yield "C3", _reduce_program((), (), (), (), BodyBuilder(()).returns())
+    yield "C3", _reduce_program((), (), (), (), BodyBuilder(()).finish_region())
     yield "C3", _reduce_program(results=(tensor(_F32, 2),) * 2)
     yield "C3", _reduce_program((_MATRIX,) * 2, pair, body=two)
     for dimension in (2, -1, 7):
@@ -127,7 +129,7 @@ def _reduce_window(_: str) -> Iterator[Miss]:
     pair, body = (tensor(_F32),) * 2, adder(_F32, _F32)
     good = tensor(_F32, 2, 3)
     yield "I2", _window_program(inits=(tensor(_F32, 1),))
-    yield "C1", _window_program((), (), (), BodyBuilder(()).returns())
+    yield "C1", _window_program((), (), (), BodyBuilder(()).finish_region())
     yield "C1", _window_program(results=(good, good))
     yield "C1", _window_program((tensor(_F32, 3, 4),) * 2, pair, (good,), body)
     for shape in ((3, 5), (4, 3), (3,), (3, 4, 1)):
@@ -187,7 +189,7 @@ def _bad_selectors() -> Iterator[Region]:
     for count in (1, 3):
         block = BodyBuilder.of(*(_F32,) * count)
         first, last = block.arguments[0], block.arguments[-1]
-        yield block.returns(block.compare(first, last, "GE"))
+        yield block.finish_region(block.compare(first, last, "GE"))
 
 
 def _select_and_scatter(_: str) -> Iterator[Miss]:
@@ -238,14 +240,14 @@ def _map(_: str) -> Iterator[Miss]:
     """Yield near misses of I1 (quantized per axis) and C1 to C4."""
     given = _per_axis()
     block = BodyBuilder((Value("a0", TensorType((), given.element_type)),))
-    one = block.returns(block.op("constant", to=_F32, value=literal(1, _F32)))
+    one = block.finish_region(block.op("constant", to=_F32, value=literal(1, _F32)))
     yield "I1", _map_program((given,), computation=one)
     for shape in ((2, 4), (3, 2), (2,), (2, 3, 1), (), (0, 3)):
         bad = tensor(_F32, *shape)
         yield "C1", _map_program((tensor(_F32, 2, 3), bad))
         yield "C1", _map_program(result=bad)
     block = BodyBuilder(())
-    nothing = block.returns(block.constant(1, _F32))
+    nothing = block.finish_region(block.constant(1, _F32))
     yield "C2", _map_program((), dimensions=(), computation=nothing)
     for dimensions in ((), (0,), (1, 0), (0, 1, 2), (0, 0), (1, 2), (-1, 1)):
         yield "C3", _map_program(dimensions=dimensions)
@@ -265,9 +267,9 @@ def _bad_computations() -> Iterator[Region]:
     yield adder(_F32, returned=(_F64,))
     for count in (1, 3):
         block = BodyBuilder.of(*(_F32,) * count)
-        yield block.returns(block.arguments[0])
+        yield block.finish_region(block.arguments[0])
     wide = Value("a0", tensor(_F32, 2)), Value("a1", tensor(_F32, 2))
-    yield BodyBuilder(wide).returns(wide[0])
+    yield BodyBuilder(wide).finish_region(wide[0])
 
 
 NEAR_MISSES: dict[str, Misses] = {

@@ -17,7 +17,7 @@ _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "bf16", "ui8"))
 def _ascending_comparator(*of: ElementType) -> Region:
     """Return a comparator of the first operand, for these element types."""
     block = BodyBuilder.of(*(one for one in of for _ in range(2)))
-    return block.returns(block.compare(block.arguments[0], block.arguments[1], "LT"))
+    return block.finish_region(block.compare(block.arguments[0], block.arguments[1], "LT"))
 
 
 def _sort_program(
@@ -52,11 +52,11 @@ def _sort(_: str) -> Iterator[Miss]:
         yield "C4", _sort_program((scalar,), (scalar,), _ascending_comparator(of))
         for region in _non_comparators(of, other):
             yield "C5", _sort_program(both, both, region)
-    always = BodyBuilder(()).returns()
+    always = BodyBuilder(()).finish_region()
     yield "C1", _sort_program((), (), always)
     axis = quantized_type(4, 3, axis=1)
     block = BodyBuilder(tuple(Value(f"a{n}", TensorType((), axis.element_type)) for n in range(2)))
-    region = block.returns(block.constant(0, _I1))
+    region = block.finish_region(block.constant(0, _I1))
     yield "I1", _sort_program((axis,), (axis,), region)
 
 
@@ -68,14 +68,14 @@ def _non_comparators(element_type: ElementType, other: ElementType) -> Iterator[
     yield _ascending_comparator(element_type, _SI32, _SI32)
     types = (element_type, element_type, _SI32, _SI32)
     block = BodyBuilder.of(*types)
-    yield block.returns(block.arguments[0])
+    yield block.finish_region(block.arguments[0])
     block = BodyBuilder.of(*types)
     less = block.compare(block.arguments[0], block.arguments[1], "LT")
-    yield block.returns(less, less)
+    yield block.finish_region(less, less)
     apart = BodyBuilder.of(element_type, _SI32, element_type, _SI32)  # all of lhs, then all of rhs
-    yield apart.returns(apart.compare(apart.arguments[0], apart.arguments[2], "LT"))
+    yield apart.finish_region(apart.compare(apart.arguments[0], apart.arguments[2], "LT"))
     ranked = BodyBuilder(tuple(Value(f"a{n}", tensor(one, 1)) for n, one in enumerate(types)))
-    yield ranked.returns(ranked.constant(0, _I1))
+    yield ranked.finish_region(ranked.constant(0, _I1))
 
 
 NEAR_MISSES: dict[str, Misses] = {"sort": _sort}

@@ -117,10 +117,10 @@ def inputs(
         return (InputRecipe((), 0),)
     seed = pick(1 << 32)
     recipes: list[InputRecipe] = []
-    before = first if pick.takes_turns else ()
+    before = first if pick.is_planned else ()
     for number in range(choose(pick, _INPUT_SETS)):
         turn = number - len(before)
-        row = before[number] if turn < 0 else rows[pick.in_turn(len(rows), turn)]
+        row = before[number] if turn < 0 else rows[pick.round_robin(len(rows), turn)]
         correlation = choose(pick, _CORRELATIONS) if related else "independent"
         recipes.append(InputRecipe(tuple(row[n] for n in parameters), seed + number, correlation))
     return tuple(recipes)
@@ -178,7 +178,7 @@ def case(
             placed.append(operand(pick, name, of, names, planned=name not in unplanned))
     if related and seldom(pick, 12, "operands are one"):
         placed = [placed[0] if one.type == placed[0].type else one for one in placed]
-    pick.nothing = all(0 in result.shape for result in results)
+    pick.has_empty_results = all(0 in result.shape for result in results)
     program = single_op(op, tuple(placed), results, given, regions)
     few = all(math.prod(of.static_shape) <= _FEW for of in operands.values())
     first = _rows_per_special_value(rows) * (2 if few else 1) if specials else []

@@ -35,7 +35,7 @@ from reference.ir.types import ElementType
 from reference.ops.distribution.groups import listed_ids
 from reference.ops.host import COLLECTIVES
 
-ALONE, IF, CASE, LOOP, STARTED = "in main", "in if", "in case", "in while", "in async_start"
+IN_MAIN, IF, CASE, LOOP, STARTED = "in main", "in if", "in case", "in while", "in async_start"
 _BRANCHES = (2, 1, 3)
 _BY_GROUP = 3
 """One branch in `_BY_GROUP` is executed by only some of the groups, if possible."""
@@ -47,8 +47,9 @@ _FOR_TAKEN = 4
 
 @dataclass(slots=True)
 class _Writer:
-    """Writer of operations around the subject of a case; `decides` has the number that each new
-    parameter holds in each input set.
+    """Writer of operations around the subject of a case.
+
+    `decides` maps each new parameter to the number it holds in each input set.
     """
 
     pick: Pick
@@ -57,13 +58,13 @@ class _Writer:
     decides: dict[Value, list[int]] = field(default_factory=dict[Value, list[int]])
     names: Iterator[int] = field(default_factory=count)
 
-    def fresh(self, of: ValueType) -> Value:
+    def new_value(self, of: ValueType) -> Value:
         """Return a new value."""
         return Value(f"construct.{next(self.names)}", of)
 
     def parameter(self, of: TensorType, numbers: Sequence[int]) -> Value:
         """Return a new parameter with a number for each input set, equal in all processes."""
-        value = self.fresh(of)
+        value = self.new_value(of)
         self.decides[value] = [*numbers]
         return value
 
@@ -76,7 +77,7 @@ class _Writer:
         **given: Attribute,
     ) -> tuple[Value, ...]:
         """Append an operation and return its results."""
-        values = tuple(map(self.fresh, results))
+        values = tuple(map(self.new_value, results))
         self.operations.append(
             Operation(name, tuple(operands), values, attributes(**given), regions)
         )
@@ -109,27 +110,25 @@ def enclose(build: Builder, *, paired: bool = True) -> Builder:
     def built(element_type: ElementType, pick: Pick) -> Case:
         made = build(element_type, pick)
         started = (STARTED,) * 2 * (made.program.subject.name in COLLECTIVES)
-        ways = (ALONE,) * 6 + (IF, IF, CASE, LOOP, LOOP) + started
-        way = choose(pick, ways, "stands", paired=paired)
-        return made if way == ALONE else put_in_construct(made, way, pick)
+        constructs = (IN_MAIN,) * 6 + (IF, IF, CASE, LOOP, LOOP) + started
+        construct = choose(pick, constructs, "construct", paired=paired)
+        return made if construct == IN_MAIN else put_in_construct(made, construct, pick)
 
     return built
 
 
 Write = Callable[[_Writer, Program], tuple[Value, ...]]
-"""A function write(writer, program): writes a construct with the program's subject in it; it
-returns the results.
+"""A function write(writer, program): writes a construct around the program's subject and returns
+its results.
 """
 
 
-def put_in_construct(made: Case, way: str, pick: Pick) -> Case:
-    """Return a case whose single operation is placed in a construct, such as a branch or a loop.
-    `way` is the name of the construct.
-    """
+def put_in_construct(made: Case, construct: str, pick: Pick) -> Case:
+    """Return a case whose single operation is placed in a construct, such as "in while"."""
     main = made.program.main
     *before, _, end = main.body.operations
     writer = _Writer(pick, len(made.inputs))
-    results = _WRITE[way](writer, made.program)
+    results = _WRITE[construct](writer, made.program)
     operations = (*before, *writer.operations, replace(end, operands=results))
     body = Region((*main.arguments, *writer.decides), operations)
     changed = replace(main, body=body)
@@ -154,7 +153,7 @@ def _types(subject: Operation) -> tuple[ValueType, ...]:
 
 
 def _draw_executions(writer: _Writer) -> list[bool]:
-    """Return which input sets execute the operation: the first, and most of the others."""
+    """Return for each input set whether it executes the operation: the first and most others do."""
     return [n == 0 or writer.pick(_FOR_TAKEN) < _FOR_TAKEN - 1 for n in range(writer.sets)]
 
 
@@ -166,15 +165,17 @@ def _other_branch(writer: _Writer, subject: Operation) -> Region:
 
 def _if(writer: _Writer, program: Program) -> tuple[Value, ...]:
     subject, first = program.subject, writer.pick(2) == 0
-    groups = _groups(program)
+    groups = _subject_groups(program)
     if groups and writer.pick(_BY_GROUP) == _BY_GROUP - 1:
-        return _branching(writer, subject, _group_predicate(writer, program, groups), first=True)
+        return _add_conditional(
+            writer, subject, _group_predicate(writer, program, groups), first=True
+        )
     taken = _draw_executions(writer)
     predicate = writer.parameter(scalar("i1"), [int(one == first) for one in taken])
-    return _branching(writer, subject, predicate, first=first)
+    return _add_conditional(writer, subject, predicate, first=first)
 
 
-def _branching(
+def _add_conditional(
     writer: _Writer, subject: Operation, predicate: Value, *, first: bool
 ) -> tuple[Value, ...]:
     inside = Region((), (subject, Operation("return", subject.results)))
@@ -198,7 +199,7 @@ def _group_predicate(writer: _Writer, program: Program, groups: list[list[int]])
     return writer.add("reshape", mine, (scalar("i1"),))[0]
 
 
-def _groups(program: Program) -> list[list[int]] | None:
+def _subject_groups(program: Program) -> list[list[int]] | None:
     """Return the groups of replicas that execute the subject jointly; None if there are none."""
     subject, (replicas, partitions) = program.subject, program.process_grid or (1, 1)
     groups, channel = subject.attribute("replica_groups"), subject.attribute("channel_id", 0)
@@ -236,11 +237,11 @@ def _while(writer: _Writer, program: Program) -> tuple[Value, ...]:
     carried = subject.operands[:1]
     start = (writer.number(0, counter), *carried, *map(writer.draw_constant, types))
     state = tuple(value.type for value in start)
-    before = tuple(map(writer.fresh, state))
+    before = tuple(map(writer.new_value, state))
     test, turn = writer.block(), writer.block()
     holds = test.add("compare", (before[0], limit), (scalar("i1"),), comparison_direction="LT")
     condition = test.finish_region(holds, *before)
-    here = tuple(map(writer.fresh, state))
+    here = tuple(map(writer.new_value, state))
     (next_,) = turn.add("add", (here[0], turn.number(1, counter)), (counter,))
     operands = (*here[1 : 1 + len(carried)], *subject.operands[1:])
     turn.operations.append(replace(subject, operands=operands))
@@ -259,7 +260,7 @@ def _reverse_value(writer: _Writer, value: Value) -> Value:
 def _write_async(writer: _Writer, program: Program) -> tuple[Value, ...]:
     """Write an asynchronous start of the operation, and the wait for it."""
     subject = program.subject
-    arguments = tuple(writer.fresh(value.type) for value in subject.operands)
+    arguments = tuple(writer.new_value(value.type) for value in subject.operands)
     inside = replace(subject, operands=arguments)
     body = Region(arguments, (inside, Operation("return", subject.results)))
     future = FutureType(_types(subject))

@@ -1,4 +1,4 @@
-"""Writers of programs of several operations: fresh names, data movement, nested regions.
+"""Writers of programs of several operations: unique names, data movement, nested regions.
 
 All arithmetic is exact: integers wrap, elements of other types are only moved. So all results can
 be judged bit for bit.
@@ -61,14 +61,14 @@ class Writer:
     parameters: dict[Value, tuple[str, ...]] = field(default_factory=dict[Value, tuple[str, ...]])
     names: int = 0
 
-    def fresh(self, value_type: ValueType) -> Value:
+    def new_value(self, value_type: ValueType) -> Value:
         """Return a new value."""
         self.names += 1
         return Value(f"v{self.names}", value_type)
 
     def parameter(self, tensor_type: TensorType, *profiles: str) -> Value:
         """Return a new parameter of main, filled by one of these profiles."""
-        value = self.fresh(tensor_type)
+        value = self.new_value(tensor_type)
         self.parameters[value] = profiles or profiles_of(tensor_type.element)
         return value
 
@@ -114,7 +114,7 @@ class BlockWriter:
         given: Mapping[str, Attribute] | None = None,
     ) -> tuple[Value, ...]:
         """Append an operation with these attributes and return its results."""
-        values = tuple(self.writer.fresh(of) for of in results)
+        values = tuple(self.writer.new_value(of) for of in results)
         operation = Operation(name, tuple(operands), values, attributes(**(given or {})), regions)
         self.operations.append(operation)
         return values
@@ -124,7 +124,7 @@ class BlockWriter:
         end = Operation("return", tuple(results))
         return Region(self.arguments, (*self.operations, end))
 
-    def inner(self, *arguments: Value) -> BlockWriter:
+    def nested_block(self, *arguments: Value) -> BlockWriter:
         """Return a writer of a nested block."""
         return self.writer.block(*self.data, arguments=arguments)
 
@@ -148,7 +148,7 @@ class BlockWriter:
             return self.draw_constant()
         return self.data[self.writer.pick(len(self.data))]
 
-    def step(self) -> Value:
+    def write_step(self) -> Value:
         """Return the result of an operation that moves data, or computes with integers."""
         pick, of = self.writer.pick, self.writer.of
         kind, one = pick(4), self.pick_value()
@@ -162,10 +162,10 @@ class BlockWriter:
             )
         return one
 
-    def steps(self, most: int = 3) -> None:
+    def write_steps(self, most: int = 3) -> None:
         """Write up to `most` steps."""
         for _ in range(self.writer.pick(most + 1)):
-            self.step()
+            self.write_step()
 
     def _add_and_keep(
         self, name: str, operands: tuple[Value, ...], given: Mapping[str, Attribute] | None = None

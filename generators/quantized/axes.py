@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from generators.case.choices import Pick
-from generators.case.quantized_types import Parameters, draw_quantized_type, move_axis
+from generators.case.quantized_types import QuantizationParameters, draw_quantized_type, move_axis
 from reference.ir.program import Operation, QuantizedType, TensorType
 
 Types = dict[str, TensorType | QuantizedType]
@@ -20,7 +20,7 @@ Types = dict[str, TensorType | QuantizedType]
 quantized.
 """
 
-PerAxis = Callable[[Operation, Parameters, Pick], Types | None]
+PerAxis = Callable[[Operation, QuantizationParameters, Pick], Types | None]
 """A function types(operation, parameters, pick): per-axis types; None if the shapes allow none."""
 
 
@@ -35,7 +35,7 @@ def dimension(shape: tuple[int, ...], pick: Pick) -> int | None:
     return fitting[pick(len(fitting))] if fitting else None
 
 
-def _add(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
+def _add(operation: Operation, parameters: QuantizationParameters, pick: Pick) -> Types | None:
     """Return per-axis types along one dimension: of lhs and rhs, or of lhs only.
 
     A per-tensor lhs with a per-axis rhs is valid too, but StableHLO's verifier refuses it.
@@ -55,7 +55,9 @@ def _add(operation: Operation, parameters: Parameters, pick: Pick) -> Types | No
     return types
 
 
-def _alike(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
+def _single_tensor(
+    operation: Operation, parameters: QuantizationParameters, pick: Pick
+) -> Types | None:
     """Return per-axis types of ops whose only quantized tensor is the operand or the result."""
     values = [
         value
@@ -70,7 +72,9 @@ def _alike(operation: Operation, parameters: Parameters, pick: Pick) -> Types | 
     return {value.name: kind for value in values}
 
 
-def _broadcast(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
+def _broadcast(
+    operation: Operation, parameters: QuantizationParameters, pick: Pick
+) -> Types | None:
     """Return types by C6: the dimension is broadcast, with one scale repeated along a new size."""
     before, after = _shapes(operation)[0], _shapes(operation)[-1]
     dimensions = operation.attribute("broadcast_dimensions")
@@ -88,7 +92,7 @@ def _broadcast(operation: Operation, parameters: Parameters, pick: Pick) -> Type
     return {operation.operands[0].name: kind, operation.results[0].name: wide}
 
 
-def _reshape(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
+def _reshape(operation: Operation, parameters: QuantizationParameters, pick: Pick) -> Types | None:
     """Return types by C3: the sizes before, along and after the dimension stay."""
     before, after = _shapes(operation)[0], _shapes(operation)[-1]
     pairs = [
@@ -106,7 +110,9 @@ def _reshape(operation: Operation, parameters: Parameters, pick: Pick) -> Types 
     return {operation.operands[0].name: kind, operation.results[0].name: move_axis(kind, to)}
 
 
-def _transpose(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
+def _transpose(
+    operation: Operation, parameters: QuantizationParameters, pick: Pick
+) -> Types | None:
     """Return types by C4: the dimension is permuted."""
     shape, order = _shapes(operation)[0], operation.attribute("permutation")
     axis = dimension(shape, pick)
@@ -117,10 +123,10 @@ def _transpose(operation: Operation, parameters: Parameters, pick: Pick) -> Type
     return {operation.operands[0].name: kind, operation.results[0].name: move_axis(kind, to)}
 
 
-def _kernel(axis: Callable[[Operation, Pick], tuple[int, int] | None]) -> PerAxis:
+def _kernel_types(axis: Callable[[Operation, Pick], tuple[int, int] | None]) -> PerAxis:
     """Return types of contractions: a per-axis kernel with zero points 0, and maybe the result."""
 
-    def types(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
+    def types(operation: Operation, parameters: QuantizationParameters, pick: Pick) -> Types | None:
         found = axis(operation, pick)
         if found is None:
             return None
@@ -145,14 +151,14 @@ def _kernel(axis: Callable[[Operation, Pick], tuple[int, int] | None]) -> PerAxi
     return types
 
 
-def _features(operation: Operation, _: Pick) -> tuple[int, int] | None:
+def _output_feature_dimensions(operation: Operation, _: Pick) -> tuple[int, int] | None:
     """Return the output features in the kernel and in the result (C29, C30)."""
     inner = operation.attribute("kernel_output_feature_dimension")
     outer = operation.attribute("output_feature_dimension")
     return (inner, outer) if isinstance(inner, int) and isinstance(outer, int) else None
 
 
-def _free(operation: Operation, pick: Pick) -> tuple[int, int] | None:
+def _free_dimension(operation: Operation, pick: Pick) -> tuple[int, int] | None:
     """Return a dimension of rhs that is neither contracted (C16) nor batched."""
     names = (
         "rhs_batching_dimensions", "rhs_contracting_dimensions", "lhs_batching_dimensions",
@@ -175,13 +181,13 @@ def _free(operation: Operation, pick: Pick) -> tuple[int, int] | None:
 AXES: dict[str, PerAxis] = {
     "add": _add,
     "broadcast_in_dim": _broadcast,
-    "constant": _alike,
-    "convolution": _kernel(_features),
-    "dot_general": _kernel(_free),
+    "constant": _single_tensor,
+    "convolution": _kernel_types(_output_feature_dimensions),
+    "dot_general": _kernel_types(_free_dimension),
     "dynamic_broadcast_in_dim": _broadcast,
-    "dynamic_conv": _kernel(_features),
+    "dynamic_conv": _kernel_types(_output_feature_dimensions),
     "dynamic_reshape": _reshape,
-    "get_dimension_size": _alike,
+    "get_dimension_size": _single_tensor,
     "reshape": _reshape,
     "transpose": _transpose,
 }

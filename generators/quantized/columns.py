@@ -17,7 +17,7 @@ from generators.case.choices import Pick, choose
 from generators.case.quantized_types import (
     PER_AXIS,
     PER_TENSOR,
-    Parameters,
+    QuantizationParameters,
     QuantizedColumn,
     draw_quantized_type,
 )
@@ -79,7 +79,7 @@ def quantized_case(op: str, column: QuantizedColumn, pick: Pick) -> Case:
         simple = _constant_pick(fixed)
         made = _attempt(op, column, simple, pick)
         if made is not None:
-            pick.asked, pick.nothing = simple.asked, simple.nothing
+            pick.asked, pick.has_empty_results = simple.asked, simple.has_empty_results
             return made
     raise ValueError(f"{op} has no simple case that is valid in {column}")
 
@@ -97,7 +97,7 @@ def _constant_pick(choice: int) -> Pick:
 
 def _quantize_case(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> Case | None:
     """Return the case with quantized tensors; None if that violates a constraint."""
-    parameters = Parameters.chosen(column.storage, column.expressed, pick)
+    parameters = QuantizationParameters.draw(column.storage, column.expressed, pick)
     alone = _only_operation(op, case.program)
     types: Types | None = {}
     if column.per_axis:
@@ -106,7 +106,7 @@ def _quantize_case(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> 
         )
         types = AXES[op](alone, parameters, pick) if alone and static else None
     elif alone and computes_on_numbers(alone) and not alone.regions:
-        types = _each_its_own(alone, parameters, pick)
+        types = _separate_types(alone, parameters, pick)
     if types is None:
         return None
     rewrite = _Rewrite(types, draw_quantized_type(parameters, pick))
@@ -126,7 +126,7 @@ def _only_operation(op: str, program: Program) -> Operation | None:
     return others[0] if len(others) == 1 and others[0].name == op else None
 
 
-def _each_its_own(operation: Operation, parameters: Parameters, pick: Pick) -> Types:
+def _separate_types(operation: Operation, parameters: QuantizationParameters, pick: Pick) -> Types:
     """Return scales and zero points for each operand and result of an op that computes."""
     types: Types = {}
     for number, value in enumerate((*operation.operands, *operation.results)):
@@ -141,7 +141,7 @@ def _each_its_own(operation: Operation, parameters: Parameters, pick: Pick) -> T
         of = draw_quantized_type(parameters, pick, symmetric=kernel)
         if dot and value in operation.results and pick(2):
             of = draw_quantized_type(
-                parameters.stored_as(ELEMENT_TYPES["si32"]), pick, symmetric=True
+                parameters.replace_storage(ELEMENT_TYPES["si32"]), pick, symmetric=True
             )
         types[value.name] = of
     if (
@@ -157,14 +157,14 @@ _ALIKE, _SCALED, _WIDER = "that of the operands", "another scale", "wider storag
 
 
 def _rewrite_body_types(
-    rewrite: _Rewrite, operation: Operation, parameters: Parameters, pick: Pick
+    rewrite: _Rewrite, operation: Operation, parameters: QuantizationParameters, pick: Pick
 ) -> _Rewrite:
     """Return the rewriting for an op whose body may work in another type than the operands have."""
     kind = choose(pick, (_ALIKE, _SCALED, _WIDER), "type of the body", paired=False)
     if kind == _ALIKE:
         return rewrite
     storage = choose(pick, _WIDER_STORAGE) if kind == _WIDER else parameters.storage
-    folded = draw_quantized_type(parameters.stored_as(storage), pick)
+    folded = draw_quantized_type(parameters.replace_storage(storage), pick)
     types: Types = {value.name: rewrite.common for value in operation.operands}
     return replace(rewrite, types=types, common=folded, unfolded=rewrite.common)
 
@@ -302,7 +302,9 @@ def _bitcast(column: QuantizedColumn, pick: Pick) -> Case | None:
     storage = column.storage
     case = BUILDERS["bitcast_convert"](storage, pick)
     operation = case.program.subject
-    whole = Parameters(storage, storage.min_integer, storage.max_integer, column.expressed)
+    whole = QuantizationParameters(
+        storage, storage.min_integer, storage.max_integer, column.expressed
+    )
     types: Types = {}
     axes: list[int | None] = []
     for value in (*operation.operands, *operation.results):

@@ -91,7 +91,7 @@ class BodyBuilder:
         """Add a comparison, by the default order of the type."""
         return self.op("compare", lhs, rhs, to=_I1, comparison_direction=direction)
 
-    def returns(self, *results: Value) -> Region:
+    def finish_region(self, *results: Value) -> Region:
         """Return the finished region."""
         return Region(self.arguments, (*self.operations, Operation("return", results)))
 
@@ -112,7 +112,7 @@ def literal(number: float, element_type: ElementType) -> Dense:
 
 @dataclass(frozen=True, slots=True)
 class Monoid:
-    """A body with its identity: element types of the inputs, init values, profiles of the data.
+    """A reduction body and its identity: element types of the inputs, init values, data profiles.
 
     `always` are profiles of data that each of its cases should have. `outside` are operations of
     the enclosing program whose results it uses; `functions` are its callees. `few` says that it
@@ -140,8 +140,8 @@ def _rows_of_all_profiles(element_type: ElementType) -> tuple[ProfileRow, ...]:
     return tuple((name,) for name in profiles_of(element_type))
 
 
-def _smallest(element_type: ElementType, *, largest: bool = False) -> float:
-    """Return the least value of a type, or the greatest: infinite if possible."""
+def _extreme_number(element_type: ElementType, *, largest: bool = False) -> float:
+    """Return the least value of a type, or the greatest if `largest`; infinite if possible."""
     if element_type.is_boolean or element_type.is_integer:
         return (
             (element_type.max_integer if largest else element_type.min_integer)
@@ -155,7 +155,7 @@ def _smallest(element_type: ElementType, *, largest: bool = False) -> float:
     return -top if fmt.signed else fmt.smallest
 
 
-def ops_of(element_type: ElementType) -> tuple[str, ...]:
+def monoid_ops(element_type: ElementType) -> tuple[str, ...]:
     """Return the ops that are monoids on a type, the simplest first."""
     if element_type.is_boolean:
         return ("or", "and", "xor", "add", "multiply", "maximum", "minimum")
@@ -169,14 +169,14 @@ def ops_of(element_type: ElementType) -> tuple[str, ...]:
 
 
 def identity_of(op: str, element_type: ElementType) -> float:
-    """Return the identity element of one of the ops of `ops_of`."""
+    """Return the identity element of an op of `monoid_ops`."""
     if op in ("add", "or", "xor"):
         return 0
     if op == "multiply":
         return 1
     if op == "and":
-        return -1 if element_type.is_signed else _smallest(element_type, largest=True)
-    return _smallest(element_type, largest=op == "minimum")
+        return -1 if element_type.is_signed else _extreme_number(element_type, largest=True)
+    return _extreme_number(element_type, largest=op == "minimum")
 
 
 _SUMS: tuple[ProfileRow, ...] = (
@@ -205,11 +205,14 @@ def rows_of(op: str, element_type: ElementType) -> tuple[ProfileRow, ...]:
 def fold_of(
     op: str, element_type: ElementType, to: ElementType | None = None, *, swapped: bool = False
 ) -> Monoid:
-    """Return a body of one op, on arguments of type `to` (its own by default), in either order."""
+    """Return the body of one op on arguments of type `to` (default: `element_type`).
+
+    `swapped` exchanges the arguments.
+    """
     wide = to or element_type
     block = BodyBuilder.of(wide, wide)
     pair = block.arguments[::-1] if swapped else block.arguments
-    region = block.returns(block.op(op, *pair))
+    region = block.finish_region(block.op(op, *pair))
     identity = literal(identity_of(op, element_type), element_type)
     rows = rows_of(op, element_type)
     # nearly zero elements are easily treated as equal, which random data would hardly show
@@ -230,9 +233,8 @@ def wider_than(element_type: ElementType) -> tuple[ElementType, ...]:
     return tuple(ELEMENT_TYPES[name] for name in wide.get(element_type.name, ("f32", "bf16")))
 
 
-def _place(element_type: ElementType, index: ElementType, largest: bool) -> Monoid:
-    """Return the body of the largest (or smallest) element and its index, the first if equal; NaN
-    wins."""
+def _extremum_and_index(element_type: ElementType, index: ElementType, largest: bool) -> Monoid:
+    """Return the body of argmax (or argmin): the first extreme element and its index; NaN wins."""
     block = BodyBuilder.of(element_type, index, element_type, index)
     value, at, other, other_at = block.arguments
     take = block.compare(value, other, "GT" if largest else "LT")
@@ -241,10 +243,10 @@ def _place(element_type: ElementType, index: ElementType, largest: bool) -> Mono
     earlier = block.compare(at, other_at, "LT")
     tie = block.op("and", block.compare(value, other, "EQ"), earlier)
     take = block.op("or", take, tie)
-    region = block.returns(
+    region = block.finish_region(
         block.op("select", take, value, other), block.op("select", take, at, other_at)
     )
-    start = literal(_smallest(element_type, largest=not largest), element_type)
+    start = literal(_extreme_number(element_type, largest=not largest), element_type)
     rows = tuple((name, "permutation") for (name,) in _rows_of_all_profiles(element_type))
     name = "place of the largest" if largest else "place of the smallest"
     return Monoid(
@@ -252,11 +254,13 @@ def _place(element_type: ElementType, index: ElementType, largest: bool) -> Mono
     )
 
 
-def _together(element_type: ElementType, first: str, other: ElementType, second: str) -> Monoid:
-    """Return a body of two independent ops, each on its own input."""
+def _independent_ops(
+    element_type: ElementType, first: str, other: ElementType, second: str
+) -> Monoid:
+    """Return a body of two independent ops, one for each input."""
     block = BodyBuilder.of(element_type, other, element_type, other)
     one, two, right_one, right_two = block.arguments
-    region = block.returns(block.op(first, one, right_one), block.op(second, two, right_two))
+    region = block.finish_region(block.op(first, one, right_one), block.op(second, two, right_two))
     identity = (
         literal(identity_of(first, element_type), element_type),
         literal(identity_of(second, other), other),
@@ -268,12 +272,12 @@ def _together(element_type: ElementType, first: str, other: ElementType, second:
     return Monoid(f"{first} and {second}", region, (element_type, other), identity, rows)
 
 
-def _affine(element_type: ElementType) -> Monoid:
-    """Return x -> a x + b, then x -> c x + d: (a c, b c + d). Not commutative."""
+def _affine_maps(element_type: ElementType) -> Monoid:
+    """Return the composition of affine maps, not commutative: (a, b), (c, d) -> (a c, b c + d)."""
     block = BodyBuilder.of(element_type, element_type, element_type, element_type)
     a, b, c, d = block.arguments
     product = block.op("multiply", a, c)
-    region = block.returns(product, block.op("add", block.op("multiply", b, c), d))
+    region = block.finish_region(product, block.op("add", block.op("multiply", b, c), d))
     rows: tuple[ProfileRow, ...] = (("values:1", "small_integers"), ("within:0:1", "within:-1:1"))
     if element_type.is_integer:
         rows = (*rows, ("small_integers", "small_integers"), ("bits", "bits"))
@@ -288,8 +292,8 @@ def _affine(element_type: ElementType) -> Monoid:
     )
 
 
-def _matrices(element_type: ElementType) -> Monoid:
-    """Return products of two by two matrices of wrapping integers. Not commutative."""
+def _matrix_products(element_type: ElementType) -> Monoid:
+    """Return the product of 2 x 2 matrices of wrapping integers, not commutative."""
     block = BodyBuilder.of(*(element_type,) * 8)
     a, b = block.arguments[:4], block.arguments[4:]
 
@@ -297,21 +301,21 @@ def _matrices(element_type: ElementType) -> Monoid:
         left = block.op("multiply", a[2 * row], b[column])
         return block.op("add", left, block.op("multiply", a[2 * row + 1], b[2 + column]))
 
-    region = block.returns(*(entry(row, column) for row in range(2) for column in range(2)))
+    region = block.finish_region(*(entry(row, column) for row in range(2) for column in range(2)))
     identity = tuple(literal(number, element_type) for number in (1, 0, 0, 1))
     rows: tuple[ProfileRow, ...] = (("small_integers",) * 4, ("bits",) * 4)
     return Monoid("matrices", region, (element_type,) * 4, identity, rows)
 
 
-def _flagged(element_type: ElementType, first: bool) -> Monoid:
-    """Return the first (or last) element whose flag is set. Not commutative."""
+def _flagged_element(element_type: ElementType, first: bool) -> Monoid:
+    """Return a body that selects the first (or last) element whose flag is set, not commutative."""
     block = BodyBuilder.of(element_type, _I1, element_type, _I1)
     value, valid, other, other_valid = block.arguments
     if first:
         chosen = block.op("select", valid, value, other)
     else:
         chosen = block.op("select", other_valid, other, value)
-    region = block.returns(chosen, block.op("or", valid, other_valid))
+    region = block.finish_region(chosen, block.op("or", valid, other_valid))
     start = 0 if not element_type.is_float or element_type.float_format.has_zero else 1
     rows = tuple((name, "bits") for (name,) in _rows_of_all_profiles(element_type))
     # without a set flag any element may result: only the flag is determined
@@ -322,11 +326,10 @@ def _flagged(element_type: ElementType, first: bool) -> Monoid:
     )  # fmt: skip
 
 
-def _bounded(
+def _bounded_sum(
     element_type: ElementType, name: str, op: str, number: int, row: ProfileRow, *, outside: bool
 ) -> Monoid:
-    """Return sums bounded by an op with a constant, which is in the body or in the outer
-    program."""
+    """Return a body that adds, then applies `op` with a constant of itself or the outer program."""
     block = BodyBuilder.of(element_type, element_type)
     around = BodyBuilder(())
     total = block.op("add", *block.arguments)
@@ -337,43 +340,46 @@ def _bounded(
         )
     else:
         limit = block.constant(number, element_type)
-    region = block.returns(block.op(op, total, limit))
+    region = block.finish_region(block.op(op, total, limit))
     identity = (literal(0, element_type),)
     return Monoid(name, region, (element_type,), identity, (row,), tuple(around.operations))
 
 
-def _capped(element_type: ElementType, *, outside: bool) -> Monoid:
-    """Return sums of non-negative numbers, limited by a constant."""
-    return _bounded(element_type, "capped sum", "minimum", 50, ("within:0:9",), outside=outside)
+def _capped_sum(element_type: ElementType, *, outside: bool) -> Monoid:
+    """Return a sum of non-negative numbers that a constant limits."""
+    return _bounded_sum(element_type, "capped sum", "minimum", 50, ("within:0:9",), outside=outside)
 
 
-def _masked(element_type: ElementType, *, outside: bool) -> Monoid:
-    """Return sums modulo 32, by a constant mask."""
-    return _bounded(element_type, "masked sum", "and", 31, ("within:0:31",), outside=outside)
+def _masked_sum(element_type: ElementType, *, outside: bool) -> Monoid:
+    """Return a sum modulo 32, by a constant mask."""
+    return _bounded_sum(element_type, "masked sum", "and", 31, ("within:0:31",), outside=outside)
 
 
 @cache
-def several(element_type: ElementType) -> tuple[Monoid, ...]:
+def multi_op_bodies(element_type: ElementType) -> tuple[Monoid, ...]:
     """Return bodies on a type that consist of several ops."""
     si32, f32 = ELEMENT_TYPES["si32"], ELEMENT_TYPES["f32"]
     plain = not element_type.is_complex and not element_type.is_boolean
     bodies: list[Monoid] = []
     if plain:
-        bodies += [_place(element_type, si32, largest) for largest in (True, False)]
-    bodies += [_flagged(element_type, first) for first in (True, False)]
-    if "add" in ops_of(element_type):
-        bodies.append(_together(element_type, "add", si32, "add"))
+        bodies += [_extremum_and_index(element_type, si32, largest) for largest in (True, False)]
+    bodies += [_flagged_element(element_type, first) for first in (True, False)]
+    if "add" in monoid_ops(element_type):
+        bodies.append(_independent_ops(element_type, "add", si32, "add"))
     if plain:
         other = f32
         if element_type.is_float:  # XLA does not mix precisions
-            other = element_type if "add" in ops_of(element_type) else si32
-        bodies.append(_together(element_type, "maximum", other, "add"))
+            other = element_type if "add" in monoid_ops(element_type) else si32
+        bodies.append(_independent_ops(element_type, "maximum", other, "add"))
     if element_type.is_integer:
-        bodies += [_affine(element_type), _matrices(element_type)]
+        bodies += [_affine_maps(element_type), _matrix_products(element_type)]
         if element_type.bits >= 8:
-            bodies += [_capped(element_type, outside=True), _masked(element_type, outside=False)]
+            bodies += [
+                _capped_sum(element_type, outside=True),
+                _masked_sum(element_type, outside=False),
+            ]
     elif element_type.is_float and element_type.bits >= 16:
-        bodies += [_affine(element_type), _capped(element_type, outside=False)]
+        bodies += [_affine_maps(element_type), _capped_sum(element_type, outside=False)]
     return tuple(bodies)
 
 
@@ -383,10 +389,20 @@ def selector(element_type: ElementType, direction: str) -> Region:
     left, right = block.arguments
     if element_type.is_complex:
         left, right = (block.op("real", value, to=element_type.part) for value in (left, right))
-    return block.returns(block.compare(left, right, direction))
+    return block.finish_region(block.compare(left, right, direction))
 
 
 __all__ = [
-    "BodyBuilder", "Monoid", "fold_of", "identity_of", "literal", "number_of", "ops_of",
-    "rows_of", "scalar", "selector", "several", "wider_than",
+    "BodyBuilder",
+    "Monoid",
+    "fold_of",
+    "identity_of",
+    "literal",
+    "monoid_ops",
+    "multi_op_bodies",
+    "number_of",
+    "rows_of",
+    "scalar",
+    "selector",
+    "wider_than",
 ]  # fmt: skip

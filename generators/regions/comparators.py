@@ -37,8 +37,7 @@ class Comparator:
 
 
 def _profiles(element_type: ElementType, *, total: bool) -> tuple[str, ...]:
-    """Return contents to sort: many equal elements, of every size; NaN rarely without total
-    order."""
+    """Return profiles to sort: many equal elements, all sizes; rarely NaN unless `total`."""
     names = profiles_of(element_type)
     if element_type.is_boolean:
         return names
@@ -48,7 +47,7 @@ def _profiles(element_type: ElementType, *, total: bool) -> tuple[str, ...]:
     return (*few, *[name for name in names if name not in _WITH_NAN] * 3, *names)
 
 
-def _kinds(element_type: ElementType) -> tuple[str | None, ...]:
+def _compare_types(element_type: ElementType) -> tuple[str | None, ...]:
     """Return compare types of a type; None omits the attribute."""
     if element_type.is_float:
         return ("FLOAT", "TOTALORDER", "TOTALORDER", None)
@@ -69,9 +68,7 @@ def _add_compare(
 def _payload(
     pick: Pick, element_type: ElementType
 ) -> tuple[tuple[ElementType, ...], tuple[str, ...]]:
-    """Return further operands and their profiles: none, positions, or more operands of the same
-    type.
-    """
+    """Return the types and profiles of further operands: none, positions, or the same type."""
     none: tuple[tuple[ElementType, ...], tuple[str, ...]] = ((), ())
     more = (((_SI32,), ("permutation",)), ((element_type,), (profiles_of(element_type)[0],)))
     both = ((element_type, _SI32), (profiles_of(element_type)[0], "permutation"))
@@ -82,7 +79,7 @@ def _payload(
 def _finish_comparator(
     block: BodyBuilder, before: Value, inputs: tuple[ElementType, ...], rows: tuple[ProfileRow, ...]
 ) -> Comparator:
-    return Comparator(block.returns(before), inputs, rows)
+    return Comparator(block.finish_region(before), inputs, rows)
 
 
 def _begin_comparator(inputs: tuple[ElementType, ...]) -> BodyBuilder:
@@ -92,7 +89,7 @@ def _begin_comparator(inputs: tuple[ElementType, ...]) -> BodyBuilder:
 def _one_key(element_type: ElementType, pick: Pick) -> Comparator:
     """Order by one operand, ascending or descending, in direct or mirrored form."""
     direction = choose(pick, ("LT", "GT"), "direction")
-    kind = choose(pick, _kinds(element_type), "compare_type")
+    kind = choose(pick, _compare_types(element_type), "compare_type")
     more, profiles = _payload(pick, element_type)
     # the key may be any of the operands
     at = 1 + pick(len(more)) if more and seldom(pick, 3, "key not first") else 0
@@ -112,8 +109,8 @@ def _one_key(element_type: ElementType, pick: Pick) -> Comparator:
         before = _add_compare(block, lhs, rhs, direction, kind)
         if form != "straight":
             truth = block.constant(form == "is true", ELEMENT_TYPES["i1"])
-            way = "EQ" if form == "is true" else "NE"
-            before = _add_compare(block, before, truth, way, None)
+            equality = "EQ" if form == "is true" else "NE"
+            before = _add_compare(block, before, truth, equality, None)
     rows = tuple(
         (*profiles[:at], name, *profiles[at:]) for name in _profiles(element_type, total=total)
     )
@@ -125,9 +122,9 @@ def _two_keys(element_type: ElementType, pick: Pick) -> Comparator:
     second = _SI32
     if seldom(pick, 2, "keys of other types"):
         second = choose(pick, (element_type, ELEMENT_TYPES["ui8"], ELEMENT_TYPES["f32"]))
-    kind = choose(pick, _kinds(element_type), "compare_type")
-    other_kind = _kinds(second)[-2]
-    ways = tuple(choose(pick, ("LT", "GT"), f"direction of key {key}") for key in (1, 2))
+    kind = choose(pick, _compare_types(element_type), "compare_type")
+    other_kind = _compare_types(second)[-2]
+    directions = tuple(choose(pick, ("LT", "GT"), f"direction of key {key}") for key in (1, 2))
     more = choose(pick, ((), (_SI32,)))
     turned = seldom(pick, 3, "second operand decides first")
     keys = (second, element_type) if turned else (element_type, second)
@@ -135,18 +132,18 @@ def _two_keys(element_type: ElementType, pick: Pick) -> Comparator:
     block = _begin_comparator(inputs)
     pairs = block.arguments[:2], block.arguments[2:4]
     (one, one_right), (two, two_right) = pairs[::-1] if turned else pairs
-    first = _add_compare(block, one, one_right, ways[0], kind)
+    first = _add_compare(block, one, one_right, directions[0], kind)
     form = choose(pick, ("or", "select if equal", "select if not"), "form of two keys")
     if form == "or":
         equal = _add_compare(block, one, one_right, "EQ", kind)
-        last = _add_compare(block, two, two_right, ways[1], other_kind)
+        last = _add_compare(block, two, two_right, directions[1], other_kind)
         before = block.op("or", first, block.op("and", equal, last))
     elif form == "select if equal":
         equal = _add_compare(block, one, one_right, "EQ", kind)
-        last = _add_compare(block, two, two_right, ways[1], other_kind)
+        last = _add_compare(block, two, two_right, directions[1], other_kind)
         before = block.op("select", equal, last, first)
     else:
-        last = _add_compare(block, two, two_right, ways[1], other_kind)
+        last = _add_compare(block, two, two_right, directions[1], other_kind)
         differ = _add_compare(block, one, one_right, "NE", kind)
         before = block.op("select", differ, first, last)
     seconds = (profiles_of(second)[0], "within:0:3")
@@ -158,24 +155,22 @@ def _two_keys(element_type: ElementType, pick: Pick) -> Comparator:
     return _finish_comparator(block, before, inputs, rows)
 
 
-def _across(element_type: ElementType, pick: Pick) -> Comparator:
-    """Compare an operand's elements with elements of another, equal operand: this is an order,
-    too.
-    """
+def _key_across_operands(element_type: ElementType, pick: Pick) -> Comparator:
+    """Compare elements of an operand with elements of another operand that equals it."""
     inputs = (element_type, element_type, _SI32)
     block = _begin_comparator(inputs)
     first, _, _, second = block.arguments[:4]
     direction = choose(pick, ("LT", "GT"), "direction")
-    before = _add_compare(block, first, second, direction, _kinds(element_type)[0])
+    before = _add_compare(block, first, second, direction, _compare_types(element_type)[0])
     if element_type.is_complex or element_type.is_float:
         names = ("small_integers", "within:0:1", "moderate")
     else:
         names = profiles_of(element_type)
     rows = tuple((name, name, "permutation") for name in names)
-    return Comparator(block.returns(before), inputs, rows, alike=2)
+    return Comparator(block.finish_region(before), inputs, rows, alike=2)
 
 
-def _canonical(element_type: ElementType, pick: Pick) -> Comparator:
+def _jax_order(element_type: ElementType, pick: Pick) -> Comparator:
     """Order as JAX sorts: equal NaNs last, -0 equal to 0, in total order.
 
     Complex numbers are ordered by real parts, then by imaginary parts.
@@ -210,7 +205,7 @@ def _canonicalise_nan(block: BodyBuilder, value: Value, element_type: ElementTyp
     return block.op("select", is_nan, nan, changed)
 
 
-def _by_function(element_type: ElementType, pick: Pick) -> Comparator:
+def _computed_key(element_type: ElementType, pick: Pick) -> Comparator:
     """Order by a computed key: the negative, the modulus, masked bits, a sum of operands."""
     name = choose(pick, ("negate", "abs", "mask", "sum"), "function of the key", paired=False)
     inputs = (element_type, element_type) if name == "sum" else (element_type,)
@@ -232,8 +227,8 @@ def _by_function(element_type: ElementType, pick: Pick) -> Comparator:
     return _finish_comparator(block, before, inputs, tuple((name,) * len(inputs) for name in names))
 
 
-def _by_difference(element_type: ElementType, _: Pick) -> Comparator:
-    """Order by lhs - rhs < 0: an order of small integers, though it compares no keys."""
+def _sign_of_difference(element_type: ElementType, _: Pick) -> Comparator:
+    """Order by lhs - rhs < 0, which orders small integers without comparing keys."""
     block = _begin_comparator((element_type,))
     difference = block.op("subtract", *block.arguments)
     zero = block.op("constant", to=element_type, value=literal(0, element_type))
@@ -241,21 +236,21 @@ def _by_difference(element_type: ElementType, _: Pick) -> Comparator:
     return _finish_comparator(block, before, (element_type,), (("within:0:1",), ("within:-2:2",)))
 
 
-def _not_strict(element_type: ElementType, pick: Pick) -> Comparator:
-    """Compare by less or equal: not a strict ordering if two elements are equal.
+def _non_strict_order(element_type: ElementType, pick: Pick) -> Comparator:
+    """Compare by less or equal, which is no strict ordering of equal elements.
 
-    Slices are short: sorting algorithms may run out of the bounds of longer slices (and crash), and
-    the result is unspecified anyway.
+    Slices are short: sorting algorithms may read out of the bounds of longer slices (and crash),
+    and the result is unspecified anyway.
     """
     block = _begin_comparator((element_type,))
     lhs, rhs = block.arguments
     before = _add_compare(block, lhs, rhs, choose(pick, ("LE", "GE"), "direction"), None)
     rows: tuple[ProfileRow, ...] = (("permutation",), (profiles_of(element_type)[0],))
-    return Comparator(block.returns(before), (element_type,), rows, longest=16)
+    return Comparator(block.finish_region(before), (element_type,), rows, longest=16)
 
 
-def _constant(element_type: ElementType, _: Pick) -> Comparator:
-    """Compare by a constant false: all elements are equal, and a stable sort does not move them."""
+def _constant_false(element_type: ElementType, _: Pick) -> Comparator:
+    """Compare by a constant false: all elements are equal, so a stable sort moves none."""
     block = _begin_comparator((element_type,))
     before = block.constant(0, ELEMENT_TYPES["i1"])
     return _finish_comparator(
@@ -266,14 +261,14 @@ def _constant(element_type: ElementType, _: Pick) -> Comparator:
     )
 
 
-def _in_functions(element_type: ElementType, pick: Pick) -> Comparator:
+def _key_in_functions(element_type: ElementType, pick: Pick) -> Comparator:
     """Order by one operand that functions compute."""
     plain = _one_key(element_type, pick)
-    region, functions = forms.in_functions(plain.region, "comparator")
+    region, functions = forms.outline_to_functions(plain.region, "comparator")
     return replace(plain, region=region, functions=functions)
 
 
-def _not_elementwise(element_type: ElementType, pick: Pick) -> Comparator:
+def _non_elementwise_key(element_type: ElementType, pick: Pick) -> Comparator:
     """Order by one operand, on tensors or in a branch or a loop."""
     plain = _one_key(element_type, pick)
     region = forms.region_of_form(plain.region, pick, "form of the comparator")
@@ -285,10 +280,16 @@ def comparators(element_type: ElementType, pick: Pick) -> Comparator:
     makers: list[Callable[[ElementType, Pick], Comparator]] = [_one_key] * 6 + [_two_keys] * 4
     part = element_type.part
     if part.is_float and part.float_format.has_zero:
-        makers += [_canonical] * 5 if _has_signed_nan(part) else [_canonical]
+        makers += [_jax_order] * 5 if _has_signed_nan(part) else [_jax_order]
     if element_type.is_signed and element_type.bits > 2:
-        makers += [_by_function, _by_function, _by_difference]
-    makers += [_not_strict, _constant, _across, _in_functions, _not_elementwise]
+        makers += [_computed_key, _computed_key, _sign_of_difference]
+    makers += [
+        _non_strict_order,
+        _constant_false,
+        _key_across_operands,
+        _key_in_functions,
+        _non_elementwise_key,
+    ]
     return choose(pick, makers, "comparator", name_of)(element_type, pick)
 
 

@@ -1,4 +1,4 @@
-"""Equivalent forms of a computation: in functions, on tensors, with other ops inside.
+"""Equivalent forms of a computation: with function calls, with ops that are not elementwise.
 
 Most bodies are a list of operations on scalars, for which compilers have a special path. A body may
 contain any other op too. Each form returns the results of the plain region on all arguments, except
@@ -11,33 +11,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from generators.case.choices import Pick, choose
-from generators.regions.bodies import BodyBuilder, Monoid, identity_of, ops_of, scalar
+from generators.regions.bodies import BodyBuilder, Monoid, identity_of, monoid_ops, scalar
 from reference.ir.program import Attribute, Dense, Function, Region, TensorType, Value, ValueType
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _SI32 = ELEMENT_TYPES["si32"]
 
 
-def in_functions(region: Region, name: str = "body") -> tuple[Region, tuple[Function, ...]]:
-    """Return a region that calls nested functions with the computation; and these functions."""
+def outline_to_functions(region: Region, name: str = "body") -> tuple[Region, tuple[Function, ...]]:
+    """Return a region that computes by two nested function calls, and these functions."""
     types, inner = _result_types(region), f"{name}_inner"
-    outer = Function(name, _calling(region, inner), types)
-    return _calling(region, name), (outer, Function(inner, region, types))
+    outer = Function(name, _call_region(region, inner), types)
+    return _call_region(region, name), (outer, Function(inner, region, types))
 
 
 def _result_types(region: Region) -> tuple[ValueType, ...]:
     return tuple(value.type for value in region.operations[-1].operands)
 
 
-def _calling(region: Region, name: str) -> Region:
+def _call_region(region: Region, name: str) -> Region:
     block = BodyBuilder(region.arguments, prefix="called")
     called = block.ops("func.call", region.arguments, _result_types(region), {"callee": name})
-    return block.returns(*called)
+    return block.finish_region(*called)
 
 
-def on_tensors(region: Region) -> Region:
-    """Return the computation on tensors of one element: reshaped, broadcast, transposed,
-    reversed."""
+def write_on_tensors(region: Region) -> Region:
+    """Return the computation on 1 x 1 tensors that are broadcast, transposed and reversed."""
     block = BodyBuilder(region.arguments, prefix="w")
     wide: list[Value] = []
     for number, argument in enumerate(region.arguments):
@@ -54,7 +53,7 @@ def on_tensors(region: Region) -> Region:
     results = _copy_operations(region, block, wide, _two_dimensional_type)
     turned = [block.op("reverse", value, dimensions=(0, 1)) for value in results]
     ends = zip(turned, _result_types(region), strict=True)
-    return block.returns(*(block.ops("reshape", (value,), (of,))[0] for value, of in ends))
+    return block.finish_region(*(block.ops("reshape", (value,), (of,))[0] for value, of in ends))
 
 
 def _two_dimensional_type(of: ValueType) -> TensorType:
@@ -92,31 +91,31 @@ def _retype_constant(given: Attribute, of: ValueType) -> Dense:
     return Dense(of, given.data)
 
 
-def in_a_branch(region: Region) -> Region:
-    """Return the computation in both branches of an `if`, selected by the arguments."""
+def wrap_in_branch(region: Region) -> Region:
+    """Return the computation in both branches of an `if` whose predicate compares arguments."""
     block = BodyBuilder(region.arguments, prefix="w")
     lhs, *others = region.arguments
     rhs = next((value for value in others if value.type == lhs.type), lhs)
     equal = block.compare(lhs, rhs, "EQ")
     branches = [BodyBuilder((), prefix=prefix) for prefix in ("t", "f")]
     regions = tuple(
-        one.returns(*_copy_operations(region, one, region.arguments)) for one in branches
+        one.finish_region(*_copy_operations(region, one, region.arguments)) for one in branches
     )
-    return block.returns(*block.ops("if", (equal,), _result_types(region), regions=regions))
+    return block.finish_region(*block.ops("if", (equal,), _result_types(region), regions=regions))
 
 
-def in_a_loop(region: Region) -> Region:
-    """Return the computation in a `while` of one iteration, which returns the results."""
+def wrap_in_loop(region: Region) -> Region:
+    """Return the computation in a `while` with a single iteration."""
     block, types = BodyBuilder(region.arguments, prefix="w"), _result_types(region)
     start = [block.constant(0, _SI32), *(block.constant(1, _element(of)) for of in types)]
     state = tuple(value.type for value in start)
-    condition = BodyBuilder(_values("now", state), prefix="d")
+    condition = BodyBuilder(_arguments("now", state), prefix="d")
     goes_on = condition.compare(condition.arguments[0], condition.constant(1, _SI32), "LT")
-    turn = BodyBuilder(_values("turn", state), prefix="u")
+    turn = BodyBuilder(_arguments("turn", state), prefix="u")
     counted = turn.op("add", turn.arguments[0], turn.constant(1, _SI32))
     carried = _copy_operations(region, turn, region.arguments)
-    regions = condition.returns(goes_on), turn.returns(counted, *carried)
-    return block.returns(*block.ops("while", tuple(start), state, regions=regions)[1:])
+    regions = condition.finish_region(goes_on), turn.finish_region(counted, *carried)
+    return block.finish_region(*block.ops("while", tuple(start), state, regions=regions)[1:])
 
 
 def _element(of: ValueType) -> ElementType:
@@ -124,28 +123,28 @@ def _element(of: ValueType) -> ElementType:
     return of.element
 
 
-def _values(prefix: str, types: Sequence[ValueType]) -> tuple[Value, ...]:
+def _arguments(prefix: str, types: Sequence[ValueType]) -> tuple[Value, ...]:
     return tuple(Value(f"{prefix}{number}", of) for number, of in enumerate(types))
 
 
-def as_reduce(op: str, element: ElementType) -> Region:
+def write_as_reduce(op: str, element: ElementType) -> Region:
     """Return a body of one op as a `reduce` of its two arguments."""
     block = BodyBuilder(BodyBuilder.of(element, element).arguments, prefix="w")
     inner = BodyBuilder.of(element, element, prefix="b")
-    body = inner.returns(inner.op(op, *inner.arguments))
-    both = _together(block, block.arguments, element)
+    body = inner.finish_region(inner.op(op, *inner.arguments))
+    both = _concatenate_scalars(block, block.arguments, element)
     identity = block.constant(identity_of(op, element), element)
     folded = block.ops(
         "reduce", (both, identity), (scalar(element),), {"dimensions": (0,)}, (body,)
     )
-    return block.returns(*folded)
+    return block.finish_region(*folded)
 
 
-def as_dot_general(op: str, element: ElementType) -> Region:
-    """Return a sum or a product of two arguments as a `dot_general`: with ones, or of both."""
+def write_as_dot_general(op: str, element: ElementType) -> Region:
+    """Return a sum (by a vector of ones) or a product of two arguments as a `dot_general`."""
     block = BodyBuilder.of(element, element)
     if op == "add":
-        lhs = _together(block, block.arguments, element)
+        lhs = _concatenate_scalars(block, block.arguments, element)
         ones = TensorType((2,), element)
         one = block.constant(1, element)
         rhs = block.op("broadcast_in_dim", one, to=ones, broadcast_dimensions=())
@@ -157,19 +156,21 @@ def as_dot_general(op: str, element: ElementType) -> Region:
         "dot_general", lhs, rhs, to=element, lhs_contracting_dimensions=(0,),
         rhs_contracting_dimensions=(0,),
     )  # fmt: skip
-    return block.returns(dot)
+    return block.finish_region(dot)
 
 
-def _together(block: BodyBuilder, values: Sequence[Value], element: ElementType) -> Value:
-    """Return scalars, concatenated to a one-dimensional tensor."""
+def _concatenate_scalars(
+    block: BodyBuilder, values: Sequence[Value], element: ElementType
+) -> Value:
+    """Return scalars concatenated to a one-dimensional tensor."""
     parts = [block.op("reshape", value, to=TensorType((1,), element)) for value in values]
     return block.op("concatenate", *parts, to=TensorType((len(parts),), element), dimension=0)
 
 
 FORMS: dict[str, Callable[[Region], Region]] = {
-    "on tensors": on_tensors,
-    "in a branch": in_a_branch,
-    "in a loop": in_a_loop,
+    "on tensors": write_on_tensors,
+    "in a branch": wrap_in_branch,
+    "in a loop": wrap_in_loop,
 }
 """Forms that express any region of scalars with ops that are not elementwise."""
 
@@ -187,18 +188,18 @@ _EXACT = {"add": ("small_integers", "within:-1:1"), "multiply": ("within:-1:1", 
 
 
 def region_of_form(region: Region, pick: Pick, dimension: str = "") -> Region:
-    """Return an equivalent region with ops that are not elementwise; the form is a dimension."""
+    """Return an equivalent region with ops that are not elementwise; its form is a named choice."""
     return FORMS[choose(pick, tuple(FORMS), dimension, paired=False)](region)
 
 
-def calling(body: Monoid, name: str = "body") -> Monoid:
+def call_body(body: Monoid, name: str = "body") -> Monoid:
     """Return the body as a function call."""
-    region, functions = in_functions(body.region, name)
+    region, functions = outline_to_functions(body.region, name)
     return replace(body, region=region, functions=functions)
 
 
-def not_elementwise(body: Monoid, pick: Pick) -> Monoid:
-    """Return a body of one op, whose name is the body's, written with ops that are not elementwise.
+def write_non_elementwise(body: Monoid, pick: Pick) -> Monoid:
+    """Return a body of one op (its name), rewritten with ops that are not elementwise.
 
     The reference does not recognise the monoid and folds by a tree, so numbers are chosen that the
     op does not round.
@@ -210,15 +211,15 @@ def not_elementwise(body: Monoid, pick: Pick) -> Monoid:
     if form in FORMS:
         region = FORMS[form](body.region)
     else:
-        region = (as_reduce if form == AS_REDUCE else as_dot_general)(op, element)
+        region = (write_as_reduce if form == AS_REDUCE else write_as_dot_general)(op, element)
     rows = body.rows
     if op in _EXACT and not (element.is_integer or element.is_boolean):
         rows = tuple(row for row in rows if row[0] in _EXACT[op])
     return replace(body, region=region, rows=rows, few=True)
 
 
-def ops_in_forms(element: ElementType) -> tuple[str, ...]:
-    """Return the ops of bodies that are not elementwise: no sums if they may overflow."""
-    ops = ops_of(element)
+def non_elementwise_ops(element: ElementType) -> tuple[str, ...]:
+    """Return the ops that `write_non_elementwise` accepts: no sums if they may overflow."""
+    ops = monoid_ops(element)
     narrow = element.is_float and element.float_format.max_finite < _LARGEST_SUM
     return tuple(op for op in ops if op != "add") if narrow else ops

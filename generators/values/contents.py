@@ -55,7 +55,7 @@ def _profiles() -> dict[str, Profile]:
         Profile("special", "zeros, ones, extremes, infinities, NaNs", f.special, i.special),
         Profile(
             "each_special",
-            "zeros, ones, extremes, infinities, NaNs, each before one comes again",
+            "zeros, ones, extremes, infinities, NaNs, each before any is repeated",
             f.each_special,
             i.each_special,
             general=False,
@@ -64,9 +64,9 @@ def _profiles() -> dict[str, Profile]:
         Profile("unit", "uniform in [-1, 1]", f.unit),
         Profile("moderate", "of ordinary size", f.moderate, i.moderate),
         Profile("near_one", "within a few to many ulp of 1 and -1", f.near_one),
-        Profile("wide", "of every magnitude alike, finite", f.wide, i.wide),
-        Profile("positive", "of every magnitude alike, finite, not negative", f.positive),
-        Profile("tiny", "of every magnitude up to 1", f.tiny),
+        Profile("wide", "finite, with uniform exponents", f.wide, i.wide),
+        Profile("positive", "finite and not negative, with uniform exponents", f.positive),
+        Profile("tiny", "up to 1, with uniform exponents", f.tiny),
         Profile("bits", "uniform bits", f.bits, i.bits),
         Profile("subnormal", "subnormal numbers and their neighbours", f.subnormal),
         Profile("ties", "n + 1/2 and its two neighbours", f.ties),
@@ -78,19 +78,25 @@ def _profiles() -> dict[str, Profile]:
         Profile("lower", "not above the middle of the range", f.lower, i.lower),
         Profile("upper", "not below the middle of the range", f.upper, i.upper),
         Profile("axes", "one part zero, of either sign", f.axes, complex_only=True),
-        Profile("nonzero", "of every magnitude alike, without 0", integers=i.nonzero),
+        Profile("nonzero", "not 0, with a uniform number of bits", integers=i.nonzero),
         Profile("shift_amounts", "mostly 0 to the width less 1", integers=i.shift_amounts),
         Profile("small_exponents", "0 to 7", integers=i.small_exponents),
     ]
     for to in INTEGERS + FLOATS:
-        meaning = f"what {to.name} can hold"
+        meaning = f"values that {to.name} can hold"
         rows.append(
-            Profile(f"range_{to.name}", meaning, f.in_range(to), i.in_range(to), general=False)
+            Profile(
+                f"range_{to.name}",
+                meaning,
+                f.convertible_to(to),
+                i.convertible_to(to),
+                general=False,
+            )
         )
     for to in FLOATS:
         meaning = f"midpoints between neighbours in {to.name}, or next to one"
-        floats = f.ties_between(to) if to.bits < 64 else None  # no format is wider
-        rows.append(Profile(f"ties_{to.name}", meaning, floats, i.ties_between(to), general=False))
+        floats = f.midpoints_of(to) if to.bits < 64 else None  # no format is wider
+        rows.append(Profile(f"ties_{to.name}", meaning, floats, i.midpoints_of(to), general=False))
     rows += [
         Profile(
             f"undecided_{op}",

@@ -225,7 +225,7 @@ def subnormal(element_type: ElementType, count: int, words: Words) -> Array:
     )
 
 
-def _wobble(count: int, words: Words) -> Array:
+def _draw_ulp_offsets(count: int, words: Words) -> Array:
     return words.choice(count, np.array([-1, 0, 0, 1]))
 
 
@@ -234,7 +234,9 @@ def ties(element_type: ElementType, count: int, words: Words) -> Array:
     whole = _log_uniform(count, element_type.float_format.precision, words).astype(np.float64)
     magnitude = nearest(whole + 0.5, element_type)[1]
     return encode(
-        _signs(count, words), step(magnitude, _wobble(count, words), element_type), element_type
+        _signs(count, words),
+        step(magnitude, _draw_ulp_offsets(count, words), element_type),
+        element_type,
     )
 
 
@@ -246,7 +248,9 @@ def midpoints(element_type: ElementType, count: int, words: Words) -> Array:
         length = 1 + words.below(count, mantissa)
         codes = (codes >> length << length) | (np.int64(1) << (length - 1))
     return encode(
-        _signs(count, words), step(codes, _wobble(count, words), element_type), element_type
+        _signs(count, words),
+        step(codes, _draw_ulp_offsets(count, words), element_type),
+        element_type,
     )
 
 
@@ -328,7 +332,7 @@ def axes(element_type: ElementType, count: int, words: Words) -> Array:
     return parts.reshape(-1)
 
 
-def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
+def convertible_to(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
     """Return a filler of values that convert to `to` in range (truncated, for integers)."""
 
     def to_integer(element_type: ElementType, count: int, words: Words) -> Array:
@@ -369,7 +373,7 @@ def _largest_code_below(limit: float, element_type: ElementType) -> int:
     return max(last - bool(exact), 0)
 
 
-def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
+def midpoints_of(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
     """Return a filler of midpoints between neighbours of `to` (or past its largest), +-1 ulp."""
 
     def filler(element_type: ElementType, count: int, words: Words) -> Array:
@@ -381,6 +385,8 @@ def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
         after = np.where(codes < last, decode(np.minimum(codes + 1, last), to), 2 * here - before)
         magnitude = nearest(here + (after - here) / 2, element_type)[1]
         sign = _signs(count, words) & to.float_format.signed
-        return encode(sign, step(magnitude, _wobble(count, words), element_type), element_type)
+        return encode(
+            sign, step(magnitude, _draw_ulp_offsets(count, words), element_type), element_type
+        )
 
     return filler

@@ -131,7 +131,7 @@ def small_exponents(element_type: ElementType, count: int, words: Words) -> Arra
     return _uniform(0, min(7, element_type.max_integer), count, words)
 
 
-def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
+def convertible_to(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
     """Return a filler of integers that `to` represents exactly."""
 
     def to_integer(element_type: ElementType, count: int, words: Words) -> Array:
@@ -150,7 +150,7 @@ def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
     return to_integer if to.is_integer else to_float
 
 
-def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
+def midpoints_of(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
     """Return a filler of integers halfway between neighbours of a float type, or 1 off."""
 
     def filler(element_type: ElementType, count: int, words: Words) -> Array:

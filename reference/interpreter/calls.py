@@ -21,10 +21,10 @@ from reference.interpreter.frames import (
     failing_step,
     store,
 )
-from reference.interpreter.processes import Grid, Member, Start
+from reference.interpreter.processes import Grid, GridProcess, Start
 from reference.interpreter.shards import devices_of, join_shards, shard
 from reference.interpreter.steps import body
-from reference.ir.errors import EvaluationError, failure, mismatch
+from reference.ir.errors import EvaluationError, evaluation_error, mismatch
 from reference.ir.program import Operation
 
 
@@ -37,11 +37,11 @@ def call_step(wired: SlottedOperation, entry: Entry) -> Step:
         inputs = [frame[at] for at in taken]
         if len(inputs) != len(types):
             why = f"{entry.name} takes {len(types)} inputs, not {len(inputs)}"
-            raise failure(operation, why)
+            raise evaluation_error(operation, why)
         for value, of in zip(inputs, types, strict=True):
             problem = mismatch(value, of)
             if problem:
-                raise failure(operation, problem)
+                raise evaluation_error(operation, problem)
         store(operation, entry.call(run, inputs), given, frame)
 
     return step
@@ -61,7 +61,7 @@ def custom_call_step(wired: SlottedOperation, called: tuple[Entry, ...] | Evalua
     def built_in(run: Run, inputs: list[Any]) -> tuple[Any, ...]:
         if isinstance(called, EvaluationError):
             raise called
-        bodies = tuple([body(entry.block, run.inside, [None] * entry.slots) for entry in called])
+        bodies = tuple([body(entry.block, run.body_run, [None] * entry.slots) for entry in called])
         return call_built_in(target, tuple(inputs), {**keywords, "computations": bodies})
 
     def results_of(run: Run, inputs: list[Any]) -> tuple[Any, ...]:
@@ -69,7 +69,7 @@ def custom_call_step(wired: SlottedOperation, called: tuple[Entry, ...] | Evalua
         try:
             found = handler(*inputs) if handler else built_in(run, inputs)
         except EvaluationError as error:
-            raise failure(operation, error) from None
+            raise evaluation_error(operation, error) from None
         single = isinstance(found, np.ndarray | np.generic)
         results = (found,) if single else () if found is None else tuple(found)
         return tuple([np.asarray(r) if isinstance(r, np.generic) else r for r in results])
@@ -80,7 +80,7 @@ def custom_call_step(wired: SlottedOperation, called: tuple[Entry, ...] | Evalua
             problem = mismatch(value, of)
             if problem:
                 why = f"handler of {target!r}: {problem}"
-                raise failure(operation, why)
+                raise evaluation_error(operation, why)
         store(operation, results, given, frame)
 
     return step
@@ -121,7 +121,7 @@ def parallel_step(wired: SlottedOperation, called: tuple[Entry, ...] | Evaluatio
 
 
 def run_in_process(
-    entry: Entry, run: Run, inputs: Sequence[Any], member: Member
+    entry: Entry, run: Run, inputs: Sequence[Any], member: GridProcess
 ) -> tuple[Any, ...]:
     """Return the results of a function in a process of a grid, which has its own feeds."""
     return entry.call(
@@ -152,7 +152,7 @@ def sharding_step(wired: SlottedOperation, blocks: list[Block]) -> Step:
             shards = [shard(v, s, mesh, devices[device]) for v, s in zip(values, ins, strict=True)]
             own = [*frame]
 
-            def start_member(member: Member) -> tuple[Any, ...]:
+            def start_member(member: GridProcess) -> tuple[Any, ...]:
                 queues = run.queues.process_queues(member.id)
                 return blocks[0].run(replace(run, member=member, queues=queues), own, *shards)
 
@@ -170,7 +170,7 @@ def sharding_step(wired: SlottedOperation, blocks: list[Block]) -> Step:
         for value, slot in zip(results, operation.results, strict=False):
             problem = mismatch(value, slot.type)
             if problem:
-                raise failure(operation, problem)
+                raise evaluation_error(operation, problem)
         store(operation, results, given, frame)
 
     return step

@@ -15,7 +15,7 @@ from reference.interpreter.calls import (
 from reference.interpreter.frames import Block, Entry, SlottedOperation, Step, failing_step
 from reference.interpreter.inlining import NotInlined, inline_calls
 from reference.interpreter.steps import op_step
-from reference.ir.errors import EvaluationError, failure
+from reference.ir.errors import EvaluationError, evaluation_error
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ops.structure import CALLEE, RETURNS, calls_target, computations
 from reference.ops.table import OPS, Op
@@ -90,8 +90,10 @@ class BlockCompiler:
             taken = _operand_slots(operation, scope)
             if operation.name in RETURNS:
                 last = () if outer else _last_uses(arguments, wired, used, taken)
-                beside = self._nested_compiler(outer)
-                return Block(region, beside, arguments, tuple(wired), tuple(steps), taken, last)
+                compile_sibling = self._nested_compiler(outer)
+                return Block(
+                    region, compile_sibling, arguments, tuple(wired), tuple(steps), taken, last
+                )
             used.append({*taken, *_outer_slots(operation, scope)})
             one, step = self.step(operation, taken, scope)
             wired.append(one)
@@ -116,11 +118,11 @@ class BlockCompiler:
             return operation.regions
 
     def _nested_compiler(self, outer: Scope) -> Callable[[Region, int], tuple[Block, int]]:
-        def beside(region: Region, slots: int) -> tuple[Block, int]:
+        def compile_sibling(region: Region, slots: int) -> tuple[Block, int]:
             maker = BlockCompiler(self.compiled, slots)
             return maker.block(region, outer), maker.slots
 
-        return beside
+        return compile_sibling
 
     def _slot(self, scope: Scope, value: Value) -> int:
         slot = scope[value.name] = self.slots
@@ -182,4 +184,4 @@ def _operand_slots(operation: Operation, scope: Scope) -> tuple[int, ...]:
     try:
         return tuple([scope[operand.name] for operand in operation.operands])
     except KeyError as missing:
-        raise failure(operation, f"no value %{missing.args[0]}") from None
+        raise evaluation_error(operation, f"no value %{missing.args[0]}") from None

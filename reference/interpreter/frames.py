@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reference.interpreter.processes import Member
-from reference.ir.errors import EvaluationError, failure, out_of_memory
+from reference.interpreter.processes import GridProcess
+from reference.ir.errors import EvaluationError, evaluation_error, out_of_memory
 from reference.ir.program import Operation, Region
 from reference.ops.host import Queues
 
@@ -29,7 +29,7 @@ Frame = list[Any]
 
 @dataclass(slots=True)
 class Run:
-    """The constant part of one evaluation; `inside` is the version for bodies of ops.
+    """The constant part of one evaluation; `body_run` is the version for bodies of ops.
 
     `otherwise` overrides results of operations in regions, including bodies of ops.
     """
@@ -37,11 +37,11 @@ class Run:
     custom_calls: Mapping[str, CustomCall]
     on_result: OnResult | None
     queues: Queues
-    member: Member = field(default_factory=lambda: Member((0, 0)))
+    member: GridProcess = field(default_factory=lambda: GridProcess((0, 0)))
     otherwise: OverrideResults | None = None
 
     @property
-    def inside(self) -> Run:
+    def body_run(self) -> Run:
         """The same evaluation without `on_result`, because bodies of reductions belong to their
         op."""
         return self if self.on_result is None else replace(self, on_result=None)
@@ -67,15 +67,15 @@ class SlottedOperation:
 class Block:
     """A region prepared for execution: a step per operation, the slots of arguments and results.
 
-    `beside(region, slots)` compiles another region that sees the same values, with slots numbered
-    from `slots`; it returns the block and the number of slots used. `last` lists, for each
+    `compile_sibling(region, slots)` compiles another region that sees the same values, with slots
+    numbered from `slots`; it returns the block and the number of slots used. `last` lists, for each
     operation of a function, the slots that no later operation needs. They are cleared to save
     memory; nested blocks have none. `lanes` caches the steps for many lanes (see
     reference.interpreter.lanes).
     """
 
     region: Region
-    beside: Callable[[Region, int], tuple[Block, int]]
+    compile_sibling: Callable[[Region, int], tuple[Block, int]]
     arguments: tuple[int, ...]
     wired: tuple[SlottedOperation, ...]
     steps: tuple[Step, ...]
@@ -145,7 +145,7 @@ def store(
         EvaluationError: if the number of results is wrong.
     """
     if len(results) != len(slots):
-        raise failure(operation, f"gives {len(results)} results")
+        raise evaluation_error(operation, f"gives {len(results)} results")
     for slot, result in zip(slots, results, strict=True):
         frame[slot] = result
 
@@ -154,6 +154,6 @@ def failing_step(operation: Operation, problem: object) -> Step:
     """Return the step of an operation that cannot be evaluated: it raises an error."""
 
     def step(_: Run, __: Frame) -> None:
-        raise failure(operation, problem)
+        raise evaluation_error(operation, problem)
 
     return step

@@ -108,8 +108,8 @@ def _lifts_scalars(operation: Operation) -> bool:
     It may, unless a bitcast changes the width.
     """
     semantics = OPS[operation.name]
-    of_bits = semantics.of_bits and not quantized.is_quantized_operation(operation)
-    return semantics.lifts or of_bits
+    is_bitcast = semantics.is_bitcast and not quantized.is_quantized_operation(operation)
+    return semantics.lifts or is_bitcast
 
 
 def _lane_step(semantics: Op, wired: SlottedOperation) -> LaneStep:

@@ -41,8 +41,8 @@ Lanes = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """Operations of a block: those with the same results in all lanes, and the others."""
+class _BlockPart:
+    """Operations of a block, separated by whether their results differ between lanes."""
 
     shared: tuple[Step, ...]
     each: tuple[tuple[SlottedOperation, Lanes], ...]
@@ -88,9 +88,9 @@ class LoopInLanes:
     body: Block
     counting: tuple[int, ...]
     steps: tuple[Step, ...]
-    condition: _Part
-    counts: _Part
-    each: _Part
+    condition: _BlockPart
+    counts: _BlockPart
+    each: _BlockPart
     writes: tuple[_Write, ...]
     most: int
 
@@ -173,38 +173,36 @@ def loop_in_lanes(cond: Block, body: Block) -> LoopInLanes | None:
     """Return a loop for evaluation in lanes; None if it has values of another kind."""
     if not _are_plain(cond) or not _are_plain(body):
         return None
-    writes = _written(body)
+    writes = _written_values(body)
     written = {write.number for write in writes}
     kept = {at for at, slot in enumerate(body.returned) if slot == body.arguments[at]}
     counting = tuple(at for at in range(len(body.arguments)) if at not in written | kept)
-    if not writes or not counting or not all(map(_is_integer, _carried(body, counting))):
+    if not writes or not counting or not all(map(_is_integer, _carried_values(body, counting))):
         return None
-    counts = _needed(body, [body.returned[at] for at in counting])
+    counts = _needed_operations(body, [body.returned[at] for at in counting])
     used = {slot for one in counts for slot in one.operand_slots}
     used |= {slot for one in cond.wired for slot in one.operand_slots} | {*cond.returned}
     if used & {block.arguments[at] for block in (cond, body) for at in written}:
         return None
     written_by = {write.wired.result_slots for write in writes}
     moves = [one for one in body.wired if one.result_slots not in written_by]
-    condition = _part(cond, cond.wired, counting)
-    counted, each = _part(body, counts, counting), _part(body, moves, counting)
+    condition = _block_part(cond, cond.wired, counting)
+    counted, each = _block_part(body, counts, counting), _block_part(body, moves, counting)
     if condition is None or counted is None or each is None:
         return None
     values = [one.operation.results[0] for one, _ in each.each]
     values += [write.wired.operation.operands[1] for write in writes]
-    most = max(_ELEMENTS // max(map(_size, values)), 2)
+    most = max(_ELEMENTS // max(map(_element_count, values)), 2)
     steps = tuple(step for one, step in zip(body.wired, body.steps, strict=True) if one in counts)
     return LoopInLanes(
         cond, body, counting, steps, condition, counted, each, tuple(writes), most
     )  # fmt: skip
 
 
-def _part(
+def _block_part(
     block: Block, operations: Sequence[SlottedOperation], counting: Iterable[int]
-) -> _Part | None:
-    """Return the operations of a block for evaluation in lanes; None if any operation has no such
-    evaluation.
-    """
+) -> _BlockPart | None:
+    """Return the operations of a block for evaluation in lanes; None if that is impossible."""
     chosen = {one.result_slots for one in operations}
     varying = {block.arguments[at] for at in counting}
     shared: list[Step] = []
@@ -220,7 +218,7 @@ def _part(
             return None
         varying |= {*one.result_slots}
         each.append((one, function))
-    return _Part(tuple(shared), tuple(each))
+    return _BlockPart(tuple(shared), tuple(each))
 
 
 def _are_plain(block: Block) -> bool:
@@ -230,17 +228,17 @@ def _are_plain(block: Block) -> bool:
     plain = all(
         isinstance(of, TensorType) and of.is_static and not is_quantized(of) for of in types
     )
-    return plain and all(_only_computes(one.operation.name) for one in block.wired)
+    return plain and all(_is_pure(one.operation.name) for one in block.wired)
 
 
-def _only_computes(name: str) -> bool:
-    """Return whether an op of that name computes the same each time, without other effects."""
+def _is_pure(name: str) -> bool:
+    """Return whether an op has no side effects, and the same results for the same operands."""
     semantics = OPS.get(name)
     computes = (Structure.COMPUTES, Structure.CONSTANT)
-    return semantics is not None and semantics.structure in computes and not semantics.draws
+    return semantics is not None and semantics.structure in computes and not semantics.is_random
 
 
-def _written(body: Block) -> list[_Write]:
+def _written_values(body: Block) -> list[_Write]:
     """Return the carried values that the body writes into and does not use otherwise."""
     uses = [slot for one in body.wired for slot in one.operand_slots] + [*body.returned]
     writes: list[_Write] = []
@@ -254,7 +252,7 @@ def _written(body: Block) -> list[_Write]:
     return writes
 
 
-def _carried(body: Block, numbers: Iterable[int]) -> list[Value]:
+def _carried_values(body: Block, numbers: Iterable[int]) -> list[Value]:
     return [body.region.arguments[number] for number in numbers]
 
 
@@ -264,8 +262,8 @@ def _is_integer(value: Value) -> bool:
     return isinstance(of, TensorType) and of.shape == () and of.element.is_integer
 
 
-def _needed(body: Block, slots: Iterable[int]) -> list[SlottedOperation]:
-    """Return the operations of a body that these values need."""
+def _needed_operations(body: Block, slots: Iterable[int]) -> list[SlottedOperation]:
+    """Return the operations of a body that compute these values."""
     needed, found = {*slots}, list[SlottedOperation]()
     for one in reversed(body.wired):
         if needed & {*one.result_slots}:
@@ -274,13 +272,13 @@ def _needed(body: Block, slots: Iterable[int]) -> list[SlottedOperation]:
     return found
 
 
-def _size(value: Value) -> int:
+def _element_count(value: Value) -> int:
     """Return the number of elements of a tensor."""
     return math.prod(tensor_of(value).static_shape)
 
 
 def _function_in_lanes(wired: SlottedOperation) -> Lanes | None:
-    """Return the function that evaluates an operation in lanes; None if there is none."""
+    """Return the function that evaluates an operation in lanes; None without such a function."""
     operation = wired.operation
     semantics = OPS[operation.name]
     if operation.regions or len(operation.results) != 1:
@@ -289,20 +287,20 @@ def _function_in_lanes(wired: SlottedOperation) -> Lanes | None:
         keywords = given_attributes(operation)
         if semantics.needs_result:
             keywords |= stated_results(semantics, operation)
-        return _grouped(semantics, partial(semantics.in_lanes, **keywords))
+        return _lanes_of_grouped_operands(semantics, partial(semantics.in_lanes, **keywords))
     types = [value.type for value in (*operation.operands, *operation.results)]
     alike = len({of.shape for of in types if isinstance(of, TensorType)}) == 1
-    return _elementwise(semantics, wired) if semantics.elementwise and alike else None
+    return _elementwise_lanes(semantics, wired) if semantics.elementwise and alike else None
 
 
-def _grouped(semantics: Op, function: Callable[..., Array]) -> Lanes:
+def _lanes_of_grouped_operands(semantics: Op, function: Callable[..., Array]) -> Lanes:
     def apply(*operands: Array) -> Array:
         return function(*semantics.group_operands(operands))
 
     return apply
 
 
-def _elementwise(semantics: Op, wired: SlottedOperation) -> Lanes:
+def _elementwise_lanes(semantics: Op, wired: SlottedOperation) -> Lanes:
     """Return the function of an op that works element by element: it takes all lanes at once."""
     operation = wired.operation
     evaluate = partial(semantics.evaluate, **given_attributes(operation))

@@ -44,7 +44,7 @@ def last_process() -> Process:
 def _replay_process(
     process: ProcessId, grid: ProcessGrid, posted: Mapping[ProcessId, Any]
 ) -> Process:
-    """Return a process that reads the values posted at an operation and has no effects."""
+    """Return a process without effects that reads the values posted at an operation."""
 
     def take(wanted: Sequence[ProcessId]) -> list[Any]:
         return [posted[one] for one in wanted]
@@ -55,7 +55,7 @@ def _replay_process(
 Rendezvous = tuple[object, int]
 """An operation and the number of times that the process has executed it before."""
 
-Start = Callable[["Member"], tuple[Any, ...]]
+Start = Callable[["GridProcess"], tuple[Any, ...]]
 """A function start(member): runs a process, given its position in the grid, and returns its
 results.
 """
@@ -71,8 +71,8 @@ class _Wait:
 
 
 @dataclass(slots=True)
-class Member:
-    """A process of a grid, with which its own evaluation communicates."""
+class GridProcess:
+    """A process of a grid, as its own evaluation communicates with it."""
 
     id: ProcessId
     grid: Grid | None = None
@@ -182,7 +182,7 @@ class Grid:
             if ready is None:
                 raise DeadlockError(self._deadlock())
             ready.wait = None
-            given = ready.greenlet.switch(Member(ready.id, self))
+            given = ready.greenlet.switch(GridProcess(ready.id, self))
             if ready.greenlet.dead:
                 ready.results = given
 

@@ -55,7 +55,7 @@ def evaluate(operation: Operation, operands: Sequence[Array], apply: Apply) -> t
     """Return the results of an `is_quantized_operation`, quantized results as codes."""
     if computes_on_numbers(operation):
         return encode_results(
-            operation, apply(plain_operation(operation), numbers(operation, operands))
+            operation, apply(plain_operation(operation), decode_operands(operation, operands))
         )
     return apply(plain_operation(operation), convert_to_body_types(operation, operands))
 
@@ -73,8 +73,8 @@ def plain_operation(operation: Operation) -> Operation:
     return replace(operation, operands=operands, results=results, attributes=attributes)
 
 
-def numbers(operation: Operation, operands: Sequence[Array]) -> list[Array]:
-    """Return the operands of an operation, with codes converted to the numbers they represent."""
+def decode_operands(operation: Operation, operands: Sequence[Array]) -> list[Array]:
+    """Return the operands of an operation, with codes replaced by the numbers they represent."""
     kinds = [_quantized_element(value) for value in operation.operands]
     pairs = zip(operands, kinds, strict=True)
     return [array if of is None else dequantize(array, of) for array, of in pairs]

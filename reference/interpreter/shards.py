@@ -28,9 +28,9 @@ def devices_of(mesh: Mesh) -> list[Device]:
 
 def shard(array: Array, sharding: Sharding, mesh: Mesh, device: Device) -> Array:
     """Return the part of an array on a device."""
-    counts = [_count(axes, mesh) for axes in sharding]
+    counts = [_shard_count(axes, mesh) for axes in sharding]
     sizes = [size // count for size, count in zip(array.shape, counts, strict=True)]
-    return np.ascontiguousarray(array[_place(sizes, sharding, mesh, device)]).reshape(sizes)
+    return np.ascontiguousarray(array[_shard_slices(sizes, sharding, mesh, device)]).reshape(sizes)
 
 
 def join_shards(
@@ -38,20 +38,20 @@ def join_shards(
 ) -> Array:
     """Return the array whose shards these are; the first device wins among replicas."""
     sizes = parts[0].shape
-    counts = [_count(axes, mesh) for axes in sharding]
+    counts = [_shard_count(axes, mesh) for axes in sharding]
     shape = tuple(size * count for size, count in zip(sizes, counts, strict=True))
     whole = np.empty(shape, parts[0].dtype)
     for part, device in reversed(list(zip(parts, devices, strict=True))):
-        whole[_place(sizes, sharding, mesh, device)] = part
+        whole[_shard_slices(sizes, sharding, mesh, device)] = part
     return whole
 
 
-def _count(axes: Sequence[str], mesh: Mesh) -> int:
+def _shard_count(axes: Sequence[str], mesh: Mesh) -> int:
     known = dict(mesh)
     return int(np.prod([known[axis] for axis in axes], dtype=np.int64))
 
 
-def _place(
+def _shard_slices(
     sizes: Sequence[int], sharding: Sharding, mesh: Mesh, device: Device
 ) -> tuple[slice, ...]:
     """Return the slices of the whole array that hold a device's shard of these sizes."""

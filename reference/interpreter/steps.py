@@ -21,7 +21,7 @@ from reference.interpreter.frames import (
 from reference.interpreter.lanes import evaluate_lanes
 from reference.interpreter.loops import loop_in_lanes
 from reference.interpreter.verify import explain_failure, given_attributes, stated_results
-from reference.ir.errors import EvaluationError, failure, mismatch, out_of_memory
+from reference.ir.errors import EvaluationError, evaluation_error, mismatch, out_of_memory
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Region, TensorType
 from reference.ir.regions import Body
@@ -74,7 +74,7 @@ def _loop_step(semantics: Op, wired: SlottedOperation, blocks: list[Block]) -> S
 def _evaluation_error(operation: Operation, problem: object) -> EvaluationError:
     if isinstance(problem, MemoryError):
         return out_of_memory(operation, problem)
-    return failure(operation, explain_failure(operation, problem))
+    return evaluation_error(operation, explain_failure(operation, problem))
 
 
 def _fast_step(semantics: Op, wired: SlottedOperation) -> Step | None:
@@ -170,7 +170,7 @@ def _compute(semantics: Op, operation: Operation, blocks: list[Block]) -> Comput
         given = keywords
         try:
             if blocks:
-                deep = run.inside if inside else run
+                deep = run.body_run if inside else run
                 given = keywords | semantics.name_regions(
                     [body(block, deep, frame) for block in blocks]
                 )
@@ -196,20 +196,20 @@ def _compute(semantics: Op, operation: Operation, blocks: list[Block]) -> Comput
 def _locate_error(operation: Operation, error: EvaluationError) -> EvaluationError:
     """Add the operation to errors that lack it: errors of queues and of communication."""
     if operation.name in HOST or (operation.name in COMMUNICATION and error.operation is None):
-        return failure(operation, error)
+        return evaluation_error(operation, error)
     return error
 
 
 def body(block: Block, run: Run, frame: Frame) -> Body:
     """Return a block as the function that ops with regions take."""
 
-    def another(region: Region) -> Body:
-        inner, slots = block.beside(region, len(frame))
+    def make_sibling(region: Region) -> Body:
+        inner, slots = block.compile_sibling(region, len(frame))
         return body(inner, run, [*frame, *[None] * (slots - len(frame))])
 
     return Body(
         block.region,
         partial(block.run, run, frame),
         partial(evaluate_lanes, block, run, frame),
-        another,
+        make_sibling,
     )

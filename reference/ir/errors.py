@@ -49,8 +49,8 @@ def out_of_memory(operation: Operation, error: MemoryError) -> OutOfMemoryError:
     return found
 
 
-def failure(operation: Operation, problem: object) -> EvaluationError:
-    """Return the error for an operation: the problem, followed by the operation."""
+def evaluation_error(operation: Operation, problem: object) -> EvaluationError:
+    """Return the error for an operation, with the message "problem (operation)"."""
     error = EvaluationError(f"{problem} ({describe_operation(operation)})")
     error.operation, error.problem = operation, str(problem)
     return error
@@ -70,7 +70,7 @@ def _join_names(values: Sequence[Value]) -> str:
 
 
 def mismatch(given: Any, value_type: ValueType) -> str:
-    """Return the reason why `given` is not a value of the type, or "" if it is."""
+    """Return why `given` is not a value of the type, or "" if it is."""
     if isinstance(value_type, TensorType):
         return _tensor_mismatch(given, value_type)
     if isinstance(value_type, TokenType):

@@ -122,15 +122,15 @@ EACH = None
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ValuePosition:
     """An operand or result of an operation, by index; negative indices count from the end."""
 
     of_results: bool
     number: int
 
 
-FIRST_OPERAND = Place(of_results=False, number=0)
-FIRST_RESULT = Place(of_results=True, number=0)
+FIRST_OPERAND = ValuePosition(of_results=False, number=0)
+FIRST_RESULT = ValuePosition(of_results=True, number=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +197,7 @@ class Op:
         callee: the attribute that names the function it calls.
         unrounded: the exact result before rounding, as a numpy function that works in wider
             arithmetic (float64, longdouble).
-        of_bits: whether results are the operand's bits, read as another type.
+        is_bitcast: whether results are the operand's bits, read as another type.
         wraps: whether `unrounded`, applied to Python integers, is the result before the reduction
             modulo a power of two.
         is_exact: maps (operands, result) to a mask of the result's shape, true where the result is
@@ -209,11 +209,11 @@ class Op:
         rescales: whether each quantized operand may first be converted to the result's scale.
         carries: the indices of the operands whose values enter its results, at most rounded; `EACH`
             for the operand with the index of the result, or all operands if there is one result.
-        sized_by: the operands whose values determine the sizes of results.
-        of_sizes: whether its results are sizes of its operands, and so constants of the program if
+        size_operands: the operands whose values determine the sizes of results.
+        returns_sizes: whether its results are sizes of its operands: constants of the program if
             all sizes are static.
         cancels: whether an integer and itself give zero.
-        draws: whether its results are random, so that many are valid.
+        is_random: whether its results are random, so that many are valid.
         lower: lowers the op to others, the last of which has its semantics; its own `evaluate` is
             then never called.
         twin: the name of that last op.
@@ -239,7 +239,7 @@ class Op:
     attributes: tuple[str, ...]
     constraints: tuple[str, ...]
     element_types: tuple[ElementType, ...]
-    principal: Place
+    principal: ValuePosition
     quantized: QuantizedUse
     rounding: Rounding
     structure: Structure
@@ -258,16 +258,16 @@ class Op:
     callee: str | None = None
     unrounded: Callable[..., Any] | None = None
     wraps: bool = False
-    of_bits: bool = False
+    is_bitcast: bool = False
     is_exact: IsExact | None = None
     body_types: tuple[bool, ...] = ()
     unquantized: tuple[str, ...] = ()
     rescales: bool = False
     carries: tuple[int, ...] | None = ()
-    sized_by: tuple[str, ...] = ()
-    of_sizes: bool = False
+    size_operands: tuple[str, ...] = ()
+    returns_sizes: bool = False
     cancels: bool = False
-    draws: bool = False
+    is_random: bool = False
     expensive: bool = False
     lower: Lower | None = None
     twin: str = ""
@@ -281,7 +281,7 @@ class Op:
     def elementwise(self) -> bool:
         """Whether result elements depend only on elements at the same position; a bitcast splits
         them."""
-        return self.lifts or self.of_bits
+        return self.lifts or self.is_bitcast
 
     @property
     def is_sign_only(self) -> bool:

@@ -17,14 +17,14 @@ class Body:
 
     `call` evaluates the region once, on values of its argument types. `lift` evaluates a region of
     scalars for many lanes at once: arguments and results are arrays of one common shape, with an
-    element for each lane. `another` makes a body of another region that sees the same values, for
-    example of a part of this region.
+    element for each lane. `make_sibling` makes a body of another region that sees the
+    same values, for example of a part of this region.
     """
 
     region: Region
     call: Callable[..., tuple[Array, ...]]
     lift: Callable[..., tuple[Array, ...]]
-    another: Callable[[Region], Body]
+    make_sibling: Callable[[Region], Body]
 
     def __call__(self, *arguments: Array) -> tuple[Array, ...]:
         """Return the results on these arguments."""

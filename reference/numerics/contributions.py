@@ -196,8 +196,8 @@ class Segments:
         kept = self.target[self.target >= 0]
         return np.bincount(kept, minlength=prod(self.shape)).reshape(self.shape)
 
-    def _sorted(self) -> tuple[Array, Array, Array]:
-        """Return elements sorted by target, then i; the start of each target's run; the targets."""
+    def _sort_by_target(self) -> tuple[Array, Array, Array]:
+        """Return elements sorted by target, then i; the start of each run; the targets."""
         order = np.argsort(self.target, kind="stable")
         order = order[np.count_nonzero(self.target < 0) :]
         targets, starts = np.unique(self.target[order], return_index=True)
@@ -212,7 +212,7 @@ class Segments:
     ) -> Array:
         """Fold the leaves, see `Leaves`; there is no padding."""
         result = np.full(prod(self.shape), neutral, values.dtype)
-        order, starts, targets = self._sorted()
+        order, starts, targets = self._sort_by_target()
         if order.size:
             result[targets] = ufunc.reduceat(values.reshape(-1)[order], starts)
         return result.reshape(self.shape)
@@ -223,7 +223,7 @@ class Segments:
         paddings: Sequence[Array],  # noqa: ARG002 - there is none
     ) -> Iterator[Group]:
         """Yield the groups, see `Leaves`; includes results without leaves."""
-        order, starts, targets = self._sorted()
+        order, starts, targets = self._sort_by_target()
         counts = np.diff(np.append(starts, order.size))
         flat = [x.reshape(-1)[order] for x in inputs]
         untouched = np.setdiff1d(np.arange(prod(self.shape)), targets)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from reference.ir.types import Array, ElementType
-from reference.numerics.rounding import overflow
+from reference.numerics.rounding import overflow_threshold
 
 
 class RangedNumbers(np.lib.mixins.NDArrayOperatorsMixin):
@@ -35,6 +35,6 @@ class RangedNumbers(np.lib.mixins.NDArrayOperatorsMixin):
         wide = [one.numbers if isinstance(one, RangedNumbers) else one for one in inputs]
         found = np.asarray(getattr(ufunc, method)(*wide, **given))
         if self.of.float_format.has_infinity:
-            beyond = np.abs(found) >= overflow(self.of)
+            beyond = np.abs(found) >= overflow_threshold(self.of)
             found = np.where(beyond, np.copysign(np.inf, found), found)
         return RangedNumbers(found.astype(wide[0].dtype), self.of)

@@ -68,8 +68,8 @@ def round_to(x: Array, to: ElementType) -> Array:
         return np.asarray(_byte_table(to).take(_odd_bits16(odd))).view(to.storage)
 
 
-def overflow(element_type: ElementType) -> np.longdouble:
-    """Return the least magnitude that rounding to nearest maps beyond a type's finite numbers."""
+def overflow_threshold(element_type: ElementType) -> np.longdouble:
+    """Return the least magnitude that overflows when it is rounded to nearest in a type."""
     form = element_type.float_format
     half = np.ldexp(np.longdouble(1), form.max_exponent - form.precision)
     return np.longdouble(form.max_finite) + half
@@ -137,8 +137,8 @@ def _encode(x: Array, to: ElementType) -> Array:
         code = field + (steps - 1)
     code = np.where(finite, code, 1 << 15)
     top = _top_code(form)
-    overflow = code > top
-    infinite = overflow & ~np.isnan(x)
+    overflow_threshold = code > top
+    infinite = overflow_threshold & ~np.isnan(x)
     sign = negative.astype(np.int64) << (to.bits - 1)
     if form.non_finite is NonFinite.NONE:
         code = np.where(np.isnan(x), 0, np.where(infinite, top, code))
@@ -146,9 +146,9 @@ def _encode(x: Array, to: ElementType) -> Array:
     elif form.has_infinity:
         code = np.where(np.isnan(x), top + 1 + (unit >> 1), np.where(infinite, top + 1, code))
     else:
-        code = np.where(overflow, _nan_code(form), code)
+        code = np.where(overflow_threshold, _nan_code(form), code)
     if form.non_finite is NonFinite.NAN_NEGATIVE_ZERO:
-        sign = np.where(overflow | (code == 0), 0, sign)
+        sign = np.where(overflow_threshold | (code == 0), 0, sign)
     if not form.signed:
         code = np.where(negative | (magnitude == 0) & finite, _nan_code(form), code)
         sign = np.zeros_like(code)

@@ -1,13 +1,4 @@
-"""Unrounded products, and sums of products that are rounded once: pairs of long doubles.
-
-A pair represents the sum of its two parts; the second is the rounding error of the first. The
-product of two numbers of 53 bits has 106 bits, which two parts of 64 bits hold, and long doubles
-have enough exponent bits. If a long double is no wider than a double, the second part is
-approximate.
-
-Sources: Knuth, TwoSum; Dekker, products (Muller et al., Handbook of Floating-Point Arithmetic,
-chapter 4); Boldo and Melquiond, rounding to odd (2008).
-"""
+"""Unrounded products as pairs of long doubles, and their sums, rounded once."""
 
 from __future__ import annotations
 
@@ -34,13 +25,13 @@ class UnroundedNumbers:
         """Return the numbers with the opposite sign."""
         return UnroundedNumbers(-self.high, -self.low)
 
-    def moved(self, by: Array) -> UnroundedNumbers:
-        """Return the numbers, increased by `by`."""
+    def add_correction(self, by: Array) -> UnroundedNumbers:
+        """Return the numbers with `by` added to their low parts."""
         return UnroundedNumbers(self.high, self.low + by)
 
-    def take(self, places: Array) -> UnroundedNumbers:
+    def take(self, indices: Array) -> UnroundedNumbers:
         """Return the numbers at these flat indices, in the indices' shape."""
-        return UnroundedNumbers(self.high.reshape(-1)[places], self.low.reshape(-1)[places])
+        return UnroundedNumbers(self.high.reshape(-1)[indices], self.low.reshape(-1)[indices])
 
 
 def unrounded_number(array: Array) -> UnroundedNumbers:

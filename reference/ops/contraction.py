@@ -76,7 +76,7 @@ class Dimensions(NamedTuple):
         return tuple(d for d in range(rank) if d not in used)
 
 
-class Roles(NamedTuple):
+class ProductTypes(NamedTuple):
     """The types of lhs, rhs and result of a product."""
 
     lhs: TensorType
@@ -97,7 +97,12 @@ def check_precision_config(given: Sequence[str], size_id: str, input_id: str) ->
     require(size_id, len(given) in (0, 2), given)
 
 
-def check_expressed(lhs: QuantizedType | None, rhs: QuantizedType, types: Roles, id: str) -> None:  # noqa: A002 - the spec's word,
+def check_expressed(
+    lhs: QuantizedType | None,
+    rhs: QuantizedType,
+    types: ProductTypes,
+    id: str,  # noqa: A002 - the spec's word
+) -> None:
     """Check that expressed types agree, as constraints on quantized operands require.
 
     Args:
@@ -152,7 +157,7 @@ def dot_general_type(
         inferred = TensorType(shape, result.element_type)
         require("C12", same_shape(inferred, result), join_with_commas(inferred, result))
     check_precision_config(precision_config, "C11", "I7")
-    types = Roles(lhs, rhs, result)
+    types = ProductTypes(lhs, rhs, result)
     if any(is_quantized(of) for of in types):
         _check_quantized(types, rhs_contracting_dimensions)
     else:
@@ -192,7 +197,7 @@ def _shape(
     )
 
 
-def _check_quantized(types: Roles, rhs_contracting: tuple[int, ...]) -> None:
+def _check_quantized(types: ProductTypes, rhs_contracting: tuple[int, ...]) -> None:
     """Check C14 to C20 of `dot_general`."""
     lhs, rhs, result = (quantized_element(of) for of in types)
     same = (lhs is None) == (result is None)

@@ -19,10 +19,10 @@ from reference.ir.op import (
     FIRST_RESULT,
     Dialect,
     Op,
-    Place,
     QuantizedUse,
     Rounding,
     Structure,
+    ValuePosition,
 )
 from reference.ir.program import (
     FutureType,
@@ -360,7 +360,7 @@ OPS: tuple[Op, ...] = (
     _op(
         name="while", type_function=while_type, evaluate=while_, operands=("*operand",),
         attributes=(), regions=("cond", "body"), constraints=("C1", "C2", "C3"),
-        principal=Place(of_results=False, number=-1), structure=Structure.LOOPS,
+        principal=ValuePosition(of_results=False, number=-1), structure=Structure.LOOPS,
         needs_result=False, several=True,
     ),
 )  # fmt: skip

@@ -28,7 +28,12 @@ from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, 
 from reference.ir.program import Dense, TensorType
 from reference.ir.types import ALL, Array
 from reference.numerics.products import matmul, to_wide_type
-from reference.ops.contraction import PER_TENSOR, Roles, check_expressed, check_precision_config
+from reference.ops.contraction import (
+    PER_TENSOR,
+    ProductTypes,
+    check_expressed,
+    check_precision_config,
+)
 
 _SLAB = 1 << 23
 """Maximum number of elements of the matrices of windows that are materialised at a time."""
@@ -169,7 +174,7 @@ def _check_type(
     """Check every constraint except C4; C25 only if the padding is `known`."""
     require("I1", lhs in PER_TENSOR, lhs)
     check_precision_config(given.get("precision_config", ()), "C24", "I19")
-    _check_element_types(Roles(lhs, rhs, result), of)
+    _check_element_types(ProductTypes(lhs, rhs, result), of)
     if not require("C1", lhs.rank == rhs.rank, f"{lhs}, {rhs}"):
         return result
     windowed = _check_windows(of, lhs.rank - 2)
@@ -285,7 +290,7 @@ def num_windows(of: Geometry, number: int, image: int, window: int) -> int:
     return (padded - window) // of.strides[number] + 1
 
 
-def _check_element_types(types: Roles, of: Geometry) -> None:
+def _check_element_types(types: ProductTypes, of: Geometry) -> None:
     """Check C27 to C34."""
     names = ", ".join(map(str, types))
     if not any(is_quantized(one) for one in types):
@@ -442,7 +447,7 @@ OPS: tuple[Op, ...] = (
     _op(
         name="dynamic_conv", type_function=dynamic_conv_type, evaluate=dynamic_conv,
         operands=("lhs", "rhs", "padding"), attributes=_remove(_ATTRIBUTES, "padding"),
-        sized_by=("padding",),
+        size_operands=("padding",),
         optional=_remove(_OPTIONAL, "padding"), constraints=_CONSTRAINTS,
         inputs=("I1", "I3", "I19"),
     ),

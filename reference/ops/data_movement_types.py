@@ -33,7 +33,7 @@ Sizes = tuple[int | None, ...]
 
 
 def same_element_type(*given: ValueType | None) -> bool:
-    """Return whether all stated types have one `element_type`, including quantization."""
+    """Return whether all stated types have the same `element_type`, including quantization."""
     return len({of.element_type for of in stated_types(*given) if isinstance(of, TensorType)}) <= 1
 
 

@@ -148,7 +148,7 @@ def triangular_solve(
 def coefficients(
     a: Array, *, left_side: bool, lower: bool, unit_diagonal: bool, transpose_a: str
 ) -> tuple[Array, bool]:
-    """Return the triangular T of the equivalent system T x = b, and whether it is lower triangular.
+    """Return T of the equivalent system T x = b, and whether T is lower triangular.
 
     A system x op(a) = b is its transpose, op(a)^T x^T = b^T.
     """

@@ -152,7 +152,7 @@ def check_scan(inputs: Types, carries: Types, body: Region, dimension: int, made
 
 
 def _can_be_scanned(inputs: Types, dimension: int) -> bool:
-    """Return whether all inputs are static and have that dimension, of one size."""
+    """Return whether all inputs are static and have equal sizes along that dimension."""
     inside = bool(inputs) and all(of.is_static and 0 <= dimension < of.rank for of in inputs)
     return inside and len({of.static_shape[dimension] for of in inputs}) == 1
 

@@ -61,7 +61,7 @@ class Ragged(NamedTuple):
 
     @property
     def group_dimensions(self) -> Dimensions:
-        """The dimensions of the product with one group's part of rhs."""
+        """The dimensions of the product of a single group, with the group's part of rhs."""
         group = self.group
         if group is None:
             return self.dot
@@ -90,7 +90,7 @@ def ragged_numbers(
     rhs_group_dimensions: Sizes = (),
     **_: object,
 ) -> Ragged:
-    """Return the attributes of an operation as one value, with the first ragged dimension."""
+    """Return the dimension numbers of an operation; only its first ragged dimension is used."""
     dot = Dimensions(
         lhs_batching_dimensions, rhs_batching_dimensions,
         lhs_contracting_dimensions, rhs_contracting_dimensions,

@@ -9,7 +9,15 @@ import numpy as np
 
 from reference.ir.constraints import require
 from reference.ir.notation import admit
-from reference.ir.op import FIRST_OPERAND, Dialect, Op, Place, QuantizedUse, Rounding, Structure
+from reference.ir.op import (
+    FIRST_OPERAND,
+    Dialect,
+    Op,
+    QuantizedUse,
+    Rounding,
+    Structure,
+    ValuePosition,
+)
 from reference.ir.program import TensorType
 from reference.ir.types import (
     BITS,
@@ -174,7 +182,8 @@ _op = partial(
 
 OPS: tuple[Op, ...] = (
     _op(
-        name="rng", draws=True, type_function=rng_type, evaluate=rng, operands=("a", "b", "shape"),
+        name="rng", is_random=True, type_function=rng_type, evaluate=rng,
+        operands=("a", "b", "shape"),
         attributes=("rng_distribution",), constraints=("C1", "C2", "C3"),
         inputs=("I1", "I2", "I3", "I4"), element_types=BITS + FLOATS,
         rounding=Rounding.APPROXIMATES,
@@ -183,7 +192,7 @@ OPS: tuple[Op, ...] = (
         name="rng_bit_generator", type_function=rng_bit_generator_type, evaluate=rng_bit_generator,
         operands=("initial_state",), attributes=("rng_algorithm",), constraints=("C1", "C2"),
         inputs=("I1", "I2"), element_types=INTEGERS + FLOATS,
-        principal=Place(of_results=True, number=1), rounding=Rounding.EXACT, several=True,
+        principal=ValuePosition(of_results=True, number=1), rounding=Rounding.EXACT, several=True,
         expensive=True,
     ),
 )  # fmt: skip

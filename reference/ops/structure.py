@@ -81,7 +81,7 @@ def is_constant(operation: Operation) -> bool:
 def is_static_size(operation: Operation) -> bool:
     """Return whether the operation's result is a static size of its operand."""
     record = OPS.get(operation.name)
-    if record is None or not record.of_sizes:
+    if record is None or not record.returns_sizes:
         return False
     types = [value.type for value in operation.operands]
     return all(isinstance(one, TensorType) and one.is_static for one in types)

@@ -49,7 +49,7 @@ def unspecified_in_lanes(body: Body, arguments: Sequence[Array]) -> list[Unspeci
             continue
         wanted += tuple(value for value, _ in met.conditions)
         part = Region(region.arguments, (*_producers(wanted, before), Operation("return", wanted)))
-        values = [value.reshape(shape) for value in body.another(part).lanes(*arguments)]
+        values = [value.reshape(shape) for value in body.make_sibling(part).lanes(*arguments)]
         count = len(operation.operands)
         given, result = values[:count], values[count]
         if quantized.is_quantized_operation(operation):

@@ -36,7 +36,7 @@ def unspecified_codes(
     inner = quantized.plain_operation(operation)
     if not quantized.computes_on_numbers(operation):
         return plain(inner, quantized.convert_to_body_types(operation, operands), result, number)
-    numbers = quantized.numbers(operation, operands)
+    numbers = quantized.decode_operands(operation, operands)
     whole = (
         reshape_operation(inner, result.shape) if OPS[inner.name].lifts else inner
     )  # a lane is a scalar

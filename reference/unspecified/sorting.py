@@ -18,7 +18,7 @@ from reference.interpreter.evaluate import EvaluationError, body_of
 from reference.ir.program import Operation
 from reference.ir.regions import Body
 from reference.ir.types import Array
-from reference.ops.sorts.sorting import keys_of, permutation
+from reference.ops.sorts.sorting import keys_of, sorting_permutation
 from reference.unspecified.bodies import unspecified_in_lanes
 from reference.unspecified.reasons import Reason, Unspecified
 
@@ -37,7 +37,7 @@ def unspecified_slices(operation: Operation, operands: Sequence[Array]) -> list[
         body = body_of(operation.regions[0])
         if rows[0].size == 0 or shape[-1] < 2:
             return []
-        order = permutation(rows, body)
+        order = sorting_permutation(rows, body)
         placed = tuple(np.take_along_axis(array, order, axis=-1) for array in rows)
         if keys_of(rows, body) is None:
             found = [(NO_ORDER, ~_is_ordering(placed, body))]

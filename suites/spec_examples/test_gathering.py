@@ -69,7 +69,7 @@ def test_scatter() -> None:
         "index_vector_dim": 3, "indices_are_sorted": False, "unique_indices": False,
     }  # fmt: skip
     block = BodyBuilder.of(SI64, SI64)
-    body = block.returns(block.op("add", *block.arguments))
+    body = block.finish_region(block.op("add", *block.arguments))
     types = {
         "input": tensor(SI64, 2, 3, 4, 2), "scatter_indices": tensor(SI64, 2, 2, 3, 2),
         "update": tensor(SI64, 2, 2, 3, 2, 2),

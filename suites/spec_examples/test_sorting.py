@@ -12,7 +12,7 @@ SI64 = ELEMENT_TYPES["si64"]
 
 def test_sort() -> None:
     block = BodyBuilder.of(SI64, SI64, SI64, SI64)
-    comparator = block.returns(block.compare(block.arguments[0], block.arguments[1], "GT"))
+    comparator = block.finish_region(block.compare(block.arguments[0], block.arguments[1], "GT"))
     of = tensor(SI64, 2, 3)
     types = {"input0": of, "input1": of}
     made = program("sort", types, (of, of), (comparator,), dimension=0, is_stable=True)

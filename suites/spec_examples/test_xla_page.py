@@ -67,10 +67,10 @@ THREE = f32([[[1, 2, 3], [4, 5, 6]]] * 4)
 INF = float("inf")
 POOL = f32([10000, 1000, 100, 10, 1])
 LESS = BodyBuilder.of(*[element_type(n) for n in ("si32", "si32", "si32", "si32", "f32", "f32")])
-BY_FIRST = LESS.returns(LESS.compare(LESS.arguments[0], LESS.arguments[1], "LT"))
+BY_FIRST = LESS.finish_region(LESS.compare(LESS.arguments[0], LESS.arguments[1], "LT"))
 PAIR_OF_F32 = BodyBuilder.of(F32, F32)
 NUMBERS = default_dimension_numbers(1)
-GREATER = PAIR_OF_F32.returns(PAIR_OF_F32.compare(*PAIR_OF_F32.arguments, "GE"))
+GREATER = PAIR_OF_F32.finish_region(PAIR_OF_F32.compare(*PAIR_OF_F32.arguments, "GE"))
 
 EXAMPLES: list[tuple[str, tuple[Array, ...], tuple[Array, ...], dict[str, Any], tuple[Region, ...]]]
 EXAMPLES = [

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from reference.custom_calls.lapack.calls import finite_matrices, letter
+from reference.custom_calls.lapack.calls import finite_matrices, option_letter
 from reference.custom_calls.lapack.routines import TARGETS, routine_call
 from reference.custom_calls.targets import call_built_in
 from reference.ir.errors import EvaluationError
@@ -199,7 +199,7 @@ def is_undefined(name: str, operation: Operation, number: int) -> bool:
     if name == "gtsv":
         return number < 3
     options = routine_call((), dict(operation.attributes)).options
-    mode = letter(options.get("mode", "V"))
+    mode = option_letter(options.get("mode", "V"))
     if name == "gesdd":
         return number == 0 or (number in (2, 3) and mode == "N")
     if name in ("syevd", "gees"):
@@ -207,7 +207,9 @@ def is_undefined(name: str, operation: Operation, number: int) -> bool:
     if name == "geev":
         count = len(operation.results)
         sides = {count - 3: "left", count - 2: "right"}
-        return number in sides and letter(options.get(f"compute_{sides[number]}", "N")) == "N"
+        return (
+            number in sides and option_letter(options.get(f"compute_{sides[number]}", "N")) == "N"
+        )
     return False
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from conformance.judging.lapack import backward_error
 from conformance.tolerance.bounds.linear_algebra import SOLVED
-from reference.custom_calls.lapack.calls import finite_matrices, hermitian, letter
+from reference.custom_calls.lapack.calls import complete_hermitian, finite_matrices, option_letter
 from reference.custom_calls.lapack.factors import permutation, trsm_attributes
 from reference.custom_calls.lapack.reflectors import apply_reflectors, unit_columns
 from reference.custom_calls.lapack.routines import routine_call, top_elements
@@ -50,7 +50,7 @@ class Problem(NamedTuple):
 
     def option(self, name: str, otherwise: str) -> str:
         """Return an option that is a letter, or `otherwise` if it is absent."""
-        return letter(self.options.get(name, otherwise))
+        return option_letter(self.options.get(name, otherwise))
 
     def is_off(self, residual: Array, scale: Any) -> bool:
         """Return whether a residual is larger than permitted for a matrix of norm `scale`."""
@@ -125,7 +125,7 @@ def _trsm_violation(
 def _potrf(p: Problem) -> Iterator[str]:
     (a, *_), (found, info) = p.operands, p.results
     lower = p.option("uplo", "L") == "L"
-    whole = hermitian(a, lower=lower)
+    whole = complete_hermitian(a, lower=lower)
     order = int(info)
     if not 0 <= order <= len(a):
         yield f"info is {order}"
@@ -263,7 +263,7 @@ def _sytrd(p: Problem) -> Iterator[str]:
     yield from _check_info(info)
     lower = p.option("uplo", "L") == "L"
     turn = slice(None, None, 1 if lower else -1)
-    whole, packed = hermitian(a, lower=lower)[turn, turn], packed[turn, turn]
+    whole, packed = complete_hermitian(a, lower=lower)[turn, turn], packed[turn, turn]
     q = np.eye(len(a), dtype=a.dtype)
     if len(a) > 1:
         q[1:, 1:], _ = _orthogonal_factor(p, packed[1:, :-1], taus[turn])
@@ -301,7 +301,7 @@ def _check_info(info: Array) -> Iterator[str]:
 
 
 def _eigenpairs(p: Problem, lower: bool, vectors: Array | None, values: Array) -> Iterator[str]:
-    whole = hermitian(p.operands[0], lower=lower)
+    whole = complete_hermitian(p.operands[0], lower=lower)
     norm = _norm(whole)
     if (np.diff(values) < 0).any():
         yield "the eigenvalues do not ascend"

@@ -162,7 +162,7 @@ class PerturbationHook:
         structure = structure_of(operation)
         if structure is not None and structure.forwards_values and len(operands) == 1:
             return self._move_copy(operation, results, directions)
-        draws = operation.name in OPS and OPS[operation.name].draws
+        draws = operation.name in OPS and OPS[operation.name].is_random
         is_new = operation.regions or draws
         known = self.tolerances.new_mover if is_new else self.tolerances.mover
         move = known(operation, operands, results, self.platform)
@@ -287,7 +287,7 @@ def _drawn_elements(operation: Operation) -> tuple[tuple[str, np.bool_], ...]:
     In isolation such an op is judged by what may be drawn.
     """
     record = OPS.get(operation.name)
-    return (("random numbers", np.True_),) if record is not None and record.draws else ()
+    return (("random numbers", np.True_),) if record is not None and record.is_random else ()
 
 
 def _call_target(operation: Operation) -> str | None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from reference.ir.types import Array, ElementType
 from reference.numerics.accumulation import unit_roundoff
-from reference.numerics.rounding import overflow, round_to
+from reference.numerics.rounding import overflow_threshold, round_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _round_outwards(
         np.where((low >= 0) & (below < 0), 0, below),
         np.where((high <= 0) & (above > 0), 0, above),
     )
-    limit = overflow(arithmetic.of)
+    limit = overflow_threshold(arithmetic.of)
     low, high = (
         np.where(np.abs(end) >= limit, np.copysign(np.inf, end), end) for end in (low, high)
     )
@@ -192,7 +192,7 @@ def _sum(x: Interval, axes: tuple[int, ...]) -> Interval:
     def over_axes(ufunc: np.ufunc, numbers: Array) -> Array:
         return np.asarray(ufunc.reduce(numbers, axis=axes, keepdims=True))
 
-    of, limit = x.arithmetic.of, overflow(x.arithmetic.of)
+    of, limit = x.arithmetic.of, overflow_threshold(x.arithmetic.of)
     low, high = (np.where(np.isfinite(end), end, 0) for end in (x.low, x.high))
     total = over_axes(np.add, np.maximum(np.abs(low), np.abs(high)))
     steps = max(low.size // max(total.size, 1) - 1, 0)

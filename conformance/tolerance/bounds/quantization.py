@@ -117,7 +117,7 @@ def permitted_results(
     around = _neighbour_results(operation, operands, rule.rounds_operands)
     plain, numbers = (
         quantized.plain_operation(operation),
-        tuple(quantized.numbers(operation, operands)),
+        tuple(quantized.decode_operands(operation, operands)),
     )
     errors = _errors(rule, plain, numbers, around[0])
     brought = numbers if OPS[operation.name].rescales else ()
@@ -176,7 +176,7 @@ def _neighbour_results(
     rounding.
     """
     plain = quantized.plain_operation(operation)
-    numbers = quantized.numbers(operation, operands)
+    numbers = quantized.decode_operands(operation, operands)
     found = [apply(plain, numbers)]
     if rounds_operands:
         return found

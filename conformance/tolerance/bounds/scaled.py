@@ -34,7 +34,7 @@ from reference.ir.types import Array, element_type
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.zeros import is_zero
-from reference.ops.xla.contraction import batching
+from reference.ops.xla.contraction import dot_general_attributes
 from reference.ops.xla.scaled import BF16, scale_operand
 
 _F32 = element_type("f32")
@@ -53,7 +53,7 @@ def as_dot_general(
         Value(name, TensorType(of.shape, _F32)) for name, of in (("lhs", lhs), ("rhs", rhs))
     )
     given: dict[str, Any] = dict(operation.attributes)
-    numbers = batching(given["dimension_numbers"])
+    numbers = dot_general_attributes(given["dimension_numbers"])
     product = Operation("dot_general", values, operation.results, tuple(sorted(numbers.items())))
     rounded = _rounding_error(lhs, lhs_scale), _rounding_error(rhs, rhs_scale)
     intermediate = (

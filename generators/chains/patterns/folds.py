@@ -20,8 +20,8 @@ _FOLDS = (("add", 0), ("maximum", 0), ("minimum", 0), ("multiply", 1))
 _TRUTHS = (("and", 1), ("or", 0), ("xor", 0))
 
 
-def fold(chain: Chain, of: ElementType) -> tuple[Region, Value]:
-    """Return a body of one operation, and its neutral init value."""
+def body_and_init(chain: Chain, of: ElementType) -> tuple[Region, Value]:
+    """Return a reduction body of one operation, and its neutral init value."""
     folds = _TRUTHS if of.is_boolean else _FOLDS
     if of.is_integer and chain.pick(4) == 3:
         folds = (("and", -1 if of.is_signed else of.max_integer), ("or", 0), ("xor", 0))
@@ -30,7 +30,7 @@ def fold(chain: Chain, of: ElementType) -> tuple[Region, Value]:
     if op in ("maximum", "minimum"):
         number = _least_number(of) if op == "maximum" else _greatest_number(of)
     scalar = TensorType((), of)
-    inner = chain.apart(scalar, scalar)
+    inner = chain.isolated_block(scalar, scalar)
     return inner.finish_region(inner.op(op, *inner.arguments)), chain.number(number, scalar)
 
 
@@ -49,45 +49,45 @@ def _greatest_number(of: ElementType) -> float:
 
 
 def _reduce_value(chain: Chain, value: Value, dimensions: tuple[int, ...]) -> Value:
-    body, init = fold(chain, element(value))
+    body, init = body_and_init(chain, element(value))
     return chain.op("reduce", value, init, dimensions=dimensions, regions=(body,))
 
 
-def _reduced_over_one(chain: Chain, value: Value) -> Value:
-    """Write a reduction over a dimension of size 1, or over none."""
+def _reduction_of_unit_dimension(chain: Chain, value: Value) -> Value:
+    """Write a reduction over a dimension of size 1, or over no dimension."""
     shape = shape_of(value)
     at = chain.pick(len(shape) + 1)
     wide = chain.reshape(value, (*shape[:at], 1, *shape[at:]))
     return _reduce_value(chain, wide, (at,) if chain.pick(4) else ())
 
 
-def _reduced_twice(chain: Chain, value: Value) -> Value:
+def _double_reduction(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     wide = chain.reshape(value, (1, *shape)) if len(shape) == 1 else value
     once = _reduce_value(chain, wide, (chain.pick(tensor_of(wide).rank),))
     return _reduce_value(chain, once, (0,))
 
 
-def _sum_of_repeated(chain: Chain, value: Value) -> Value:
-    """Write n times a number, or its power, as a reduction of a broadcast."""
+def _reduction_of_broadcast(chain: Chain, value: Value) -> Value:
+    """Write a multiple or a power of a number as a reduction of a broadcast."""
     shape = shape_of(value)
     wide = chain.broadcast(value, (choose(chain.pick, (2, 3, 1, 5)), *shape),
                            *range(1, len(shape) + 1))  # fmt: skip
     return _reduce_value(chain, wide, (0,))
 
 
-def _reduced_of_transposed(chain: Chain, value: Value) -> Value:
+def _reduction_of_transpose(chain: Chain, value: Value) -> Value:
     rank = tensor_of(value).rank
     turned = chain.op("transpose", value, permutation=tuple(reversed(range(rank))))
     return _reduce_value(chain, turned, (chain.pick(rank),))
 
 
-def _reduced_of_joined(chain: Chain, value: Value) -> Value:
-    joined = chain.op("concatenate", value, chain.like(tensor_of(value)), dimension=0)
+def _reduction_of_concatenation(chain: Chain, value: Value) -> Value:
+    joined = chain.op("concatenate", value, chain.value_of(tensor_of(value)), dimension=0)
     return _reduce_value(chain, joined, (0,))
 
 
-def _reduced_of_padded(chain: Chain, value: Value) -> Value:
+def _reduction_of_pad(chain: Chain, value: Value) -> Value:
     filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
     rank = tensor_of(value).rank
     low = tuple(chain.pick(3) for _ in range(rank))
@@ -101,8 +101,8 @@ def _reduced_of_padded(chain: Chain, value: Value) -> Value:
 _MANY_DIMENSIONS = ((3, 1, 2, 2, 8, 8, 8), (2, 2, 3, 4, 4, 1, 4, 8), (1, 2, 1, 3, 2, 2, 2))
 
 
-def _sum_of_products_of_many_dimensions(chain: Chain, value: Value) -> Value:
-    """Write a sum along one of many dimensions, of products with a partially broadcast operand."""
+def _high_rank_sum_of_products(chain: Chain, value: Value) -> Value:
+    """Write a sum along one of many dimensions of products with a partly broadcast operand."""
     shape = choose(chain.pick, _MANY_DIMENSIONS)
     of = TensorType(shape, element(value))
     few = TensorType(shape[:3], element(value))
@@ -110,7 +110,7 @@ def _sum_of_products_of_many_dimensions(chain: Chain, value: Value) -> Value:
     wide = chain.broadcast(narrow, shape, 0, 1, 2)
     product = chain.op("multiply", wide, chain.parameter(of))
     scalar = TensorType((), element(value))
-    inner = chain.apart(scalar, scalar)
+    inner = chain.isolated_block(scalar, scalar)
     body = inner.finish_region(inner.op("add", *inner.arguments))
     along = choose(chain.pick, (3, 2, 0, len(shape) - 1))
     return chain.op(
@@ -118,20 +118,20 @@ def _sum_of_products_of_many_dimensions(chain: Chain, value: Value) -> Value:
     )
 
 
-def _product_of_two(chain: Chain, value: Value) -> Value:
+def _small_matrix_product(chain: Chain, value: Value) -> Value:
     """Write a matrix product with sizes of 1, without contraction, or of a transpose."""
     of = element(value)
     n, k, m = (choose(chain.pick, (1, 2, 3, 4)) for _ in range(3))
     lhs = fit_shape(chain, value, TensorType((n, k), of))
-    rhs = chain.like(TensorType((m, k) if chain.pick(2) else (k, m), of))
+    rhs = chain.value_of(TensorType((m, k) if chain.pick(2) else (k, m), of))
     at = shape_of(rhs).index(k) if k != m else chain.pick(2)
     if chain.pick(3) == 2:
         lhs = chain.op("transpose", lhs, permutation=(1, 0))
-        return _product(chain, lhs, rhs, (0,), (at,))
-    return _product(chain, lhs, rhs, (1,), (at,))
+        return _add_product(chain, lhs, rhs, (0,), (at,))
+    return _add_product(chain, lhs, rhs, (1,), (at,))
 
 
-def _product(
+def _add_product(
     chain: Chain, lhs: Value, rhs: Value, left: tuple[int, ...], right: tuple[int, ...]
 ) -> Value:
     sizes = [size for d, size in enumerate(shape_of(lhs)) if d not in left]
@@ -148,58 +148,63 @@ def _product_with_ones(chain: Chain, value: Value) -> Value:
     """Write a sum as a product with ones, or an outer product."""
     shape = shape_of(value)
     if chain.pick(3) == 2:
-        return _product(chain, value, chain.like(TensorType((2,), element(value))), (), ())
+        return _add_product(chain, value, chain.value_of(TensorType((2,), element(value))), (), ())
     along = chain.pick(len(shape))
     ones = chain.number(choose(chain.pick, (1, 0, 2)), TensorType((shape[along],), element(value)))
-    return _product(chain, value, ones, (along,), (0,))
+    return _add_product(chain, value, ones, (along,), (0,))
 
 
 def _product_of_products(chain: Chain, value: Value) -> Value:
     of = TensorType((2, 2), element(value))
     first = fit_shape(chain, value, of)
-    second = _product(chain, first, chain.like(of), (1,), (0,))
-    return _product(chain, second, chain.like(of), (1,), (chain.pick(2),))
+    second = _add_product(chain, first, chain.value_of(of), (1,), (0,))
+    return _add_product(chain, second, chain.value_of(of), (1,), (chain.pick(2),))
 
 
-def _product_of_joined(chain: Chain, value: Value) -> Value:
+def _product_of_concatenation(chain: Chain, value: Value) -> Value:
     of = element(value)
     first = fit_shape(chain, value, TensorType((2, 3), of))
-    joined = chain.op("concatenate", first, chain.like(TensorType((2, 2), of)), dimension=1)
-    return _product(chain, joined, chain.draw_constant(TensorType((5, 2), of)), (1,), (0,))
+    joined = chain.op("concatenate", first, chain.value_of(TensorType((2, 2), of)), dimension=1)
+    return _add_product(chain, joined, chain.draw_constant(TensorType((5, 2), of)), (1,), (0,))
 
 
-def _order(chain: Chain, *types: TensorType, by: int = 0) -> Region:
+def _comparator(chain: Chain, *types: TensorType, by: int = 0) -> Region:
     """Return the comparator of operand `by`, ascending or descending."""
-    inner = chain.apart(*(t for of in types for t in (of, of)))
-    way = choose(chain.pick, ("LT", "GT"))
+    inner = chain.isolated_block(*(t for of in types for t in (of, of)))
+    direction = choose(chain.pick, ("LT", "GT"))
     lhs, rhs = inner.arguments[2 * by : 2 * by + 2]
-    return inner.finish_region(inner.compare(lhs, rhs, way))
+    return inner.finish_region(inner.compare(lhs, rhs, direction))
 
 
-def _sorted_twice(chain: Chain, value: Value) -> Value:
+def _double_sort(chain: Chain, value: Value) -> Value:
     along = chain.pick(tensor_of(value).rank)
     for _ in range(2):
-        order = _order(chain, TensorType((), element(value)))
+        order = _comparator(chain, TensorType((), element(value)))
         value = chain.op("sort", value, dimension=along, is_stable=True, regions=(order,))
     return value
 
 
-def _sorted_positions(chain: Chain, value: Value) -> Value:
+def _argsort(chain: Chain, value: Value) -> Value:
     """Write the positions of sorted elements: a sort of two operands, one of them an iota."""
     along = chain.pick(tensor_of(value).rank)
     of = TensorType(shape_of(value), ELEMENT_TYPES["si32"])
-    places = chain.op("iota", to=of, iota_dimension=along)
+    positions = chain.op("iota", to=of, iota_dimension=along)
     scalars = (TensorType((), element(value)), TensorType((), of.element))
-    order = _order(chain, *scalars)
+    order = _comparator(chain, *scalars)
     found = chain.ops(
-        "sort", (value, places), (tensor_of(value), of), (order,), dimension=along, is_stable=True
+        "sort",
+        (value, positions),
+        (tensor_of(value), of),
+        (order,),
+        dimension=along,
+        is_stable=True,
     )
     chain.data.append(found[0])
     return found[1]
 
 
-def _first_of_sorted(chain: Chain, value: Value) -> Value:
-    order = _order(chain, TensorType((), element(value)))
+def _slice_of_sort(chain: Chain, value: Value) -> Value:
+    order = _comparator(chain, TensorType((), element(value)))
     shape = shape_of(value)
     found = chain.op("sort", value, dimension=0, is_stable=True, regions=(order,))
     limits = (min(1 + chain.pick(2), shape[0]), *shape[1:])
@@ -213,17 +218,17 @@ def _is_reducible(of: TensorType) -> bool:
     return is_small(of) and not of.element.is_complex and (is_number(of) or of.element.is_boolean)
 
 
-def _reducible_dimensions(of: TensorType) -> bool:
+def _has_reducible_dimension(of: TensorType) -> bool:
     return _is_reducible(of) and of.rank > 0
 
 
-def is_multiplied(of: TensorType) -> bool:
+def can_be_multiplied(of: TensorType) -> bool:
     """Return whether products and convolutions accept these numbers, and there are few."""
     return is_number(of) and is_small(of) and (of.element.bits >= 8)
 
 
-def _multiplied_dimensions(of: TensorType) -> bool:
-    return is_multiplied(of) and of.rank > 0
+def _has_multipliable_dimension(of: TensorType) -> bool:
+    return can_be_multiplied(of) and of.rank > 0
 
 
 def _is_sortable(of: TensorType) -> bool:
@@ -231,19 +236,19 @@ def _is_sortable(of: TensorType) -> bool:
 
 
 PATTERNS = (
-    Pattern(_reduced_over_one, _is_reducible),
-    Pattern(_reduced_twice, _reducible_dimensions),
-    Pattern(_sum_of_repeated, _is_reducible),
-    Pattern(_reduced_of_transposed, _reducible_dimensions),
-    Pattern(_reduced_of_joined, _reducible_dimensions),
-    Pattern(_reduced_of_padded, _reducible_dimensions),
-    Pattern(_sum_of_products_of_many_dimensions, is_multiplied),
-    Pattern(_product_of_two, is_multiplied),
-    Pattern(_product_with_ones, _multiplied_dimensions),
-    Pattern(_product_of_products, is_multiplied),
-    Pattern(_product_of_joined, is_multiplied),
-    Pattern(_sorted_twice, _is_sortable),
-    Pattern(_sorted_positions, _is_sortable),
-    Pattern(_first_of_sorted, _is_sortable),
+    Pattern(_reduction_of_unit_dimension, _is_reducible),
+    Pattern(_double_reduction, _has_reducible_dimension),
+    Pattern(_reduction_of_broadcast, _is_reducible),
+    Pattern(_reduction_of_transpose, _has_reducible_dimension),
+    Pattern(_reduction_of_concatenation, _has_reducible_dimension),
+    Pattern(_reduction_of_pad, _has_reducible_dimension),
+    Pattern(_high_rank_sum_of_products, can_be_multiplied),
+    Pattern(_small_matrix_product, can_be_multiplied),
+    Pattern(_product_with_ones, _has_multipliable_dimension),
+    Pattern(_product_of_products, can_be_multiplied),
+    Pattern(_product_of_concatenation, can_be_multiplied),
+    Pattern(_double_sort, _is_sortable),
+    Pattern(_argsort, _is_sortable),
+    Pattern(_slice_of_sort, _is_sortable),
 )
 """Patterns of folds, products and sorts that compilers rewrite."""

@@ -18,7 +18,7 @@ Derivative = Callable[[Chain, Value, Value, Value], Value]
 """A function derivative(chain, x, y, factor): f'(x) times a factor, with y = f(x)."""
 
 
-def _number(chain: Chain, like: Value, number: float) -> Value:
+def _add_number(chain: Chain, like: Value, number: float) -> Value:
     return chain.number(number, tensor_of(like))
 
 
@@ -34,19 +34,19 @@ def _exponential_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Va
 
 def _log_plus_one_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     del y
-    return chain.op("divide", factor, chain.op("add", x, _number(chain, x, 1)))
+    return chain.op("divide", factor, chain.op("add", x, _add_number(chain, x, 1)))
 
 
 def _exponential_minus_one_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
-    return chain.op("multiply", factor, chain.op("add", y, _number(chain, x, 1)))
+    return chain.op("multiply", factor, chain.op("add", y, _add_number(chain, x, 1)))
 
 
 def _sqrt_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
-    return chain.op("multiply", factor, chain.op("divide", _number(chain, x, 0.5), y))
+    return chain.op("multiply", factor, chain.op("divide", _add_number(chain, x, 0.5), y))
 
 
 def _rsqrt_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
-    slope = chain.op("multiply", _number(chain, x, -0.5), chain.op("divide", y, x))
+    slope = chain.op("multiply", _add_number(chain, x, -0.5), chain.op("divide", y, x))
     return chain.op("multiply", factor, slope)
 
 
@@ -60,16 +60,16 @@ def _square_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     if chain.pick(2):  # for a product with x as both factors
         part = chain.op("multiply", factor, x)
         return chain.op("add", part, part)
-    return chain.op("multiply", factor, chain.op("multiply", _number(chain, x, 2), x))
+    return chain.op("multiply", factor, chain.op("multiply", _add_number(chain, x, 2), x))
 
 
 def _tanh_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     square = chain.op("multiply", y, y)
-    return chain.op("multiply", factor, chain.op("subtract", _number(chain, x, 1), square))
+    return chain.op("multiply", factor, chain.op("subtract", _add_number(chain, x, 1), square))
 
 
 def _logistic_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
-    rest = chain.op("subtract", _number(chain, x, 1), y)
+    rest = chain.op("subtract", _add_number(chain, x, 1), y)
     return chain.op("multiply", factor, chain.op("multiply", y, rest))
 
 
@@ -83,32 +83,32 @@ def _square(chain: Chain, x: Value) -> Value:
 
 
 def _reciprocal(chain: Chain, x: Value) -> Value:
-    return chain.op("divide", _number(chain, x, 1), x)
+    return chain.op("divide", _add_number(chain, x, 1), x)
 
 
-def _function(name: str) -> Callable[[Chain, Value], Value]:
+def _function_of_op(name: str) -> Callable[[Chain, Value], Value]:
     return lambda chain, x: chain.op(name, x)
 
 
 _FUNCTIONS: tuple[tuple[Callable[[Chain, Value], Value], Derivative], ...] = (
-    (_function("log"), _log_gradient),
-    (_function("exponential"), _exponential_gradient),
-    (_function("sqrt"), _sqrt_gradient),
+    (_function_of_op("log"), _log_gradient),
+    (_function_of_op("exponential"), _exponential_gradient),
+    (_function_of_op("sqrt"), _sqrt_gradient),
     (_square, _square_gradient),
-    (_function("abs"), _abs_gradient),
-    (_function("rsqrt"), _rsqrt_gradient),
+    (_function_of_op("abs"), _abs_gradient),
+    (_function_of_op("rsqrt"), _rsqrt_gradient),
     (_reciprocal, _reciprocal_gradient),
-    (_function("log_plus_one"), _log_plus_one_gradient),
-    (_function("exponential_minus_one"), _exponential_minus_one_gradient),
-    (_function("tanh"), _tanh_gradient),
-    (_function("logistic"), _logistic_gradient),
+    (_function_of_op("log_plus_one"), _log_plus_one_gradient),
+    (_function_of_op("exponential_minus_one"), _exponential_minus_one_gradient),
+    (_function_of_op("tanh"), _tanh_gradient),
+    (_function_of_op("logistic"), _logistic_gradient),
 )
 """Differentiable functions, with their derivatives."""
 
 
 def _gradient(chain: Chain, value: Value) -> Value:
     """Write the derivative of up to three composed functions; their value may be a result."""
-    chain.widen(value)
+    chain.allow_any_contents(value)
     x, steps = value, list[tuple[Derivative, Value, Value]]()
     for _ in range(choose(chain.pick, (2, 3, 1))):
         function, derivative = choose(chain.pick, _FUNCTIONS)
@@ -117,7 +117,7 @@ def _gradient(chain: Chain, value: Value) -> Value:
         x = y
     if chain.pick(4) == 3:
         chain.data.append(x)
-    factor = _number(chain, value, 1) if chain.pick(3) < 2 else chain.like(tensor_of(value))
+    factor = _add_number(chain, value, 1) if chain.pick(3) < 2 else chain.value_of(tensor_of(value))
     for derivative, at, result in reversed(steps):
         factor = derivative(chain, at, result, factor)
     return factor

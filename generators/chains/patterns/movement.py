@@ -11,7 +11,7 @@ from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 
 
-def _axis(chain: Chain, value: Value) -> int:
+def _choose_axis(chain: Chain, value: Value) -> int:
     return chain.pick(tensor_of(value).rank)
 
 
@@ -21,7 +21,7 @@ def _per_dimension(rank: int, axis: int, number: int, others: int = 0) -> tuple[
 
 
 def _pad_value(chain: Chain, value: Value, low: int, high: int, interior: int, axis: int) -> Value:
-    filling = chain.like(TensorType((), element(value)))
+    filling = chain.value_of(TensorType((), element(value)))
     rank = tensor_of(value).rank
     return chain.op(
         "pad", value, filling, edge_padding_low=_per_dimension(rank, axis, low),
@@ -41,15 +41,15 @@ def _slice_value(
     )  # fmt: skip
 
 
-def _reversed_twice(chain: Chain, value: Value) -> Value:
-    axis = _axis(chain, value)
+def _double_reverse(chain: Chain, value: Value) -> Value:
+    axis = _choose_axis(chain, value)
     once = chain.op("reverse", value, dimensions=(axis,))
     if is_number(tensor_of(value)) and chain.pick(3) == 2:
         once = chain.op("add", once, value)
     return chain.op("reverse", once, dimensions=(axis,))
 
 
-def _transposed_twice(chain: Chain, value: Value) -> Value:
+def _double_transpose(chain: Chain, value: Value) -> Value:
     """Write a transpose and its inverse, a repetition, or another transpose.
 
     Composing permutations in the wrong order only shows in the last case, with three or more
@@ -64,14 +64,14 @@ def _transposed_twice(chain: Chain, value: Value) -> Value:
     return chain.op("transpose", once, permutation=choose(chain.pick, (back, order, other)))
 
 
-def _reshaped_and_transposed(chain: Chain, value: Value) -> Value:
+def _reshape_and_transpose(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     flat = chain.reshape(value, (1, *shape))
     turned = chain.op("transpose", flat, permutation=(*range(1, len(shape) + 1), 0))
     return chain.reshape(turned, shape)
 
 
-def _flattened_and_back(chain: Chain, value: Value) -> Value:
+def _flatten_and_restore(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     flat = chain.reshape(value, (size_of(tensor_of(value)),))
     if chain.pick(2):
@@ -80,7 +80,7 @@ def _flattened_and_back(chain: Chain, value: Value) -> Value:
 
 
 def _slice_of_pad(chain: Chain, value: Value) -> Value:
-    axis = _axis(chain, value)
+    axis = _choose_axis(chain, value)
     low, high, interior = chain.pick(4), chain.pick(4), chain.pick(2)
     padded = _pad_value(chain, value, low, high, interior, axis)
     size = shape_of(padded)[axis]
@@ -90,23 +90,23 @@ def _slice_of_pad(chain: Chain, value: Value) -> Value:
 
 
 def _pad_of_pad(chain: Chain, value: Value) -> Value:
-    axis = _axis(chain, value)
+    axis = _choose_axis(chain, value)
     for _ in range(2):
-        low, high = _paddings(chain, shape_of(value)[axis])
+        low, high = _choose_padding(chain, shape_of(value)[axis])
         value = _pad_value(chain, value, low, high, chain.pick(2), axis)
     return value
 
 
-def _paddings(chain: Chain, size: int) -> tuple[int, int]:
+def _choose_padding(chain: Chain, size: int) -> tuple[int, int]:
     """Return low and high padding; either may be negative and crop elements."""
     low = choose(chain.pick, (0, 1, 2, -min(1, size), -min(2, size)))
     left = max(size + min(low, 0), 0)
     return low, choose(chain.pick, (0, 1, 3, -min(1, left), -left))
 
 
-def _pad_then_use(chain: Chain, value: Value) -> Value:
+def _pad_then_arithmetic(chain: Chain, value: Value) -> Value:
     """Write a pad whose padding value may be neutral to the next operation."""
-    axis = _axis(chain, value)
+    axis = _choose_axis(chain, value)
     filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
     rank = tensor_of(value).rank
     padded = chain.op(
@@ -114,13 +114,13 @@ def _pad_then_use(chain: Chain, value: Value) -> Value:
         edge_padding_high=_per_dimension(rank, axis, chain.pick(3)),
         interior_padding=_per_dimension(rank, axis, chain.pick(2)),
     )  # fmt: skip
-    other = chain.like(tensor_of(padded))
+    other = chain.value_of(tensor_of(padded))
     return chain.op("multiply" if chain.pick(2) else "add", padded, other)
 
 
 def _slice_of_concatenate(chain: Chain, value: Value) -> Value:
-    axis, shape = _axis(chain, value), shape_of(value)
-    values = [value, chain.like(tensor_of(value))]
+    axis, shape = _choose_axis(chain, value), shape_of(value)
+    values = [value, chain.value_of(tensor_of(value))]
     if chain.pick(2):
         values.append(value)
     joined = chain.op("concatenate", *values, dimension=axis)
@@ -132,7 +132,7 @@ def _slice_of_concatenate(chain: Chain, value: Value) -> Value:
 
 
 def _concatenate_of_slices(chain: Chain, value: Value) -> Value:
-    axis = _axis(chain, value)
+    axis = _choose_axis(chain, value)
     size = shape_of(value)[axis]
     cut = chain.pick(size + 1)
     parts = [_slice_value(chain, value, 0, cut, axis), _slice_value(chain, value, cut, size, axis)]
@@ -142,7 +142,7 @@ def _concatenate_of_slices(chain: Chain, value: Value) -> Value:
 
 
 def _slice_of_slice(chain: Chain, value: Value) -> Value:
-    axis = _axis(chain, value)
+    axis = _choose_axis(chain, value)
     for _ in range(2):
         size = shape_of(value)[axis]
         start = min(chain.pick(3), size)
@@ -151,19 +151,19 @@ def _slice_of_slice(chain: Chain, value: Value) -> Value:
 
 
 def _slice_of_reverse(chain: Chain, value: Value) -> Value:
-    axis = _axis(chain, value)
+    axis = _choose_axis(chain, value)
     size = shape_of(value)[axis]
     turned = chain.op("reverse", value, dimensions=(axis,))
     return _slice_value(chain, turned, min(chain.pick(3), size), size, axis, 1 + chain.pick(2))
 
 
-def _repeated_and_cut(chain: Chain, value: Value) -> Value:
+def _broadcast_then_slice(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     wide = chain.broadcast(value, (3, *shape), *range(1, len(shape) + 1))
     return chain.reshape(_slice_value(chain, wide, 1, 2, 0), shape)
 
 
-def _broadcast_into(chain: Chain, value: Value) -> Value:
+def _operation_on_broadcast(chain: Chain, value: Value) -> Value:
     """Write a broadcast of a vector or a scalar, combined with another operand of that shape."""
     shape = shape_of(value)
     first = chain.pick(2)
@@ -172,7 +172,7 @@ def _broadcast_into(chain: Chain, value: Value) -> Value:
     if not is_number(tensor_of(spread)):
         return spread
     op = choose(chain.pick, ("add", "multiply", "subtract"))
-    return chain.op(op, spread, chain.like(tensor_of(spread)))
+    return chain.op(op, spread, chain.value_of(tensor_of(spread)))
 
 
 def _broadcast_of_broadcast(chain: Chain, value: Value) -> Value:
@@ -184,7 +184,7 @@ def _broadcast_of_broadcast(chain: Chain, value: Value) -> Value:
 _INDICES = ("si32", "ui8", "si64", "ui32", "si8", "ui64", "si16", "ui16")
 
 
-def _indices(chain: Chain, value: Value, count: int) -> list[Value]:
+def _start_indices(chain: Chain, value: Value, count: int) -> list[Value]:
     """Return start indices: constants in range, at the edges and over them, or parameters."""
     of = ELEMENT_TYPES[choose(chain.pick, _INDICES)]
     if of.is_signed and max(shape_of(value), default=0) >= of.max_integer:
@@ -201,64 +201,66 @@ def _indices(chain: Chain, value: Value, count: int) -> list[Value]:
     return found
 
 
-def _parts(chain: Chain, value: Value) -> tuple[int, ...]:
+def _slice_sizes(chain: Chain, value: Value) -> tuple[int, ...]:
     return tuple(max(size - chain.pick(3), min(size, 1)) for size in shape_of(value))
 
 
-def _cut_at_an_index(chain: Chain, value: Value) -> Value:
-    indices = _indices(chain, value, tensor_of(value).rank)
-    return chain.op("dynamic_slice", value, *indices, slice_sizes=_parts(chain, value))
+def _slice_at_index(chain: Chain, value: Value) -> Value:
+    indices = _start_indices(chain, value, tensor_of(value).rank)
+    return chain.op("dynamic_slice", value, *indices, slice_sizes=_slice_sizes(chain, value))
 
 
-def _put_where_it_was(chain: Chain, value: Value) -> Value:
-    indices = _indices(chain, value, tensor_of(value).rank)
-    part = chain.op("dynamic_slice", value, *indices, slice_sizes=_parts(chain, value))
+def _write_back_slice(chain: Chain, value: Value) -> Value:
+    indices = _start_indices(chain, value, tensor_of(value).rank)
+    part = chain.op("dynamic_slice", value, *indices, slice_sizes=_slice_sizes(chain, value))
     if is_number(tensor_of(part)) and chain.pick(2):
         part = chain.op("add", part, chain.number(1, tensor_of(part)))
     return chain.op("dynamic_update_slice", value, part, *indices)
 
 
-def _moved_within(chain: Chain, value: Value) -> Value:
+def _update_with_own_slice(chain: Chain, value: Value) -> Value:
     """Write an update of an array with a slice of itself, and sometimes a reshape of the result."""
     if is_number(tensor_of(value)) and chain.pick(2):
         value = chain.op("add", value, chain.number(1, tensor_of(value)))
     rank, shape = tensor_of(value).rank, shape_of(value)
-    sizes = _parts(chain, value)
+    sizes = _slice_sizes(chain, value)
     if chain.pick(2):
-        indices = _indices(chain, value, rank)
+        indices = _start_indices(chain, value, rank)
         part = chain.op("dynamic_slice", value, *indices, slice_sizes=sizes)
     else:
         part = chain.op(
             "slice", value, start_indices=(0,) * rank, limit_indices=sizes, strides=(1,) * rank
         )
-    moved = chain.op("dynamic_update_slice", value, part, *_indices(chain, value, rank))
+    moved = chain.op("dynamic_update_slice", value, part, *_start_indices(chain, value, rank))
     if chain.pick(3) == 0:
         return moved
     flat = (size_of(tensor_of(value)),)
     return chain.reshape(moved, choose(chain.pick, ((1, *shape), shape[::-1], flat)))
 
 
-def _put_twice(chain: Chain, value: Value) -> Value:
+def _overlapping_updates(chain: Chain, value: Value) -> Value:
     """Write two updates at positions that overlap or are the same."""
-    sizes = _parts(chain, value)
+    sizes = _slice_sizes(chain, value)
     for _ in range(2):
-        indices = _indices(chain, value, tensor_of(value).rank)
-        update = chain.like(TensorType(sizes, element(value)))
+        indices = _start_indices(chain, value, tensor_of(value).rank)
+        update = chain.value_of(TensorType(sizes, element(value)))
         value = chain.op("dynamic_update_slice", value, update, *indices)
     return value
 
 
-def _chosen_by_position(chain: Chain, value: Value) -> Value:
+def _select_by_position(chain: Chain, value: Value) -> Value:
     of = TensorType(shape_of(value), ELEMENT_TYPES["si32"])
-    axis = _axis(chain, value)
-    places = chain.op("iota", to=of, iota_dimension=axis)
+    axis = _choose_axis(chain, value)
+    positions = chain.op("iota", to=of, iota_dimension=axis)
     size = of.static_shape[axis]
     edge = chain.number(choose(chain.pick, (1, 0, size, size - 1, -1)), of)
-    way = choose(chain.pick, ("LT", "GE", "EQ", "NE", "GT"))
-    return chain.op("select", chain.compare(places, edge, way), value, chain.like(tensor_of(value)))
+    direction = choose(chain.pick, ("LT", "GE", "EQ", "NE", "GT"))
+    return chain.op(
+        "select", chain.compare(positions, edge, direction), value, chain.value_of(tensor_of(value))
+    )
 
 
-def _read_narrower_and_back(chain: Chain, value: Value) -> Value:
+def _bitcast_to_halves_and_back(chain: Chain, value: Value) -> Value:
     of, shape = element(value), shape_of(value)
     narrow = ELEMENT_TYPES[f"ui{of.bits // 2}"]
     halves = chain.op("bitcast_convert", value, to=TensorType((*shape, 2), narrow))
@@ -267,21 +269,21 @@ def _read_narrower_and_back(chain: Chain, value: Value) -> Value:
     return chain.op("bitcast_convert", halves, to=tensor_of(value))
 
 
-def _cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
+def _slice_of_elementwise_result(chain: Chain, value: Value) -> Value:
     """Write an elementwise operation and a slice of its result; the other elements are unused."""
-    other = chain.like(tensor_of(value))
+    other = chain.value_of(tensor_of(value))
     op = "add" if is_number(tensor_of(value)) else "select"
     if op == "select":
-        predicate = chain.like(TensorType(shape_of(value), ELEMENT_TYPES["i1"]))
+        predicate = chain.value_of(TensorType(shape_of(value), ELEMENT_TYPES["i1"]))
         whole = chain.op("select", predicate, value, other)
     else:
         whole = chain.op("add", value, other)
-    axis = _axis(chain, value)
+    axis = _choose_axis(chain, value)
     size = shape_of(value)[axis]
     return _slice_value(chain, whole, min(1, size), size, axis, choose(chain.pick, (1, 2)))
 
 
-def _square(chain: Chain, value: Value) -> Value:
+def _matrix_and_its_transpose(chain: Chain, value: Value) -> Value:
     """Write the value as a square matrix, combined with its transpose."""
     matrix = fit_shape(chain, value, TensorType((3, 3), element(value)))
     turned = chain.op("transpose", matrix, permutation=(1, 0))
@@ -295,32 +297,32 @@ def _has_half_width(of: TensorType) -> bool:
     return is_small(of) and not element.is_complex and element.bits in (16, 32, 64)
 
 
-def _padded_numbers(of: TensorType) -> bool:
+def _is_shaped_number(of: TensorType) -> bool:
     return is_shaped(of) and is_number(of)
 
 
 PATTERNS = (
-    Pattern(_reversed_twice, is_shaped),
-    Pattern(_transposed_twice, is_shaped),
-    Pattern(_reshaped_and_transposed, is_shaped),
-    Pattern(_flattened_and_back, is_shaped),
+    Pattern(_double_reverse, is_shaped),
+    Pattern(_double_transpose, is_shaped),
+    Pattern(_reshape_and_transpose, is_shaped),
+    Pattern(_flatten_and_restore, is_shaped),
     Pattern(_slice_of_pad, is_shaped),
     Pattern(_pad_of_pad, is_shaped),
-    Pattern(_pad_then_use, _padded_numbers),
+    Pattern(_pad_then_arithmetic, _is_shaped_number),
     Pattern(_slice_of_concatenate, is_shaped),
     Pattern(_concatenate_of_slices, is_shaped),
     Pattern(_slice_of_slice, is_shaped),
     Pattern(_slice_of_reverse, is_shaped),
-    Pattern(_repeated_and_cut, is_small),
-    Pattern(_broadcast_into, is_small),
+    Pattern(_broadcast_then_slice, is_small),
+    Pattern(_operation_on_broadcast, is_small),
     Pattern(_broadcast_of_broadcast, is_small),
-    Pattern(_cut_at_an_index, is_shaped),
-    Pattern(_put_where_it_was, is_shaped),
-    Pattern(_moved_within, is_shaped),
-    Pattern(_put_twice, is_shaped),
-    Pattern(_chosen_by_position, is_shaped),
-    Pattern(_read_narrower_and_back, _has_half_width),
-    Pattern(_cut_to_a_part_of_a_sum, is_shaped),
-    Pattern(_square, is_small),
+    Pattern(_slice_at_index, is_shaped),
+    Pattern(_write_back_slice, is_shaped),
+    Pattern(_update_with_own_slice, is_shaped),
+    Pattern(_overlapping_updates, is_shaped),
+    Pattern(_select_by_position, is_shaped),
+    Pattern(_bitcast_to_halves_and_back, _has_half_width),
+    Pattern(_slice_of_elementwise_result, is_shaped),
+    Pattern(_matrix_and_its_transpose, is_small),
 )
 """Patterns of data movement that compilers rewrite."""

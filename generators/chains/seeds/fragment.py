@@ -52,31 +52,34 @@ def is_usable(fragment: Fragment) -> bool:
         return False
     if len(fragment.functions) != 1 or any(map(named_functions, fragment.walk())):
         return False  # joining a fragment to a program drops functions
-    if not _is_written_well(fragment) or check(fragment):
+    if not _is_well_formed(fragment) or check(fragment):
         return False
     inside = tuple(lower_program(fragment).walk())
-    return _has_constant_sizes(inside) and not any(map(_is_laborious, inside))
+    return _has_constant_sizes(inside) and not any(map(_is_expensive, inside))
 
 
 def _has_constant_sizes(operations: Sequence[Operation]) -> bool:
-    """Return whether operands that determine result sizes are constants, because parameters may
-    have any value.
+    """Return whether all operands that determine result sizes are constants.
+
+    Parameters may have any value.
     """
     constants = {one.results[0].name for one in operations if is_constant(one)}
     for one in operations:
         record = OPS.get(one.name)
-        if record is None or not record.sized_by:
+        if record is None or not record.size_operands:
             continue
         names = zip(record.operands, one.operands, strict=True)
-        if any(name in record.sized_by and value.name not in constants for name, value in names):
+        if any(
+            name in record.size_operands and value.name not in constants for name, value in names
+        ):
             return False
     return True
 
 
-def _is_laborious(operation: Operation) -> bool:
-    """Return whether results, or their folds, take very long or all memory.
+def _is_expensive(operation: Operation) -> bool:
+    """Return whether evaluation may take very long or all memory.
 
-    Sizes of windows have no other bound, as there may be padding.
+    Sizes of windows have no other bound, because inputs may be padded.
     """
     windows = [
         math.prod(value)
@@ -87,7 +90,7 @@ def _is_laborious(operation: Operation) -> bool:
     return max(windows, default=1) * max(sizes, default=0) > MOST_WORK
 
 
-def _is_written_well(fragment: Fragment) -> bool:
+def _is_well_formed(fragment: Fragment) -> bool:
     """Return whether every value of main is defined once, and before its uses."""
     known = {argument.name for argument in fragment.main.arguments}
     for operation in fragment.main.body.operations:

@@ -1,4 +1,4 @@
-"""Programs of a campaign made of fragments: varied, with steps before and after."""
+"""Programs of a campaign made of varied fragments, with steps before and after them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generators.chains.guide import Guide
 from generators.chains.patterns.pattern import Pattern
 from generators.chains.seeds.fragment import Fragment, rename_values, replace_parameters
 from generators.chains.seeds.variations import vary
-from generators.chains.strategy import PATTERNS, Ops, key, results, step
+from generators.chains.strategy import PATTERNS, Ops, add_step, campaign_key, choose_results
 from reference.ir.program import TensorType, Value
 
 MOST_VARIATIONS = 4
@@ -25,25 +25,25 @@ def program(
     """Return a valid program that contains one or two fragments."""
     chain = Chain(pick, exact=bool(pick(2)), guide=guide or Guide())
     for _ in range(choose(pick, (1, 1, 1, 2))):
-        _write(chain, vary(pick, choose(pick, fragments), pick(MOST_VARIATIONS)))
+        _add_fragment(chain, vary(pick, choose(pick, fragments), pick(MOST_VARIATIONS)))
     for _ in range(choose(pick, (0, 0, 1, 2))):
-        step(chain, ops)
-    return chain.case(results(chain))
+        add_step(chain, ops)
+    return chain.case(choose_results(chain))
 
 
-def _write(chain: Chain, fragment: Fragment) -> None:
-    """Add a fragment to a chain; its parameters are available values, or built from new values."""
+def _add_fragment(chain: Chain, fragment: Fragment) -> None:
+    """Add a fragment to a chain, with available or new values as its parameters."""
     own = rename_values(fragment, f"s{next(chain.names)}_")
-    given = {one.name: _argument(chain, one) for one in own.main.arguments}
+    given = {one.name: _value_for_parameter(chain, one) for one in own.main.arguments}
     for operation in replace_parameters(own, given):
         chain.operations.append(operation)
         chain.data += operation.results
 
 
-def _argument(chain: Chain, argument: Value) -> Value:
-    """Return a value for a parameter.
+def _value_for_parameter(chain: Chain, argument: Value) -> Value:
+    """Return a value for a parameter of a fragment.
 
-    This is mostly a new parameter, else an available value, a constant, or a pattern on a
+    Mostly a new parameter of main; otherwise an available value, a constant, or a pattern on a new
     parameter.
     """
     of = argument.type
@@ -52,7 +52,7 @@ def _argument(chain: Chain, argument: Value) -> Value:
     if kind < 5:
         value = chain.parameter(of)
     elif kind < 7:
-        value = chain.like(of)
+        value = chain.value_of(of)
     else:
         before = chain.parameter(of)
         chain.data.append(before)
@@ -78,8 +78,8 @@ def program_at(
     ops: Ops = frozenset(),
     guide: Guide | None = None,
 ) -> Case:
-    """Return the program number `index` of a seed, a function of fragments and guidance."""
-    return program(stream(key(seed, ops) ^ _SEEDS, index), fragments, ops, guide)
+    """Return program number `index` of a seed; it depends on nothing but the arguments."""
+    return program(stream(campaign_key(seed, ops) ^ _SEEDS, index), fragments, ops, guide)
 
 
 _SEEDS = 0x5EED

@@ -1,6 +1,6 @@
 """Variations of a fragment: another size, type, op, attribute or operand, an added or removed op.
 
-Each returns a fragment that may be invalid; then the next variation is tried.
+Each returns a fragment that may be invalid; another variation is then drawn.
 """
 
 from __future__ import annotations
@@ -41,9 +41,7 @@ from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 Variation = Callable[[Pick, Fragment], Fragment | None]
-"""A function variation(pick, fragment): another fragment, possibly invalid; None if there is
-none.
-"""
+"""A function variation(pick, fragment): a changed, possibly invalid fragment, or None."""
 
 _SIZES = (1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32, 33, 128, 129, 256)
 """Sizes around the thresholds of compilers."""
@@ -52,8 +50,8 @@ _WORDS = {"comparison_direction": ("LT", "LE", "GT", "GE", "EQ", "NE")}
 """Attributes whose values are words of an enum, each with the words."""
 
 
-def other_size(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """Replace a size wherever it occurs, by itself or with one of its multiples."""
+def replace_size(pick: Pick, fragment: Fragment) -> Fragment | None:
+    """Replace a size, and sometimes a multiple of it, wherever they occur."""
     found = sorted(sizes_of(fragment))
     if not found:
         return None
@@ -65,11 +63,11 @@ def other_size(pick: Pick, fragment: Fragment) -> Fragment | None:
         sizes = {size: new, other: other // size * new}
     else:
         sizes = {size: new}
-    return resize_dimensions(fragment, sizes) if _is_modest(fragment, sizes) else None
+    return resize_dimensions(fragment, sizes) if _stays_small(fragment, sizes) else None
 
 
-def _is_modest(fragment: Fragment, sizes: Sizes) -> bool:
-    """Return whether no value has too many elements with other sizes: constants are written out."""
+def _stays_small(fragment: Fragment, sizes: Sizes) -> bool:
+    """Return whether no value has too many elements after a change of sizes."""
     values = [*fragment.main.arguments, *(v for one in fragment.walk() for v in one.results)]
     types = [v.type for v in values if isinstance(v.type, TensorType)]
     shapes = [of.static_shape for of in types if of.is_static]
@@ -78,8 +76,8 @@ def _is_modest(fragment: Fragment, sizes: Sizes) -> bool:
     )
 
 
-def other_type(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """Replace an element type wherever it occurs by another of the same kind."""
+def replace_element_type(pick: Pick, fragment: Fragment) -> Fragment | None:
+    """Replace an element type, wherever it occurs, by another type of the same kind."""
     values = [*fragment.main.arguments]
     values += [value for one in fragment.main.body.operations for value in one.results]
     found = list(dict.fromkeys(_element(value.type) for value in values))
@@ -89,12 +87,12 @@ def other_type(pick: Pick, fragment: Fragment) -> Fragment | None:
         return None
     new = choose(pick, others)
 
-    def of(given: ValueType) -> ValueType:
+    def new_type(given: ValueType) -> ValueType:
         if isinstance(given, TensorType) and given.element_type == old:
             return replace(given, element_type=new)
         return given
 
-    return _with_types(fragment, of)
+    return _replace_types(fragment, new_type)
 
 
 def _element(of: ValueType) -> ElementType:
@@ -108,14 +106,14 @@ def _kind(of: ElementType) -> tuple[bool, ...]:
     return (of.is_float, of.is_complex, of.is_integer, of.is_boolean, signed, narrow)
 
 
-def _with_types(fragment: Fragment, of: Callable[[ValueType], ValueType]) -> Fragment:
+def _replace_types(fragment: Fragment, new_type: Callable[[ValueType], ValueType]) -> Fragment:
     def value(one: Value) -> Value:
-        return Value(one.name, of(one.type))
+        return Value(one.name, new_type(one.type))
 
     def attribute(given: Attribute) -> Attribute:
         if not isinstance(given, Dense):
             return given
-        to = of(given.type)
+        to = new_type(given.type)
         if to == given.type or not isinstance(to, TensorType):
             return given
         with np.errstate(all="ignore"):
@@ -127,7 +125,7 @@ def _with_types(fragment: Fragment, of: Callable[[ValueType], ValueType]) -> Fra
     def operation(one: Operation) -> Operation:
         given = one.attributes
         if is_constant(one):  # arrays of other types, such as padding, keep their types
-            given = tuple((name, attribute(of_it)) for name, of_it in given)
+            given = tuple((name, attribute(stated)) for name, stated in given)
         return Operation(
             one.name,
             tuple(map(value, one.operands)),
@@ -137,25 +135,23 @@ def _with_types(fragment: Fragment, of: Callable[[ValueType], ValueType]) -> Fra
         )
 
     main = fragment.main
-    types = tuple(map(of, main.result_types))
+    types = tuple(map(new_type, main.result_types))
     return replace(fragment, functions=(Function("main", region(main.body), types),))
 
 
-def other_op(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """Replace an elementwise op by another with as many operands."""
+def replace_op(pick: Pick, fragment: Fragment) -> Fragment | None:
+    """Replace an elementwise op by another op with as many operands."""
     operations = fragment.main.body.operations
-    places = [
-        number for number, one in enumerate(operations[:-1]) if one.name in _plain_by_operands(0)
-    ]
-    if not places:
+    positions = [number for number, one in enumerate(operations[:-1]) if one.name in _plain_ops(0)]
+    if not positions:
         return None
-    at = choose(pick, places)
-    name = choose(pick, _plain_by_operands(len(operations[at].operands)))
+    at = choose(pick, positions)
+    name = choose(pick, _plain_ops(len(operations[at].operands)))
     return _replace_operation(fragment, at, replace(operations[at], name=name, attributes=()))
 
 
 @cache
-def _plain_by_operands(count: int) -> tuple[str, ...]:
+def _plain_ops(count: int) -> tuple[str, ...]:
     """Return the elementwise ops without attributes and with `count` operands, 0 for any."""
     found = [record for record in OPS.values() if _is_plain(record)]
     return tuple(one.name for one in found if not count or len(one.operands) == count)
@@ -167,18 +163,18 @@ def _is_plain(record: Op) -> bool:
     return can_be_in_chain(record) and simple and not stated
 
 
-def other_attribute(pick: Pick, fragment: Fragment) -> Fragment | None:
+def replace_attribute(pick: Pick, fragment: Fragment) -> Fragment | None:
     """Change an attribute: a negated boolean, a number off by one, another enum value."""
     operations = fragment.main.body.operations
-    places = [
+    positions = [
         (number, name)
         for number, one in enumerate(operations[:-1])
         for name, value in one.attributes
         if _can_vary(name, value)
     ]
-    if not places:
+    if not positions:
         return None
-    at, name = choose(pick, places)
+    at, name = choose(pick, positions)
     changed = tuple(
         (other, _vary_attribute(pick, other, value) if other == name else value)
         for other, value in operations[at].attributes
@@ -205,37 +201,37 @@ def _vary_attribute(pick: Pick, name: str, value: Attribute) -> Attribute:
     return (*value[:at], choose(pick, (number + 1, number - 1, 0, 1)), *value[at + 1 :])
 
 
-def other_operand(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """Replace an operand by another value of the same type, defined before."""
+def replace_operand(pick: Pick, fragment: Fragment) -> Fragment | None:
+    """Replace an operand by another value of the same type that is defined before it."""
     operations = fragment.main.body.operations
     at = pick(len(operations) - 1)
     one = operations[at]
     before = [*fragment.main.arguments, *(v for o in operations[:at] for v in o.results)]
-    places = [
-        (place, value)
-        for place, operand in enumerate(one.operands)
+    positions = [
+        (position, value)
+        for position, operand in enumerate(one.operands)
         for value in before
         if value.type == operand.type and value != operand
     ]
-    if not places:
+    if not positions:
         return None
-    place, value = choose(pick, places)
-    operands = (*one.operands[:place], value, *one.operands[place + 1 :])
+    position, value = choose(pick, positions)
+    operands = (*one.operands[:position], value, *one.operands[position + 1 :])
     return _replace_operation(fragment, at, replace(one, operands=operands))
 
 
 def remove_operation(pick: Pick, fragment: Fragment) -> Fragment | None:
     """Remove an operation and replace its result by one of its operands."""
     operations = fragment.main.body.operations
-    places = [
+    positions = [
         (number, operand)
         for number, one in enumerate(operations[:-1])
         for operand in one.operands
         if len(one.results) == 1 and operand.type == one.results[0].type
     ]
-    if not places or sum(not is_constant(one) for one in operations) <= 2:
+    if not positions or sum(not is_constant(one) for one in operations) <= 2:
         return None
-    at, operand = choose(pick, places)
+    at, operand = choose(pick, positions)
     instead = {operations[at].results[0].name: operand}
     after = tuple(replace_operands(one, instead) for one in operations[at + 1 :])
     return replace_body(fragment, (*operations[:at], *after))
@@ -250,7 +246,7 @@ def add_operation(pick: Pick, fragment: Fragment) -> Fragment | None:
         return None
     value = choose(pick, results)
     count = 1 + (pick(3) == 2)
-    name = choose(pick, _plain_by_operands(count))
+    name = choose(pick, _plain_ops(count))
     taken = {one.name for operation in fragment.walk() for one in operation.results}
     free = next(n for n in count_from(1) if f"{value.name}_{n}" not in taken)
     behind = Value(f"{value.name}_{free}", value.type)
@@ -265,23 +261,23 @@ def _replace_operation(fragment: Fragment, at: int, operation: Operation) -> Fra
 
 
 VARIATIONS: tuple[Variation, ...] = (
-    other_size, other_type, other_op, other_attribute, other_operand, remove_operation,
-    add_operation,
+    replace_size, replace_element_type, replace_op, replace_attribute, replace_operand,
+    remove_operation, add_operation,
 )  # fmt: skip
 """All kinds of variations."""
 
 _TRIES = 4
-"""Number of variations that are drawn until one is valid."""
+"""Upper bound of the variations that are drawn until one is valid."""
 
 
 def vary(pick: Pick, fragment: Fragment, times: int) -> Fragment:
     """Return the fragment varied `times` times; fewer if drawn variations are invalid."""
     for _ in range(times):
-        fragment = next(_valid(pick, fragment), fragment)
+        fragment = next(_valid_variations(pick, fragment), fragment)
     return fragment
 
 
-def _valid(pick: Pick, fragment: Fragment) -> Iterator[Fragment]:
+def _valid_variations(pick: Pick, fragment: Fragment) -> Iterator[Fragment]:
     for _ in range(_TRIES):
         changed = choose(pick, VARIATIONS)(pick, fragment)
         whole = None if changed is None else infer_types(changed)

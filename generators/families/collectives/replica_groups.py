@@ -63,7 +63,7 @@ def groups_of_any_sizes(pick: Pick, count: int, *, may_be_empty: bool) -> Dense:
         return stated
     if not seldom(pick, 6, "groups of several sizes") or count == 1:
         return stated
-    return pad_groups(_uneven(pick, listed))
+    return pad_groups(_uneven_groups(pick, listed))
 
 
 def groups_of_some(pick: Pick, count: int) -> tuple[list[list[int]], Dense]:
@@ -112,27 +112,30 @@ def _write_groups(pick: Pick, plan: _Plan) -> Dense:
     """
     factors = _factors(pick, plan)
     has_parts = len(factors) > 1 and plan.total == plan.ids
-    ways = (LISTED,) * 3 + (AXES, DEVICE_IDS) + (PARTS,) * has_parts
-    way = choose(pick, ways + (ORDERED,) * (has_parts and plan.number == 1), "groups are stated as")
-    if way == LISTED:
+    notations = (LISTED,) * 3 + (AXES, DEVICE_IDS) + (PARTS,) * has_parts
+    notation = choose(
+        pick, notations + (ORDERED,) * (has_parts and plan.number == 1), "groups are stated as"
+    )
+    if notation == LISTED:
         return matrix(_list_groups(pick, plan))
     mesh = [MeshAxis(f"axis{number}", size) for number, (size, _) in enumerate(factors)]
     along = [AxisRef(axis.name) for axis, (_, inside) in zip(mesh, factors, strict=True) if inside]
-    if way == PARTS:
+    if notation == PARTS:
         sizes = [size for size, _ in factors]
         mesh = [MeshAxis("axis", plan.total)]
         along = [AxisRef("axis", prod(sizes[:number]), size)
                  for number, (size, inside) in enumerate(factors) if inside]  # fmt: skip
-    if way == ORDERED:
+    if notation == ORDERED:
         first = 1 + pick(len(along) - 1)
         return mesh_groups(mesh, [*along[first:], *along[:first]])
-    device_ids = _order_ids(pick, plan) if way == DEVICE_IDS else None
+    device_ids = _order_ids(pick, plan) if notation == DEVICE_IDS else None
     return mesh_groups(mesh, _shuffle(pick, along), device_ids)
 
 
 def _factors(pick: Pick, plan: _Plan) -> list[tuple[int, bool]]:
-    """Return the prime factors of the number of ids in any order, each with whether groups extend
-    along it.
+    """Return the prime factors of the number of ids, in any order.
+
+    Each comes with whether groups extend along it.
     """
     across = [(size, False) for size in _primes(plan.number)]
     along = [(size, True) for size in _primes(plan.size)]
@@ -148,8 +151,8 @@ def _primes(number: int) -> list[int]:
     return [factor, *_primes(number // factor)] if factor else []
 
 
-def _uneven(pick: Pick, given: list[list[int]]) -> list[list[int]]:
-    """Return the same ids in two groups of any sizes."""
+def _uneven_groups(pick: Pick, given: list[list[int]]) -> list[list[int]]:
+    """Return the same ids in two groups of arbitrary sizes."""
     ids = [number for group in given for number in group]
     cut = 1 + pick(len(ids) - 1)
     return [ids[:cut], ids[cut:]]

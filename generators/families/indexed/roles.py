@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import FEW, is_large, rank_label
-from generators.families.data_movement import INDEX_TYPES, index_label, part, permutation
+from generators.families.data_movement import INDEX_TYPES, draw_part, index_label, permutation
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 Shape = tuple[int, ...]
@@ -96,7 +96,8 @@ def access(pick: Pick, element_type: ElementType, *, batching: bool = True) -> A
     if mapped and seldom(pick, 3, "some dimensions not indexed"):
         mapped = mapped[: pick(len(mapped))]
     slices = tuple(
-        part(pick, sizes[d], "slice size") if d in kept else min(1, sizes[d]) for d in range(rank)
+        draw_part(pick, sizes[d], "slice size") if d in kept else min(1, sizes[d])
+        for d in range(rank)
     )
     vector_dim = len(batch)
     if batch and seldom(pick, 2, "index vector not last"):

@@ -28,9 +28,9 @@ from generators.regions.bodies import (
     BodyBuilder,
     Monoid,
     fold_of,
-    ops_of,
+    monoid_ops,
+    multi_op_bodies,
     scalar,
-    several,
     wider_than,
 )
 from generators.values.profiles import ProfileRow
@@ -56,55 +56,57 @@ class Update:
     few: bool = False
 
 
-def _update(body: Monoid) -> Update:
+def _body_update(body: Monoid) -> Update:
     return Update(
         body.region, body.inputs, body.results, body.rows, body.outside, body.functions, body.few
     )
 
 
-def _moved_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
+def _data_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
     return tuple((name,) for name in contents(element_type))
 
 
 def _overwrite(element_type: ElementType, _: Pick) -> Update:
     block = BodyBuilder.of(element_type, element_type)
     return Update(
-        block.returns(block.arguments[1]),
+        block.finish_region(block.arguments[1]),
         (element_type,),
         (element_type,),
-        _moved_rows(element_type),
+        _data_rows(element_type),
     )
 
 
 def _keep(element_type: ElementType, _: Pick) -> Update:
     block = BodyBuilder.of(element_type, element_type)
     return Update(
-        block.returns(block.arguments[0]),
+        block.finish_region(block.arguments[0]),
         (element_type,),
         (element_type,),
-        _moved_rows(element_type),
+        _data_rows(element_type),
     )
 
 
 def _fold(element_type: ElementType, pick: Pick) -> Update:
     wider = (None,) * 10 + wider_than(element_type)[-1:]
-    op = choose(pick, ops_of(element_type), "op of the body")
+    op = choose(pick, monoid_ops(element_type), "op of the body")
     to = choose(pick, wider, "promoted", lambda to: "yes" if to else "no", paired=False)
-    return _update(fold_of(op, element_type, to, swapped=seldom(pick, 4, "operands swapped")))
+    return _body_update(fold_of(op, element_type, to, swapped=seldom(pick, 4, "operands swapped")))
 
 
-def _in_functions(element_type: ElementType, pick: Pick) -> Update:
-    op = choose(pick, ops_of(element_type), "op of the body")
-    return _update(forms.calling(fold_of(op, element_type)))
+def _fold_in_functions(element_type: ElementType, pick: Pick) -> Update:
+    op = choose(pick, monoid_ops(element_type), "op of the body")
+    return _body_update(forms.call_body(fold_of(op, element_type)))
 
 
-def _not_elementwise(element_type: ElementType, pick: Pick) -> Update:
-    op = choose(pick, forms.ops_in_forms(element_type), "op of the body")
-    return _update(forms.not_elementwise(fold_of(op, element_type), pick))
+def _non_elementwise_fold(element_type: ElementType, pick: Pick) -> Update:
+    op = choose(pick, forms.non_elementwise_ops(element_type), "op of the body")
+    return _body_update(forms.write_non_elementwise(fold_of(op, element_type), pick))
 
 
-def _several(element_type: ElementType, pick: Pick) -> Update:
-    return _update(choose(pick, several(element_type), "body of several ops", paired=False))
+def _multi_op_fold(element_type: ElementType, pick: Pick) -> Update:
+    return _body_update(
+        choose(pick, multi_op_bodies(element_type), "body of several ops", paired=False)
+    )
 
 
 def _subtract(element_type: ElementType, _: Pick) -> Update:
@@ -112,33 +114,33 @@ def _subtract(element_type: ElementType, _: Pick) -> Update:
     block = BodyBuilder.of(element_type, element_type)
     rows: tuple[ProfileRow, ...] = (("within:0:1",), ("small_integers",))
     return Update(
-        block.returns(block.op("subtract", *block.arguments)),
+        block.finish_region(block.op("subtract", *block.arguments)),
         (element_type,),
         (element_type,),
         rows,
     )
 
 
-def _two_overwritten(element_type: ElementType, _: Pick) -> Update:
+def _overwrite_both(element_type: ElementType, _: Pick) -> Update:
     """Overwrite both inputs or none: halves of two updates must not be mixed."""
     other = ELEMENT_TYPES["si32"]
     block = BodyBuilder.of(element_type, other, element_type, other)
-    region = block.returns(*block.arguments[2:])
+    region = block.finish_region(*block.arguments[2:])
     rows: tuple[ProfileRow, ...] = tuple((name, "permutation") for name in contents(element_type))
     return Update(region, (element_type, other), (element_type, other), rows)
 
 
-def updates_of(element_type: ElementType, pick: Pick) -> Update:
+def choose_update(element_type: ElementType, pick: Pick) -> Update:
     """Return an update computation on an element type."""
     makers: list[Callable[[ElementType, Pick], Update]] = [
         _overwrite,
         _fold,
         _fold,
         _fold,
-        _several,
+        _multi_op_fold,
     ]
-    makers += [_overwrite, _fold, _several, _two_overwritten, _keep]
-    makers += [_in_functions, _not_elementwise]
+    makers += [_overwrite, _fold, _multi_op_fold, _overwrite_both, _keep]
+    makers += [_fold_in_functions, _non_elementwise_fold]
     if not element_type.is_boolean and (
         element_type.is_integer or element_type.float_format.has_zero
     ):
@@ -146,7 +148,9 @@ def updates_of(element_type: ElementType, pick: Pick) -> Update:
     return choose(pick, makers, "body", name_of)(element_type, pick)
 
 
-def _distinct(pick: Pick, chosen: Access, *, implicit: bool, twice: bool) -> str | None:
+def _distinct_index_vectors(
+    pick: Pick, chosen: Access, *, implicit: bool, twice: bool
+) -> str | None:
     """Return index vectors that all write different elements, or None.
 
     `twice`: the first two vectors are equal.
@@ -179,7 +183,7 @@ def _is_small(chosen: Access) -> bool:
     return max(chosen.shape, default=0) > 100
 
 
-def _targets(pick: Pick, chosen: Access, index: ElementType) -> tuple[str, ...]:
+def _update_index_profiles(pick: Pick, chosen: Access, index: ElementType) -> tuple[str, ...]:
     """Return profiles of indices: in range, many equal, far out.
 
     In one of eight cases windows are partially out of bounds, because known backends drop these
@@ -196,9 +200,9 @@ def _targets(pick: Pick, chosen: Access, index: ElementType) -> tuple[str, ...]:
     return (fits, fits, fits, "values:0", *beyond)
 
 
-def scatters(op: str, element_type: ElementType, pick: Pick) -> Case:
+def scatter_case(op: str, element_type: ElementType, pick: Pick) -> Case:
     """Return a case of scatter."""
-    chosen, update = access(pick, element_type), updates_of(element_type, pick)
+    chosen, update = access(pick, element_type), choose_update(element_type, pick)
     if update.few:
         chosen = limit_slices(chosen)
     implicit = chosen.implicit and not seldom(pick, 2, "index vectors of 1")
@@ -209,10 +213,12 @@ def scatters(op: str, element_type: ElementType, pick: Pick) -> Case:
         chosen.sizes[next(window)] if d in window_dims else next(batch) for d in range(rank)
     )
     index = TensorType(chosen.indices_shape(implicit=implicit), index_type(pick, chosen))
-    profiles, unique = _targets(pick, chosen, index.element), False
+    profiles, unique = _update_index_profiles(pick, chosen, index.element), False
     way = choose(pick, ("any", "any", "any", "distinct", "some twice", "unique"), "places")
     if way != "any":
-        distinct = _distinct(pick, chosen, implicit=implicit, twice=way == "some twice")
+        distinct = _distinct_index_vectors(
+            pick, chosen, implicit=implicit, twice=way == "some twice"
+        )
         if distinct is not None and index.element.bits >= 8:
             profiles, unique = (distinct,), way == "unique"
     given: dict[str, Attribute] = {
@@ -233,8 +239,8 @@ def scatters(op: str, element_type: ElementType, pick: Pick) -> Case:
     results = tuple(TensorType(chosen.shape, one) for one in update.results)
     rows = tuple((*row, target, *row) for target in profiles for row in update.rows)
     made = case(pick, op, types, results, rows, given, regions=(update.region,))
-    pick.nothing = 0 in size  # nothing is updated
+    pick.has_empty_results = 0 in size  # nothing is updated
     return replace(made, program=prepend_operations(made.program, update.outside, update.functions))
 
 
-__all__ = ["Update", "scalar", "scatters", "updates_of"]
+__all__ = ["Update", "choose_update", "scalar", "scatter_case"]

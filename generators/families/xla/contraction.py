@@ -8,7 +8,7 @@ from typing import Any
 from generators.case.case import Case
 from generators.case.choices import Pick
 from generators.families import contraction, normalization, ragged
-from generators.families.convolution import Form, of_form
+from generators.families.convolution import Form, convolution_case
 from generators.families.xla.twins import rename_to_op, twins
 from generators.programs.building import Builder, hide_choices
 from reference.ir.program import Dense, Operation, TensorType
@@ -87,7 +87,7 @@ _FORMS = {
 
 def _conv(name: str, element_type: ElementType, pick: Pick) -> Case:
     form = _FORMS[name]
-    made, named = of_form(form, element_type, pick)
+    made, named = convolution_case(form, element_type, pick)
     restate = partial(_convolution, named, form.mixed, form.dilated)
     return Case(rename_to_op(made.program, OPS[name], restate), made.inputs)
 

@@ -26,7 +26,7 @@ def branch(of: TensorType, kind: str) -> Region:
     (value,) = block.arguments
     for _ in range((_SAME, _REVERSED, _TWICE).index(kind)):
         value = block.op("reverse", value, dimensions=tuple(range(of.rank)))
-    return block.returns(value)
+    return block.finish_region(value)
 
 
 def _conditional(element_type: ElementType, pick: Pick) -> Case:
@@ -48,7 +48,7 @@ def _conditional(element_type: ElementType, pick: Pick) -> Case:
 
 def _select_tuples(element_type: ElementType, pick: Pick) -> Case:
     writer, block = control_flow.writer_of(element_type, pick)
-    block.steps(2)
+    block.write_steps(2)
     pred = writer.parameter(PREDICATE, "bits")
     on_true = control_flow.parts(block, depth=1, token=False)
     same = seldom(pick, 6, "one tuple")

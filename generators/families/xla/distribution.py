@@ -45,8 +45,8 @@ def _reduce_scatter(operation: Operation) -> dict[str, Any]:
     return _shared_attributes(operation) | {"scatter_dimension": dimension, "shard_count": parts}
 
 
-def _leaving_out(build: Builder) -> Builder:
-    """Return a builder of the same cases, some without their empty groups."""
+def _omit_empty_groups(build: Builder) -> Builder:
+    """Return a builder that omits the empty groups of some cases."""
 
     def built(element_type: ElementType, pick: Pick) -> Case:
         made = build(element_type, pick)
@@ -66,7 +66,7 @@ def _leaving_out(build: Builder) -> Builder:
 
 def _cross_replica_sum(element_type: ElementType, pick: Pick) -> Case:
     """Return a sum among replicas, separate for each partition."""
-    return distribution.folded_among_replicas("CrossReplicaSum", element_type, pick)
+    return distribution.replica_sum_case("CrossReplicaSum", element_type, pick)
 
 
 _PAGE_ORDER = (0, 2, 3, 1, 4, 5)
@@ -102,7 +102,7 @@ _IN_MAIN: dict[str, Builder] = {
 }
 
 BUILDERS: dict[str, Builder] = {
-    name: build if name in _STANDING else enclose(_leaving_out(build), paired=False)
+    name: build if name in _STANDING else enclose(_omit_empty_groups(build), paired=False)
     for name, build in _IN_MAIN.items()
 }
 """The builder of each op's cases; XlaBuilder has no asynchronous ops, so that no case has any."""

@@ -49,7 +49,7 @@ def _shapes(pick: Pick) -> tuple[Sizes, Sizes, dict[str, Any]]:
     return (other, sizes, given) if which == LEFT else (sizes, other, given)
 
 
-def _two(record: Op, element_type: ElementType, pick: Pick) -> Case:
+def _binary(record: Op, element_type: ElementType, pick: Pick) -> Case:
     values = elementwise.VALUES.get(record.twin, profiles.ANY)
     lhs, rhs, given = _shapes(pick)
     types = {"lhs": TensorType(lhs, element_type), "rhs": TensorType(rhs, element_type)}
@@ -87,7 +87,7 @@ BUILDERS: dict[str, Builder] = (
         if "result_accuracy" in record.attributes
     }
     | {
-        record.name: partial(_two, record)
+        record.name: partial(_binary, record)
         for record in RECORDS
         if record.operands == ("lhs", "rhs")
     }

@@ -18,10 +18,10 @@ _INFEED = "Infeed"
 ARRAYS, EMPTY = "of arrays", "an empty tuple"
 
 
-def _with_an_empty_infeed(build: Builder) -> Builder:
-    """Return a builder of the same cases, some with an Infeed of an empty tuple before the last.
+def _add_empty_infeed(build: Builder) -> Builder:
+    """Return a builder that precedes the last Infeed of some cases by an Infeed of an empty tuple.
 
-    It reads nothing, so the last Infeed reads the next item.
+    That reads nothing, so the last Infeed reads the next item.
     """
 
     def built(element_type: ElementType, pick: Pick) -> Case:
@@ -44,5 +44,5 @@ def _with_an_empty_infeed(build: Builder) -> Builder:
 
 _TWINS = twins(host.BUILDERS, RECORDS)
 
-BUILDERS: dict[str, Builder] = _TWINS | {_INFEED: _with_an_empty_infeed(_TWINS[_INFEED])}
+BUILDERS: dict[str, Builder] = _TWINS | {_INFEED: _add_empty_infeed(_TWINS[_INFEED])}
 """The builder of each op's cases."""

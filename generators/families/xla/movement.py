@@ -11,7 +11,7 @@ from generators.case.shapes import capped_label, shape
 from generators.families import data_movement, elementwise, gathering, sorting
 from generators.families.contraction import shuffle
 from generators.families.dynamism import BUILDERS as DYNAMIC
-from generators.families.dynamism import NOT_LOOKED_AT, Writer, bounded_type, ways_to_look
+from generators.families.dynamism import UNOBSERVED, Writer, bounded_type, observations_of
 from generators.families.xla.twins import Restate, twins
 from generators.programs.building import Builder, case
 from generators.values import profiles
@@ -133,12 +133,12 @@ def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
     sizes = shape(pick)
     kind = choose(pick, _NEW_SHAPES, "new shape")
     index = TensorType((), type_of(choose(pick, _INDEX_TYPES, "index type")))
-    ways = ways_to_look(element_type)
-    way = choose(pick, (*[NOT_LOOKED_AT] * len(ways), *ways), "looked at")
+    observations = observations_of(element_type)
+    observation = choose(pick, (*[UNOBSERVED] * len(observations), *observations), "observation")
     after = _new_sizes(sizes, kind)
     given: dict[str, Any] = {"new_size_bounds": after, "dims_are_dynamic": (False,) * len(after)}
     before, result = TensorType(sizes, element_type), TensorType(after, element_type)
-    if way == NOT_LOOKED_AT or not sizes:
+    if observation == UNOBSERVED or not sizes:
         types = {"operand": before} | {f"size{n}": index for n in range(len(after))}
         rows = tuple(
             (row[0], *(f"values:{size}" for size in after)) for row in profiles.rows(element_type)
@@ -161,7 +161,7 @@ def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
     given["dims_are_dynamic"] = dynamic
     made = bounded_type(after, dynamic, element_type)
     reshaped = writer.add("DynamicReshape", (value, *wanted), made, **given)
-    return writer.case(writer.look(reshaped, then, way), profiles.rows(element_type))
+    return writer.case(writer.observe(reshaped, then, observation), profiles.rows(element_type))
 
 
 def _describe_dimensions(dimensions: tuple[int, ...]) -> str:

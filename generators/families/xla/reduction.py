@@ -24,8 +24,8 @@ _LONGER = "SAME, longer at the end"
 """Windows for which the padding SAME adds an odd number of elements, the odd element at the end."""
 
 
-def _uneven(given: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes with a window that asks for an odd number of elements of padding."""
+def _request_odd_padding(given: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes with a window whose padding has an odd number of elements."""
     windows = list(given["window_dimensions"])
     dilations = given.get("window_dilations") or (1,) * len(windows)
     uneven = next((at for at, dilation in enumerate(dilations) if dilation % 2), None)
@@ -37,7 +37,7 @@ def _uneven(given: dict[str, Any]) -> dict[str, Any]:
 def _window_attributes(name: str, operation: Operation) -> dict[str, Any]:
     """Return the attributes of a ReduceWindow whose padding has a name."""
     given = _restate_window(VALID if name == VALID else SAME, operation)
-    return _uneven(given) if name == _LONGER else given
+    return _request_odd_padding(given) if name == _LONGER else given
 
 
 def _restate_window(name: str, operation: Operation) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _reduce_window(element_type: ElementType, pick: Pick) -> Case:
     made = reduction.BUILDERS["reduce_window"](element_type, pick)
     restate = partial(_window_attributes, name)
     program = rename_to_op(made.program, OPS["ReduceWindow"], restate, inferred=True)
-    pick.nothing = any(0 in of.shape for of in program.main.result_types)  # type: ignore[union-attr]
+    pick.has_empty_results = any(0 in of.shape for of in program.main.result_types)  # type: ignore[union-attr]
     return replace(made, program=program)
 
 

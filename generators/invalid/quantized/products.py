@@ -51,7 +51,7 @@ def quantized_type(
 
 
 def mistyped_operands(ids: Ids, axes: Axes) -> Iterator[Typed]:
-    """Yield types of lhs, rhs and result, a single one of which violates a constraint."""
+    """Yield types of lhs, rhs and result that violate a single constraint."""
     of, other = quantized_type(), quantized_type(point=3)
     yield "I1", quantized_type(axis=axes.lhs), of, of
     # hybrid: only rhs is quantized

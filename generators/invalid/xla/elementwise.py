@@ -12,7 +12,7 @@ from reference.ops.table import OPS
 from reference.ops.xla.elementwise import OPS as RECORDS
 
 
-def _two(op: str) -> Iterator[Miss]:
+def _binary_misses(op: str) -> Iterator[Miss]:
     types = OPS[op].element_types
     of = types[len(types) // 2]
     other = next(one for one in (*types, *ALL) if one != of)
@@ -34,7 +34,7 @@ def _two(op: str) -> Iterator[Miss]:
 
 
 NEAR_MISSES: dict[str, Misses] = {
-    record.name: _two for record in RECORDS if record.operands == ("lhs", "rhs")
+    record.name: _binary_misses for record in RECORDS if record.operands == ("lhs", "rhs")
 }
 """The generator of each op's near misses."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from generators.invalid.misses import Miss, Misses, program, tensor
-from generators.regions.bodies import BodyBuilder, several
+from generators.regions.bodies import BodyBuilder, multi_op_bodies
 from reference.ir.types import element_type
 
 _F32 = element_type("f32")
@@ -16,9 +16,9 @@ def _reduce_window(op: str) -> Iterator[Miss]:
     given: dict[str, Any] = {
         "window_dimensions": (2,), "window_strides": (1,), "padding": "VALID",
     }  # fmt: skip
-    yield "P1", program(op, {}, (), (BodyBuilder(()).returns(),), **given)
+    yield "P1", program(op, {}, (), (BodyBuilder(()).finish_region(),), **given)
     result = (tensor(_F32, 2),)
-    two = next(one for one in several(_F32) if one.inputs == (_F32, _F32))
+    two = next(one for one in multi_op_bodies(_F32) if one.inputs == (_F32, _F32))
     types = {"x": tensor(_F32, 3), "y": tensor(_F32, 4), "i": tensor(_F32), "j": tensor(_F32)}
     yield "P2", program(op, types, result * 2, (two.region,), **given)
 

@@ -38,12 +38,12 @@ Routine = Callable[[RoutineCall], tuple[Array, ...]]
 """A function routine(call): all results, including `info` if the target has it."""
 
 
-def letter(option: Any) -> str:
+def option_letter(option: Any) -> str:
     """Return an option as LAPACK's letter; configurations hold its character code."""
     return option if isinstance(option, str) else chr(int(option))
 
 
-def hermitian(a: Array, *, lower: bool) -> Array:
+def complete_hermitian(a: Array, *, lower: bool) -> Array:
     """Return the Hermitian matrices given by one triangle and the real part of the diagonal."""
     half = np.tril(a, -1) if lower else np.triu(a, 1)
     whole = half + np.conj(np.swapaxes(half, -1, -2))

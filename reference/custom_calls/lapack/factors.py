@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from reference.custom_calls.lapack.calls import RoutineCall, letter
+from reference.custom_calls.lapack.calls import RoutineCall, option_letter
 from reference.custom_calls.lapack.reflectors import to_working_type
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
@@ -26,7 +26,7 @@ def potrf(call: RoutineCall) -> tuple[Array, ...]:
     `info` is the order of the first leading minor that is not positive, else 0.
     """
     a = call.inputs[0]
-    lower = letter(call.options.get("uplo", "L")) == "L"
+    lower = option_letter(call.options.get("uplo", "L")) == "L"
     found = factor(to_wide_type(a) if lower else adjoint(to_wide_type(a)))
     diagonal = np.real(np.diagonal(found, axis1=-2, axis2=-1))
     bad = ~(np.isfinite(diagonal) & (diagonal > 0))
@@ -103,7 +103,7 @@ def permutation(pivots: Array, rows: int) -> Array:
 
 def trsm_attributes(call: RoutineCall) -> dict[str, Any]:
     """Return the options of trsm as attributes of `triangular_solve`."""
-    options = {name: letter(value) for name, value in call.options.items()}
+    options = {name: option_letter(value) for name, value in call.options.items()}
     turned = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
     return {
         "left_side": options.get("side", "L") == "L",

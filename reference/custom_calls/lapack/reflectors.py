@@ -13,7 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from reference.custom_calls.lapack.calls import RoutineCall, hermitian, letter, real_type
+from reference.custom_calls.lapack.calls import (
+    RoutineCall,
+    complete_hermitian,
+    option_letter,
+    real_type,
+)
 from reference.ir.errors import EvaluationError
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
@@ -193,8 +198,8 @@ def sytrd(call: RoutineCall) -> tuple[Array, ...]:
     the lower triangle of the matrix in reverse order.
     """
     given = call.inputs[0]
-    lower = letter(call.options.get("uplo", "L")) == "L"
-    whole = hermitian(to_working_type(given), lower=lower)
+    lower = option_letter(call.options.get("uplo", "L")) == "L"
+    whole = complete_hermitian(to_working_type(given), lower=lower)
     turn = slice(None, None, 1 if lower else -1)
     a = whole[..., turn, turn].copy()
     size = a.shape[-1]

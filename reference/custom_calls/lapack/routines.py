@@ -70,7 +70,7 @@ def routine_call(inputs: tuple[Array, ...], given: dict[str, Any]) -> RoutineCal
     return RoutineCall(inputs, options, types)
 
 
-def _as_built_in(target: Target) -> BuiltIn:
+def _adapt_routine(target: Target) -> BuiltIn:
     def results(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
         if not inputs or not all(isinstance(one, np.ndarray) for one in inputs):
             raise EvaluationError(f"{target.name} takes arrays only")
@@ -95,7 +95,7 @@ exactly those.
 """
 
 
-def direction(computations: tuple[Region, ...]) -> str | None:
+def comparison_direction(computations: tuple[Region, ...]) -> str | None:
     """Return the direction in which a comparator of (lhs, rhs, ...) compares: GT, LT, or None."""
     if len(computations) != 1 or len(computations[0].operations) != 2:
         return None
@@ -118,7 +118,7 @@ def top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
             or if the comparator is neither greater than nor less than.
     """
     call = routine_call(inputs, given)
-    compared = direction(tuple(body.region for body in given.get("computations", ())))
+    compared = comparison_direction(tuple(body.region for body in given.get("computations", ())))
     if compared is None:
         raise EvaluationError(f"{TOP_K}: comparators other than GT and LT are not evaluated")
     if not call.options.get("aggregate_to_topk", True):
@@ -140,7 +140,7 @@ def top_elements(
     return np.take_along_axis(values, first, axis=axis), np.take_along_axis(numbers, first, axis)
 
 
-CALLS: dict[str, BuiltIn] = {name: _as_built_in(target) for name, target in TARGETS.items()} | {
+CALLS: dict[str, BuiltIn] = {name: _adapt_routine(target) for name, target in TARGETS.items()} | {
     TOP_K: top_k
 }
 """Implementations by target, for reference.custom_calls.targets."""

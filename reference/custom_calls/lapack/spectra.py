@@ -14,9 +14,9 @@ import numpy as np
 
 from reference.custom_calls.lapack.calls import (
     RoutineCall,
+    complete_hermitian,
     finite_matrices,
-    hermitian,
-    letter,
+    option_letter,
     real_type,
 )
 from reference.ir.types import Array, element_type_of
@@ -77,14 +77,14 @@ def syevd(call: RoutineCall) -> tuple[Array, ...]:
     if _is_empty(call):
         return (*_empty_results([(a.shape, of), (a.shape[:-1], part)]), call.info())
     routine = _lapack().zheevd if of.is_complex else _lapack().dsyevd
-    lower = letter(call.options.get("uplo", "L")) == "L"
-    vectors = letter(call.options.get("mode", "V")) == "V"
+    lower = option_letter(call.options.get("uplo", "L")) == "L"
+    vectors = option_letter(call.options.get("mode", "V")) == "V"
     matrices, usable = _matrices(a)
     if not vectors:  # LAPACK destroys the contents of the matrix
         kept = [np.zeros_like(one) for one in matrices]
     columns: list[list[Array]] = [[], []]
     info: list[int] = []
-    for matrix in hermitian(matrices, lower=lower):
+    for matrix in complete_hermitian(matrices, lower=lower):
         values, found, failed = routine(matrix, compute_v=int(vectors), lower=int(lower))
         columns[0].append(found)
         columns[1].append(values)
@@ -113,7 +113,7 @@ def gesdd(call: RoutineCall) -> tuple[Array, ...]:
     a = call.inputs[0]
     rows, columns = a.shape[-2:]
     least = min(rows, columns)
-    mode = letter(call.options.get("mode", "A"))
+    mode = option_letter(call.options.get("mode", "A"))
     of, part = element_type_of(a), real_type(a)
     left, right = (
         (rows, rows if mode == "A" else least),
@@ -155,7 +155,9 @@ def geev(call: RoutineCall) -> tuple[Array, ...]:
     of = element_type_of(a)
     whole = of.is_complex
     complex_type = element_type_of(np.zeros(0, np.result_type(a.dtype, np.complex64)))
-    sides = [letter(call.options.get(f"compute_{side}", "N")) == "V" for side in ("left", "right")]
+    sides = [
+        option_letter(call.options.get(f"compute_{side}", "N")) == "V" for side in ("left", "right")
+    ]
     types = [*([of] if whole else [of, of]), complex_type, complex_type]
     if _is_empty(call):
         shapes = [a.shape[:-1]] * (len(types) - 2) + [a.shape] * 2
@@ -211,7 +213,7 @@ def gees(call: RoutineCall) -> tuple[Array, ...]:
         found = _empty_results(list(zip(shapes, types, strict=True)))
         return (*found, call.info(), call.info())
     routine = _lapack().zgees if of.is_complex else _lapack().dgees
-    vectors = letter(call.options.get("mode", "V")) == "V"
+    vectors = option_letter(call.options.get("mode", "V")) == "V"
     matrices, usable = _matrices(a)
     columns: list[list[Array]] = [[] for _ in types]
     info: list[int] = []

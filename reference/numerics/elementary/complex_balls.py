@@ -142,7 +142,7 @@ def power(x: float, y: float, u: float, v: float) -> Pair:
         (real, imaginary, over), exponent = found
         scale = flint.arb(2) ** exponent
         return flint.arb(real) * scale / over, flint.arb(imaginary) * scale / over
-    eighth = _eighth(x, y)
+    eighth = _angle_in_eighths(x, y)
     if eighth is not None and (v == 0 or {abs(x), abs(y)} == {0.0, 1.0}):
         return _power_on_ray(x, y, u, v, eighth)
     size, angle = log(x, y)
@@ -160,8 +160,8 @@ def _grow(exponent: Ball, c: Ball, s: Ball) -> Pair:
     return size * c, size * s
 
 
-def _eighth(x: float, y: float) -> int | None:
-    """Return arg z in units of pi/4 if that is an integer, else None."""
+def _angle_in_eighths(x: float, y: float) -> int | None:
+    """Return arg z in eighths of a turn if that is an integer, else None."""
     if y == 0:
         return 0 if x > 0 else 4
     if x == 0:

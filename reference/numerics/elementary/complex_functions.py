@@ -248,10 +248,13 @@ def _exact_part(name: str, part: int, rows: list[tuple[float, ...]], to: Element
     return result
 
 
-def _settle(
+def _round_part(
     name: str, part: int, bounded: BoundedValues, operands: list[Array], to: ElementType
 ) -> Array:
-    """Return one part, rounded; `operands` are the parts of all operands as float64."""
+    """Return a part of the results, correctly rounded.
+
+    `operands` are the parts of all operands as float64.
+    """
     value, error = bounded
     result = round_to(value - error, to)
     undecided = to_bits(result) != to_bits(round_to(value + error, to))
@@ -330,7 +333,7 @@ def _regular(name: str, parts: list[Array], to: ElementType) -> Parts:
         real = round_certified(lambda *row: BALLS["atan2"](*row)[0], parts, to)
         return real, round_certified(lambda *row: BALLS["atan2"](*row)[1], parts, to)
     real, imaginary = FAST[name](*(part.astype(AVAILABLE.dtype) for part in parts))
-    return _settle(name, 0, real, parts, to), _settle(name, 1, imaginary, parts, to)
+    return _round_part(name, 0, real, parts, to), _round_part(name, 1, imaginary, parts, to)
 
 
 def multiply(lhs: Array, rhs: Array) -> Array:

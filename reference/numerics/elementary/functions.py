@@ -45,7 +45,7 @@ __all__ = [
     "divide",
     "evaluate_real",
     "multiply",
-    "settle",
+    "round_with_error",
     "wide_complex",
     "wide_values",
 ]
@@ -122,9 +122,11 @@ REAL: dict[str, Real] = {
 }
 
 
-def settle(y: Array, relative: float, to: ElementType) -> tuple[Array, Array]:
-    """Round y; return a mask of elements that some value within the relative error rounds
-    differently."""
+def round_with_error(y: Array, relative: float, to: ElementType) -> tuple[Array, Array]:
+    """Round y, which has a relative error, and return a mask of elements with undecided rounding.
+
+    The rounding is undecided if two values within the error are rounded differently.
+    """
     one, error = y.dtype.type(1), y.dtype.type(relative)  # in float64, 1 - 2^-59 would be 1
     low, high = round_to(y * (one - error), to), round_to(y * (one + error), to)
     return low, to_bits(low) != to_bits(high)
@@ -142,7 +144,7 @@ def evaluate_real(function: Real, operands: tuple[Array, ...], to: ElementType) 
 
 @cache
 def _table(function: Real, to: ElementType) -> Array:
-    """Return the function's value for every code of a type of at most 16 bits."""
+    """Return the function value of every code of a type with at most 16 bits."""
     codes = np.arange(1 << to.bits, dtype=np.uint32)
     values = to_float64(from_bits(codes, to))
     with np.errstate(all="ignore"):
@@ -153,7 +155,7 @@ def _round(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
     if to.bits == 64:
         return _round_64(function, x, to)
     y = function.fast(*x)
-    result, undecided = settle(y, _ERROR_64, to)
+    result, undecided = round_with_error(y, _ERROR_64, to)
     if function.doubtful is not None:
         undecided |= function.doubtful(y, *x)
     if not to.float_format.has_zero:  # a positive value too small for float64 is not zero
@@ -181,11 +183,11 @@ def _round_64(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
 
 
 def _round_extended(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
-    """Round in longdouble, then in balls; in balls at once if there is no longdouble."""
+    """Round in longdouble, then in balls; in balls only if there is no longdouble."""
     if not (HAS_EXTENDED and function.extended):
         return round_certified(function.exact, x, to)
     y = function.fast(*(operand.astype(np.longdouble) for operand in x))
-    result, undecided = settle(y, _ERROR_EXTENDED, to)
+    result, undecided = round_with_error(y, _ERROR_EXTENDED, to)
     index = np.flatnonzero(undecided)
     if index.size:
         result[index] = round_certified(function.exact, [operand[index] for operand in x], to)

@@ -14,10 +14,10 @@ from reference.ir.op import (
     Dialect,
     Evaluate,
     Op,
-    Place,
     QuantizedUse,
     Rounding,
     Structure,
+    ValuePosition,
 )
 from reference.ir.types import ALL, COMPLEX, FLOATS, NUMBERS
 from reference.numerics import arithmetic, bits, comparison, conversion, exactness
@@ -86,7 +86,7 @@ OPS: tuple[Op, ...] = (
         name="bitcast_convert", type_function=types.bitcast_convert_type,
         evaluate=conversion.bitcast_convert, operands=("operand",), constraints=("C1", "C2"),
         element_types=ALL, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
-        needs_result=True, lifts=False, of_bits=True,
+        needs_result=True, lifts=False, is_bitcast=True,
     ),
     _elementary("cbrt"),
     _exact_op(_unary("ceil", types.FLOAT, arithmetic.ceil, Rounding.EXACT)),
@@ -200,7 +200,7 @@ OPS: tuple[Op, ...] = (
         name="select", type_function=types.select_type, evaluate=comparison.select,
         operands=("pred", "on_true", "on_false"), constraints=("C1", "C2"),
         inputs=("I1", "I2", "I3"), element_types=ALL,
-        principal=Place(of_results=False, number=1), quantized=QuantizedUse.COMPUTES,
+        principal=ValuePosition(of_results=False, number=1), quantized=QuantizedUse.COMPUTES,
         rounding=Rounding.MOVES, carries=(1, 2),
     ),
     _binary("shift_left", types.INTEGER, bits.shift_left, Rounding.EXACT),

@@ -6,7 +6,15 @@ from functools import partial
 
 import numpy as np
 
-from reference.ir.op import FIRST_OPERAND, Dialect, Op, Place, QuantizedUse, Rounding, Structure
+from reference.ir.op import (
+    FIRST_OPERAND,
+    Dialect,
+    Op,
+    QuantizedUse,
+    Rounding,
+    Structure,
+    ValuePosition,
+)
 from reference.ir.program import Dense
 from reference.ir.regions import Body
 from reference.ir.types import ALL, Array
@@ -105,7 +113,7 @@ OPS: tuple[Op, ...] = (
     _op(
         name="map", type_function=types.map_type, evaluate=map_, operands=("*inputs",),
         attributes=("dimensions",), regions=("computation",), constraints=("C1", "C2", "C3", "C4"),
-        inputs=("I1",), principal=Place(of_results=False, number=-1),
+        inputs=("I1",), principal=ValuePosition(of_results=False, number=-1),
     ),
     _op(
         name="reduce", type_function=types.reduce_type, evaluate=reduce,

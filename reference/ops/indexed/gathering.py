@@ -384,7 +384,7 @@ OPS: tuple[Op, ...] = (
         optional=("indices_are_sorted", "operand_batching_dims", "start_indices_batching_dims"),
         constraints=tuple(f"C{n}" for n in range(1, 15)), inputs=("I1", "I2", "I3"),
         check_values=check_slice_sizes, rounding=Rounding.MOVES, needs_result=True, carries=(0,),
-        sized_by=("slice_sizes",),
+        size_operands=("slice_sizes",),
     ),
     _op(
         name="gather", type_function=gather_type, evaluate=gather,

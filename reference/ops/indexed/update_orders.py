@@ -77,7 +77,10 @@ class Scattering:
         return flat
 
     def colliding_updates(self, count: int) -> tuple[Array, Array]:
-        """Return the elements with `count` updates, and the indices of these: [count, elements]."""
+        """Return the elements with `count` updates, and the indices of their updates.
+
+        The indices have shape [count, elements].
+        """
         rank, order = self.groups.rank, self.groups.order
         last = np.r_[rank[1:] == 0, True][: len(rank)]
         ends = np.flatnonzero(last & (rank == count - 1))

@@ -76,7 +76,7 @@ def sort(
         New arrays, an array for each input.
     """
     rows = tuple(np.moveaxis(array, dimension, -1) for array in inputs)
-    order = permutation(rows, comparator)
+    order = sorting_permutation(rows, comparator)
     placed = (np.take_along_axis(array, order, axis=-1) for array in rows)
     return tuple(
         np.ascontiguousarray(np.moveaxis(array, -1, dimension)).reshape(array_in.shape)
@@ -84,7 +84,7 @@ def sort(
     )
 
 
-def permutation(rows: tuple[Array, ...], comparator: Body) -> Array:
+def sorting_permutation(rows: tuple[Array, ...], comparator: Body) -> Array:
     """Return the permutation (int64) that sorts the slices along the last dimension."""
     shape = rows[0].shape
     if rows[0].size < 2 or shape[-1] < 2:
@@ -96,13 +96,13 @@ def permutation(rows: tuple[Array, ...], comparator: Body) -> Array:
 def keys_of(rows: tuple[Array, ...], comparator: Body) -> list[Codes] | None:
     """Return codes of the elements by priority, or None if the comparator must be called.
 
-    That is so if it is not recognised as comparing keys, or does not order some of these elements.
+    It must be called if it is not recognised as comparing keys, or does not order some elements.
     """
     order = order_of(comparator.region)
     if order is None:
         return None
     found: list[Codes] = []
-    values = comparator.another(order.region).lanes(*rows)
+    values = comparator.make_sibling(order.region).lanes(*rows)
     for array, key in zip(values, order.keys, strict=True):
         codes = codes_of(array, key)
         if codes is None:

@@ -199,8 +199,9 @@ def lowered_op(
     restated |= dict.fromkeys(waives, "")
     given: dict[str, Any] = {
         "evaluate": _refuse_evaluation, "quantized": QuantizedUse.REFUSES, "specified": False,
-        "unrounded": None, "is_exact": None, "body_types": (), "rescales": False, "sized_by": (),
-        "optional": (), "inputs": (), "check_values": None, "metadata": frozenset[str](),
+        "unrounded": None, "is_exact": None, "body_types": (), "rescales": False,
+        "size_operands": (), "optional": (), "inputs": (), "check_values": None,
+        "metadata": frozenset[str](),
         "type_function": partial(_types, lower, conditions, several, twin, restated),
         "wraps": False,
     }  # fmt: skip

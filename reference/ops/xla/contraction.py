@@ -59,14 +59,14 @@ class RaggedDotDimensionNumbers(NamedTuple):
     @property
     def spread(self) -> dict[str, Any]:
         """The dimensions as the attributes of `chlo.ragged_dot`."""
-        return batching(self.dot_dimension_numbers) | {
+        return dot_general_attributes(self.dot_dimension_numbers) | {
             "lhs_ragged_dimensions": self.lhs_ragged_dimensions,
             "rhs_group_dimensions": self.rhs_group_dimensions,
         }
 
 
-def batching(numbers: DotDimensionNumbers) -> dict[str, Any]:
-    """Return dimension numbers as the attributes of StableHLO's dot_general."""
+def dot_general_attributes(numbers: DotDimensionNumbers) -> dict[str, Any]:
+    """Return dimension numbers as the attributes of `dot_general`."""
     return {
         "lhs_batching_dimensions": numbers.lhs_batch_dimensions,
         "rhs_batching_dimensions": numbers.rhs_batch_dimensions,
@@ -158,7 +158,7 @@ def _dot_general(
     )
     return building.op(
         "dot_general", lhs, rhs, result=result, precision_config=precision_config,
-        **batching(numbers),
+        **dot_general_attributes(numbers),
     )  # fmt: skip
 
 

@@ -83,8 +83,7 @@ def broadcasting(
 
 
 def _are_broadcast_dimensions(low: int, high: int, broadcast_dimensions: Dimensions | None) -> bool:
-    """Return whether these can be the dimensions of an operand of the lower rank: valid, in
-    order."""
+    """Return whether these are valid dimensions, in order, of the operand of lower rank."""
     if broadcast_dimensions is None:
         return True
     in_order = all(a < b for a, b in pairwise(broadcast_dimensions))

@@ -135,7 +135,7 @@ OPS: tuple[Op, ...] = (
         attributes=("algorithm", "shape"), needs_result=False,
     ),
     Op(
-        name="RngBernoulli", dialect=Dialect.XLA, specified=False, draws=True,
+        name="RngBernoulli", dialect=Dialect.XLA, specified=False, is_random=True,
         type_function=bernoulli_type, evaluate=bernoulli, operands=("mean",),
         attributes=("shape",), constraints=("P1", "P2"), element_types=(_UI32,),
         principal=FIRST_RESULT, quantized=QuantizedUse.REFUSES, rounding=Rounding.APPROXIMATES,

@@ -38,9 +38,9 @@ from reference.ops.contraction import arrange_matrices
 from reference.ops.xla.building import LOWER, Building
 from reference.ops.xla.contraction import (
     DotDimensionNumbers,
-    batching,
     dimensions_fit,
     dimensions_of,
+    dot_general_attributes,
     product_sizes,
 )
 
@@ -96,7 +96,7 @@ def scaled_dot_type(
     made = TensorType(product_sizes(lhs, rhs, dimension_numbers), of)
     LOWER["dot_general"].infer(
         TensorType(lhs.shape, BF16), TensorType(rhs.shape, BF16), result=made,
-        precision_config=precision_config, **batching(dimension_numbers),
+        precision_config=precision_config, **dot_general_attributes(dimension_numbers),
     )  # fmt: skip
     require("result", result in (None, made), made)
     return made
@@ -180,7 +180,7 @@ def _decompose_scaled_dot(
     right = _scale_in_bf16(building, rhs, rhs_scale, numbers.rhs_contracting_dimensions)
     (value,) = building.ops(
         "dot_general", left, right, result=result, precision_config=precision_config,
-        **batching(numbers),
+        **dot_general_attributes(numbers),
     )  # fmt: skip
     return value
 

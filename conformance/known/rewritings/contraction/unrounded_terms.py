@@ -192,7 +192,10 @@ class UnroundedTerms(ObservedProgram):
         error = one.error + other.error
         distance = np.zeros(result.shape)
         if error.any():
-            ends = (rounded_sum(one.value.moved(way * error), other.value, of) for way in (1, -1))
+            ends = (
+                rounded_sum(one.value.add_correction(way * error), other.value, of)
+                for way in (1, -1)
+            )
             with np.errstate(all="ignore"):
                 off = [np.abs(to_float64(end) - to_float64(result)) for end in ends]
             distance = np.where(np.isfinite(off), off, 0).max(axis=0)

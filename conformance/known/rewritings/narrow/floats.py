@@ -187,7 +187,7 @@ def _can_widen(operation: Operation) -> bool:
     record = OPS.get(operation.name)
     if record is None or record.structure is not Structure.COMPUTES:
         return False
-    return not (record.of_bits or record.draws)
+    return not (record.is_bitcast or record.is_random)
 
 
 def _has_folded_divisor(operation: Operation, shown: ObservedProgram) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from conformance.known.numbers_with_error import FUNCTION, Arithmetic, Number
 from reference.ir.types import Array, ElementType
 from reference.numerics.accumulation import unit_roundoff
-from reference.numerics.rounding import overflow
+from reference.numerics.rounding import overflow_threshold
 
 _DOUBLE, _LOST = 64, 2.0**-63
 """Bits of the type whose products long doubles cannot represent, and their largest relative error.
@@ -89,7 +89,9 @@ class Machine(Arithmetic):
             return exact
         with np.errstate(all="ignore"):
             found = exact.astype(self.of.storage).astype(np.longdouble)
-        found = np.where(np.abs(exact) >= overflow(self.of), np.copysign(np.inf, exact), found)
+        found = np.where(
+            np.abs(exact) >= overflow_threshold(self.of), np.copysign(np.inf, exact), found
+        )
         if self.tiny is Tiny.KEPT:
             return found
         lost = (np.abs(found) < self.smallest_normal) & (found != 0)
@@ -112,8 +114,12 @@ class Machine(Arithmetic):
             tiny = tiny & (size + total >= self.smallest_normal)
         total = total + np.where(tiny, self.least, 0)
         if self.ranged and not self.is_exact:  # or it is not known whether it overflows
-            total = np.where((before > 0) & (size + before >= overflow(self.of)), np.inf, total)
-        sure = ~np.isinf(error) & (~np.isfinite(exact) | (size - before >= overflow(self.of)))
+            total = np.where(
+                (before > 0) & (size + before >= overflow_threshold(self.of)), np.inf, total
+            )
+        sure = ~np.isinf(error) & (
+            ~np.isfinite(exact) | (size - before >= overflow_threshold(self.of))
+        )
         total = np.where(np.isnan(total), np.inf, total)
         total = np.where(np.isfinite(value), total, np.where(sure, 0, np.inf))
         return Number(value, total, self, lost)

@@ -147,7 +147,7 @@ def _limits(
     """Return the absolute errors that arithmetic on pairs may have in each result."""
     record = OPS.get(operation.name)
     if record is not None and record.rounding is Rounding.MOVES:
-        if record.of_bits:  # a pair made of bits loses last bits, and what is subnormal in f32
+        if record.is_bitcast:  # a pair made of bits loses last bits, and what is subnormal in f32
             return tuple(np.abs(one) * NUDGE + NORMAL for one in results)
         least = np.nextafter(0.0, 1.0)  # moved pairs stay as they are, zeros of either sign
         return tuple(np.full(one.shape, least) for one in results)

@@ -33,7 +33,7 @@ from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.alike import has_subnormals
 from reference.numerics.rounding import to_float64
-from reference.ops.sorts.sorting import permutation
+from reference.ops.sorts.sorting import sorting_permutation
 
 CODES = "order of the codes"
 ROUNDED = "rounded up in f16"
@@ -99,7 +99,9 @@ def _sorts(seen: Seen) -> Measure:
         dimension, comparator = given["dimension"], body_of(operation.regions[0])
         before, after = move_axis_last(operands, dimension), move_axis_last(actual, dimension)
         if given.get("is_stable", False):
-            order = permutation(tuple(_compared_value(one, seen) for one in before), comparator)
+            order = sorting_permutation(
+                tuple(_compared_value(one, seen) for one in before), comparator
+            )
             rows = tuple(np.take_along_axis(one, order, -1) for one in before)
             found = equal_slices(rows, after)
         else:

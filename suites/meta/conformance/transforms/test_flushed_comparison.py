@@ -17,7 +17,7 @@ from conformance.transforms.flushed_comparison import (
 )
 from conformance.verdict import Verdict
 from generators.invalid.misses import program, tensor
-from generators.regions.bodies import BodyBuilder, fold_of, selector, several
+from generators.regions.bodies import BodyBuilder, fold_of, multi_op_bodies, selector
 from reference.interpreter.evaluate import body_of, evaluate
 from reference.ir.program import Program, Region, TensorType
 from reference.ir.types import Array, ElementType, element_type
@@ -71,7 +71,7 @@ def pooling_of(direction: str, of: ElementType) -> Program:
 
 def sort_of(of: ElementType, size: int, *, stable: bool) -> Program:
     block = BodyBuilder.of(of, of, SI32, SI32)
-    region = block.returns(block.compare(block.arguments[0], block.arguments[1], "LT"))
+    region = block.finish_region(block.compare(block.arguments[0], block.arguments[1], "LT"))
     types = (tensor(of, size), tensor(SI32, size))
     named = {"x": types[0], "place": types[1]}
     return program("sort", named, types, (region,), dimension=0, is_stable=stable)
@@ -81,7 +81,7 @@ def larger_body(of: ElementType) -> Region:
     """Return the larger of two arguments, by a comparison and a choice."""
     block = BodyBuilder.of(of, of)
     lhs, rhs = block.arguments
-    return block.returns(block.op("select", block.compare(lhs, rhs, "GE"), lhs, rhs))
+    return block.finish_region(block.op("select", block.compare(lhs, rhs, "GE"), lhs, rhs))
 
 
 def mapping(region: Region, of: ElementType) -> Program:
@@ -89,7 +89,7 @@ def mapping(region: Region, of: ElementType) -> Program:
     return program("map", named, (tensor(of, 1),), (region,), dimensions=(0,))
 
 
-PLACE = next(body for body in several(F32) if body.name == "place of the largest")
+PLACE = next(body for body in multi_op_bodies(F32) if body.name == "place of the largest")
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def test_comparators_of_other_types_are_not_flushed() -> None:
 
 def test_parts_of_complex_numbers_are_compared_coarsely() -> None:
     block = BodyBuilder.of(C64, C64)
-    region = block.returns(block.compare(block.arguments[0], block.arguments[1], "EQ"))
+    region = block.finish_region(block.compare(block.arguments[0], block.arguments[1], "EQ"))
     (coarse,) = flush_comparisons(region)
     x, y = np.array([1 + T * 1j, 1 + 1j], np.complex64), np.array([1, 1], np.complex64)
     assert body_of(region).lanes(x, y)[0].tolist() == [False, False]

@@ -67,41 +67,42 @@ def test_a_hidden_dimension_is_drawn_and_not_recorded() -> None:
 def test_a_case_is_built_again_by_plan_or_freely() -> None:
     pick = Pick(last, {"rank": "0"})
     for freely, taken in ((False, 0), (False, 0), (True, 1)):
-        pick.nothing = True
+        pick.has_empty_results = True
         pick.start(freely=freely)
         assert choose(pick, (0, 1), "rank") == taken
         assert len(pick.asked) == 1
-        assert not pick.nothing
+        assert not pick.has_empty_results
 
 
 def test_an_aim_replaces_what_is_left_of_the_plan() -> None:
     pick = Pick(last, {"rank": "0", "sizes": "0"})
-    pick.aim({"sizes": "1"})
+    pick.set_plan({"sizes": "1"})
     assert choose(pick, (0, 1, 2), "rank") == 2
     assert choose(pick, (0, 1, 2), "sizes") == 1
 
 
 def test_every_round_of_turns_takes_each_option_once_in_another_order() -> None:
     rounds = [
-        [Pick(first, turn=round_ * 5 + n).in_turn(5, 0) for n in range(5)] for round_ in range(3)
+        [Pick(first, turn=round_ * 5 + n).round_robin(5, 0) for n in range(5)]
+        for round_ in range(3)
     ]
     assert all(sorted(one) == [0, 1, 2, 3, 4] for one in rounds)
     assert len({tuple(one) for one in rounds}) == 3
 
 
 def test_steps_within_a_case_go_on_where_the_turn_begins() -> None:
-    assert Pick(first, turn=3).in_turn(5, 2) == Pick(first, turn=5).in_turn(5, 0)
+    assert Pick(first, turn=3).round_robin(5, 2) == Pick(first, turn=5).round_robin(5, 0)
 
 
 def test_counts_that_a_stride_divides() -> None:
-    assert sorted(Pick(first, turn=n).in_turn(7, 0) for n in range(7)) == list(range(7))
+    assert sorted(Pick(first, turn=n).round_robin(7, 0) for n in range(7)) == list(range(7))
 
 
 def test_without_turns_a_case_draws() -> None:
     pick = Pick(last)
-    assert pick.in_turn(5, 0) == 4
-    assert not pick.takes_turns
-    assert Pick(last, turn=0).takes_turns
+    assert pick.round_robin(5, 0) == 4
+    assert not pick.is_planned
+    assert Pick(last, turn=0).is_planned
 
 
 def test_once_in_so_many_times() -> None:

@@ -10,7 +10,7 @@ from generators.case.choices import Pick
 from generators.case.quantized_types import (
     PER_AXIS,
     PER_TENSOR,
-    Parameters,
+    QuantizationParameters,
     draw_quantized_type,
     move_axis,
 )
@@ -19,7 +19,7 @@ from reference.ir.types import element_type
 from reference.ops.quantization import violated_type_constraints
 
 SI8, UI8, SI16, F16, F32 = (element_type(name) for name in ("si8", "ui8", "si16", "f16", "f32"))
-ALL_CODES = Parameters(SI8, -128, 127, F32)
+ALL_CODES = QuantizationParameters(SI8, -128, 127, F32)
 
 
 def constant(number: int) -> Pick:
@@ -32,15 +32,15 @@ def test_names_of_columns() -> None:
 
 
 def test_a_range_is_whole_six_in_eight_times() -> None:
-    ranges = [Parameters.chosen(SI8, F32, constant(number)) for number in range(8)]
+    ranges = [QuantizationParameters.draw(SI8, F32, constant(number)) for number in range(8)]
     assert ranges[:6] == [ALL_CODES] * 6
     assert ranges[6] == replace(ALL_CODES, storage_min=-127)
     assert ranges[7] == replace(ALL_CODES, storage_min=-64, storage_max=63)
 
 
 def test_another_storage_type_has_all_its_codes() -> None:
-    narrow = Parameters(SI8, -64, 63, F32)
-    assert narrow.stored_as(SI16) == Parameters(SI16, -(2**15), 2**15 - 1, F32)
+    narrow = QuantizationParameters(SI8, -64, 63, F32)
+    assert narrow.replace_storage(SI16) == QuantizationParameters(SI16, -(2**15), 2**15 - 1, F32)
 
 
 def test_the_simplest_type() -> None:
@@ -50,8 +50,8 @@ def test_the_simplest_type() -> None:
 
 
 @pytest.mark.parametrize("number", range(10))
-@pytest.mark.parametrize("parameters", [ALL_CODES, Parameters(UI8, 0, 127, F16)])
-def test_every_type_is_valid(number: int, parameters: Parameters) -> None:
+@pytest.mark.parametrize("parameters", [ALL_CODES, QuantizationParameters(UI8, 0, 127, F16)])
+def test_every_type_is_valid(number: int, parameters: QuantizationParameters) -> None:
     for axis in (None, 0):
         drawn = draw_quantized_type(parameters, constant(number), axis=axis, size=3)
         assert len(drawn.scales) == len(drawn.zero_points) == (1 if axis is None else 3)
@@ -61,7 +61,7 @@ def test_every_type_is_valid(number: int, parameters: Parameters) -> None:
 def test_zero_points_reach_the_ends_of_the_range() -> None:
     drawn = {draw_quantized_type(ALL_CODES, constant(n)).zero_points[0] for n in range(10)}
     assert drawn == {0, -128, 127, 1, -1, 3}
-    unsigned = Parameters(UI8, 0, 255, F32)
+    unsigned = QuantizationParameters(UI8, 0, 255, F32)
     drawn = {draw_quantized_type(unsigned, constant(n)).zero_points[0] for n in range(10)}
     assert drawn == {0, 255, 128, 1, 3}
 

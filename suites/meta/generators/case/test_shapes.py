@@ -17,11 +17,11 @@ from generators.case.shapes import (
     capped_label,
     is_large,
     limit_elements,
-    more_than_one,
     rank_label,
     shape,
     size_label,
     sizes_label,
+    step_label,
 )
 from reference.ir.types import element_type
 from suites.meta.support.built_cases import pick_of
@@ -92,7 +92,7 @@ def test_labels() -> None:
     sizes = {0: "empty", 1: "1", 2: "small", 30: "small", 31: "threshold", 999: "threshold"}
     assert {size: size_label(size) for size in sizes} == sizes
     assert size_label(1000) == "large"
-    assert [more_than_one(number) for number in (1, 2)] == ["1", "more"]
+    assert [step_label(number) for number in (1, 2)] == ["1", "more"]
     several = {(): "none", (1,): "1", (5,): "one", (1, 1): "several", (2, 0): "empty"}
     assert {one: sizes_label(one) for one in several} == several
     assert [capped_label(2)(number) for number in (0, 1, 2, 3)] == [

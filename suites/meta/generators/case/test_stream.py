@@ -40,5 +40,5 @@ def test_each_choice_is_below_its_count() -> None:
 
 def test_a_plan_comes_before_the_words() -> None:
     pick = stream(1, 0, {"rank": "7"}, turn=0)
-    assert pick.named("rank", range(9), str) == 7
-    assert pick.takes_turns
+    assert pick.choose_named("rank", range(9), str) == 7
+    assert pick.is_planned

@@ -161,7 +161,7 @@ def test_values_that_depend_on_others_are_reached() -> None:
         if choose(pick, ("plain",) * 30 + ("deep",), "kind") == "deep":
             choose(pick, ("x", "y", "z"), "only there")
             choose(pick, (1, 2, 3), "there too")
-        pick.nothing = choose(pick, ("some",) * 9 + ("empty",), "data") == "empty"
+        pick.has_empty_results = choose(pick, ("some",) * 9 + ("empty",), "data") == "empty"
         return pick
 
     covered = Coverage(1, build)
@@ -181,7 +181,7 @@ def test_values_hidden_by_empty_result_do_not_count() -> None:
     def build(_: int, __: int, planned: dict[str, str]) -> Pick:
         pick = Pick(lambda _: 0, planned)
         choose(pick, ("a", "b"), "way")
-        pick.nothing = True
+        pick.has_empty_results = True
         return pick
 
     covered = Coverage(1, build)

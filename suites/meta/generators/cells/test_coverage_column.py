@@ -5,35 +5,35 @@ from __future__ import annotations
 from generators.cells.coverage_column import (
     TRIES,
     Column,
-    last_new,
-    offered_until,
+    last_contributing_case,
+    pop_missing,
     rotate_pairs,
-    take_missing,
+    values_offered_until,
 )
 
 
 def test_the_last_case_that_takes_a_new_value() -> None:
     column = Column(rows=[(1, 10), (2, 10), (1, 10), (2, 11), (2, 10)])
-    assert last_new(column, 5) == 3
-    assert last_new(column, 3) == 1
-    assert last_new(column, 1) == 0
+    assert last_contributing_case(column, 5) == 3
+    assert last_contributing_case(column, 3) == 1
+    assert last_contributing_case(column, 1) == 0
 
 
 def test_a_case_that_is_offered_a_value_contributes() -> None:
     column = Column(rows=[(1,)] * 4, options={"size": {1: 0, 2: 2}})
-    assert last_new(column, 4) == 2
-    assert last_new(column, 2) == 0  # a later offer does not count
+    assert last_contributing_case(column, 4) == 2
+    assert last_contributing_case(column, 2) == 0  # a later offer does not count
 
 
 def test_so_does_the_first_that_aims_at_a_value_that_is_never_taken() -> None:
     column = Column(rows=[(1,)] * 4, options={"size": {1: 0, 2: 0}}, aimed={2: 3, 1: 1})
-    assert last_new(column, 4) == 3
+    assert last_contributing_case(column, 4) == 3
     taken = Column(rows=[(1,), (2,), (1,), (1,)], options={"size": {1: 0, 2: 0}}, aimed={2: 3})
-    assert last_new(taken, 4) == 1
+    assert last_contributing_case(taken, 4) == 1
 
 
 def test_values_offered_up_to_a_case() -> None:
-    assert offered_until(1, {5: 0, 6: 1, 7: 2}, {8: 1}) == [5, 6, 8]
+    assert values_offered_until(1, {5: 0, 6: 1, 7: 2}, {8: 1}) == [5, 6, 8]
 
 
 def test_a_missing_value_is_aimed_at_a_few_times() -> None:
@@ -42,14 +42,14 @@ def test_a_missing_value_is_aimed_at_a_few_times() -> None:
     for turn in range(TRIES):
         column.plans = [{}] * turn
         assert 7 in missing
-        assert take_missing(column, missing, 7) == (1, 2)
+        assert pop_missing(column, missing, 7) == (1, 2)
     assert list(missing) == [8]
     assert column.aimed == {7: 0}  # the first case that aimed at it
 
 
 def test_a_value_that_is_aimed_at_moves_to_the_end() -> None:
     missing: dict[int, tuple[int, ...]] = {7: (), 8: ()}
-    take_missing(Column(), missing, 7)
+    pop_missing(Column(), missing, 7)
     assert list(missing) == [8, 7]
 
 

@@ -112,7 +112,7 @@ def test_a_value_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
     of = builder("abs")
 
     def pad_cases(element: object, pick: Pick) -> Case:
-        pick.named("colour", ("red", "green"), str)
+        pick.choose_named("colour", ("red", "green"), str)
         return of(element, pick)  # type: ignore[arg-type]
 
     monkeypatch.setitem(BUILDERS, "abs", pad_cases)
@@ -132,7 +132,7 @@ def test_hidden_choices_are_drawn_and_not_planned() -> None:
 
     def build(element: object, pick: Pick) -> Case:
         del element
-        chosen.append(pick.named("colour", ("red", "green"), str))
+        chosen.append(pick.choose_named("colour", ("red", "green"), str))
         return None  # type: ignore[return-value]
 
     hide_choices(build, "colour")(element_type("f32"), pick)

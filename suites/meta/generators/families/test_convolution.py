@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from generators.families.convolution import BUILDERS, Form, of_form
+from generators.families.convolution import BUILDERS, Form, convolution_case
 from reference.ir.program import Operation
 from reference.ir.types import element_type
 from reference.ops.xla.windows import padding_along
@@ -80,7 +80,7 @@ def test_an_image_may_lack_room_for_any_window() -> None:
 def test_a_form_restricts_attributes_and_names_its_padding() -> None:
     form = Form(mixed=False, dilated=False, named=padding_along)
     for seed in range(20):
-        made, name = of_form(form, element_type("f32"), pick_of(seed))
+        made, name = convolution_case(form, element_type("f32"), pick_of(seed))
         one = made.program.subject
         assert one.attribute("input_batch_dimension") == 0
         assert one.attribute("input_feature_dimension") == 1

@@ -12,12 +12,12 @@ from generators.families.data_movement import (
     LARGEST,
     broadcast,
     contents,
+    draw_part,
     index_label,
-    modest,
+    limit_sizes,
+    other_shape,
     padding,
-    part,
     permutation,
-    reshaped,
     rows,
     window,
 )
@@ -48,8 +48,8 @@ def test_moved_data_are_of_a_few_profiles_combined_with_others() -> None:
 
 
 def test_sizes_that_are_too_large_are_cut_to_3() -> None:
-    assert modest((LARGEST, 1)) == (LARGEST, 1)
-    assert modest((LARGEST, 2)) == (3, 2)
+    assert limit_sizes((LARGEST, 1)) == (LARGEST, 1)
+    assert limit_sizes((LARGEST, 2)) == (3, 2)
 
 
 def test_permutations() -> None:
@@ -59,10 +59,10 @@ def test_permutations() -> None:
 
 
 def test_parts_from_none_to_all() -> None:
-    assert {part(pick_of(seed), 9) for seed in SEEDS} == set(range(10))
-    assert part(pick_of(0, {"part": "empty"}), 9) == 0
-    assert part(pick_of(0, {"part": "all but 1"}), 9) == 8
-    assert part(pick_of(0, {"part": "1"}), 0) == 0
+    assert {draw_part(pick_of(seed), 9) for seed in SEEDS} == set(range(10))
+    assert draw_part(pick_of(0, {"part": "empty"}), 9) == 0
+    assert draw_part(pick_of(0, {"part": "all but 1"}), 9) == 8
+    assert draw_part(pick_of(0, {"part": "1"}), 0) == 0
 
 
 def test_broadcasts_stretch_or_add_dimensions_in_any_order() -> None:
@@ -106,10 +106,10 @@ def test_padding_that_leaves_none_is_reduced_to_leave_one() -> None:
 
 def test_another_shape_has_as_many_elements() -> None:
     for sizes in ((2, 1, 6), (), (4, 0)):
-        drawn = {reshaped(pick_of(seed), sizes) for seed in SEEDS}
+        drawn = {other_shape(pick_of(seed), sizes) for seed in SEEDS}
         assert {prod(one) for one in drawn} == {prod(sizes)}
         assert len(drawn) > 1
-    merged = {reshaped(pick_of(seed, {"made anew": "merged"}), (2, 3, 5)) for seed in SEEDS}
+    merged = {other_shape(pick_of(seed, {"made anew": "merged"}), (2, 3, 5)) for seed in SEEDS}
     assert merged == {(6, 5), (2, 15)}
-    flat = reshaped(pick_of(0, {"made anew": "flat"}), (2, 3))
+    flat = other_shape(pick_of(0, {"made anew": "flat"}), (2, 3))
     assert flat == (6,)

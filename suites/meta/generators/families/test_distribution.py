@@ -9,11 +9,11 @@ from generators.families.distribution import (
     BUILDERS,
     GRIDS,
     KEPT,
-    computation,
+    choose_computation,
     exchanged_shape,
-    folded_among_replicas,
     grid_label,
     place,
+    replica_sum_case,
 )
 from generators.regions import forms
 from reference.ir.types import element_type
@@ -45,7 +45,8 @@ def test_an_exchange_divides_one_dimension_and_multiplies_another() -> None:
 
 def test_a_body_may_return_an_argument() -> None:
     names = {
-        computation(element_type("f32"), pick_of(seed, {"body": KEPT})).name for seed in range(20)
+        choose_computation(element_type("f32"), pick_of(seed, {"body": KEPT})).name
+        for seed in range(20)
     }
     assert names == {"the first", "the last"}
 
@@ -62,13 +63,13 @@ def test_only_some_types_have_bodies_of_any_ops() -> None:
 
 def asked(of: str, seed: int, planned: dict[str, str]) -> list[NamedChoice]:
     pick = pick_of(seed, planned)
-    computation(element_type(of), pick)
+    choose_computation(element_type(of), pick)
     return pick.asked
 
 
 def test_folds_among_replicas_are_valid() -> None:
     cases = [
-        folded_among_replicas("CrossReplicaSum", element_type("f32"), pick_of(seed))
+        replica_sum_case("CrossReplicaSum", element_type("f32"), pick_of(seed))
         for seed in range(20)
     ]
     assert_valid(cases)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from generators.cells import plan
-from generators.families.dynamism import ALL, PART, bounded_type, bounds_of, ways_to_look
+from generators.families.dynamism import ALL, PART, bounded_type, bounds_of, observations_of
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, TensorType
@@ -59,6 +59,6 @@ def test_a_type_of_bounded_sizes_has_its_bounds() -> None:
 
 
 def test_bits_are_added_up_where_there_are_integers_of_as_many() -> None:
-    assert ALL in ways_to_look(F32)
-    assert ALL not in ways_to_look(element_type("f6E2M3FN"))
-    assert PART in ways_to_look(element_type("complex<f32>"))
+    assert ALL in observations_of(F32)
+    assert ALL not in observations_of(element_type("f6E2M3FN"))
+    assert PART in observations_of(element_type("complex<f32>"))

@@ -24,10 +24,10 @@ def test_a_slice_is_larger_than_the_operand_by_one() -> None:
 
 
 def test_promises_and_batches_are_missed_for_both() -> None:
-    gathers, scatters = (
+    gathers, scatter_case = (
         {id_ for id_, _ in gathering.NEAR_MISSES[op](op)} for op in ("gather", "dynamic_gather")
     )
-    assert len(gathers & scatters) > 15
+    assert len(gathers & scatter_case) > 15
 
 
 def test_quantized_elements_of_another_shape() -> None:

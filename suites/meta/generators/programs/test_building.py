@@ -97,9 +97,9 @@ def test_operands_with_a_fixed_source() -> None:
 def test_a_case_whose_results_are_all_empty() -> None:
     pick = pick_of(0)
     case(pick, "add", {"lhs": tensor(0), "rhs": tensor(0)}, (tensor(0),), ROWS)
-    assert pick.nothing
+    assert pick.has_empty_results
     sum_of(pick)
-    assert not pick.nothing
+    assert not pick.has_empty_results
 
 
 def test_hidden_choices_are_drawn_in_the_builder_and_recorded_after_it() -> None:

@@ -21,9 +21,9 @@ def begun(seed: int = 0, of: TensorType = ROW) -> BlockWriter:
 
 def test_values_of_the_data_s_type_are_visible() -> None:
     block = begun()
-    other = block.writer.fresh(scalar("i1"))
-    own = block.writer.fresh(ROW)
-    inner = block.inner(other, own)
+    other = block.writer.new_value(scalar("i1"))
+    own = block.writer.new_value(ROW)
+    inner = block.nested_block(other, own)
     assert inner.data == [*block.data, own]
     assert inner.arguments == (other, own)
     assert len({value.name for value in (*inner.data, other)}) == 3
@@ -51,7 +51,7 @@ def test_only_exact_operations_are_written(of: str, ops: set[str]) -> None:
     for seed in range(40):
         block = begun(seed, TensorType((3,), element_type(of)))
         for _ in range(4):
-            block.step()
+            block.write_step()
         names |= {one.name for one in block.operations} - {"constant"}
     assert names == ops
 
@@ -59,14 +59,14 @@ def test_only_exact_operations_are_written(of: str, ops: set[str]) -> None:
 def test_a_scalar_is_not_reversed() -> None:
     for seed in range(30):
         block = begun(seed, scalar("f32"))
-        block.steps(5)
+        block.write_steps(5)
         assert "reverse" not in {one.name for one in block.operations}
 
 
 def test_a_case_takes_all_parameters_with_their_profiles() -> None:
     block = begun(3)
     flag = block.writer.parameter(scalar("i1"), "bits")
-    made = block.writer.case(block, [block.step(), flag])
+    made = block.writer.case(block, [block.write_step(), flag])
     assert check(made.program) == []
     assert [value.type for value in made.program.main.arguments] == [ROW, scalar("i1")]
     assert {recipe.profiles[1] for recipe in made.inputs} == {"bits"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from generators.case.quantized_types import Parameters
+from generators.case.quantized_types import QuantizationParameters
 from generators.quantized.axes import AXES, Types, dimension
 from reference.ir.program import Operation, QuantizedType, TensorType, Value, attributes
 from reference.ir.types import element_type
@@ -24,7 +24,7 @@ def types_of(
 ) -> Types | None:
     pick = pick_of(seed)
     operation = Operation(op, operands, (result,), attributes(**given))
-    return AXES[op](operation, Parameters.chosen(SI8, F32, pick), pick)
+    return AXES[op](operation, QuantizationParameters.draw(SI8, F32, pick), pick)
 
 
 def axis(found: Types | None, name: str) -> int | None:

@@ -13,7 +13,7 @@ from conformance.transforms.merge import merge
 from conformance.verdict import Verdict
 from generators.programs.building import prepend_operations
 from generators.regions import forms
-from generators.regions.bodies import Monoid, fold_of, ops_of, selector, several
+from generators.regions.bodies import Monoid, fold_of, monoid_ops, multi_op_bodies, selector
 from generators.values.contents import fill, profiles_of
 from reference.interpreter.evaluate import body_of, check, evaluate
 from reference.ir.program import Program, Region, TensorType, Value, single_op
@@ -60,8 +60,8 @@ def reduction(body: Monoid, element: ElementType, size: int = 6) -> Program:
 @pytest.mark.parametrize("form", forms.FORMS)
 def test_each_form_computes_the_same_as_the_plain_region(name: str, form: str) -> None:
     element = ELEMENT_TYPES[name]
-    regions = [fold_of(op, element).region for op in ops_of(element)]
-    regions += [body.region for body in several(element) if not body.outside]
+    regions = [fold_of(op, element).region for op in monoid_ops(element)]
+    regions += [body.region for body in multi_op_bodies(element) if not body.outside]
     regions.append(selector(element, "GE"))
     for number, region in enumerate(regions):
         assert_same(lanes(forms.FORMS[form](region), number), lanes(region, number))
@@ -70,18 +70,18 @@ def test_each_form_computes_the_same_as_the_plain_region(name: str, form: str) -
 @pytest.mark.parametrize("name", NAMES)
 def test_op_as_reduce_or_dot_general_computes_the_same(name: str) -> None:
     element = ELEMENT_TYPES[name]
-    for op in ops_of(element):
+    for op in monoid_ops(element):
         plain = lanes(fold_of(op, element).region)
-        assert_equal(lanes(forms.as_reduce(op, element)), plain)
+        assert_equal(lanes(forms.write_as_reduce(op, element)), plain)
         if op in ("add", "multiply") and not element.is_boolean:
-            assert_equal(lanes(forms.as_dot_general(op, element)), plain)
+            assert_equal(lanes(forms.write_as_dot_general(op, element)), plain)
 
 
 def test_programs_with_such_bodies_are_valid_written_and_read() -> None:
     body = fold_of("maximum", F32)
-    written = [forms.calling(body)]
+    written = [forms.call_body(body)]
     regions = [form(body.region) for form in forms.FORMS.values()]
-    regions += [forms.as_reduce("maximum", F32)]
+    regions += [forms.write_as_reduce("maximum", F32)]
     for region in regions:
         written.append(Monoid("maximum", region, body.inputs, body.identity, body.rows))
     for one in written:
@@ -93,7 +93,7 @@ def test_programs_with_such_bodies_are_valid_written_and_read() -> None:
 
 
 def test_functions_of_bodies_are_renamed_where_programs_are_merged() -> None:
-    programs = [reduction(forms.calling(fold_of(op, SI32)), SI32) for op in ("add", "maximum")]
+    programs = [reduction(forms.call_body(fold_of(op, SI32)), SI32) for op in ("add", "maximum")]
     data = np.array([3, -1, 7, 0, 2, 5], np.int32)
     assert evaluate(merge(programs), (data, data)) == (16, 7)
 
@@ -101,7 +101,7 @@ def test_functions_of_bodies_are_renamed_where_programs_are_merged() -> None:
 @pytest.mark.parametrize(("wrong", "verdict"), [(1, Verdict.PASS), (64, Verdict.INACCURATE)])
 def test_a_sum_that_functions_compute_is_judged_as_a_sum(wrong: int, verdict: Verdict) -> None:
     """An unknown body would make the result unspecified if orders differ."""
-    program = reduction(forms.calling(fold_of("add", F32)), F32, 100)
+    program = reduction(forms.call_body(fold_of("add", F32)), F32, 100)
     data = fill(TensorType((100,), F32), "unit", 7)
     (expected,) = evaluate(program, (data,))
     assert expected == np.float32(data.astype(np.float64).sum())  # rounded once
@@ -112,9 +112,11 @@ def test_a_sum_that_functions_compute_is_judged_as_a_sum(wrong: int, verdict: Ve
 
 
 def test_a_function_that_calls_itself_is_an_error_of_the_evaluation() -> None:
-    body = forms.calling(fold_of("add", SI32))
+    body = forms.call_body(fold_of("add", SI32))
     outer, inner = body.functions
-    turned = type(inner)(inner.name, forms.in_functions(inner.body, "body")[0], inner.result_types)
+    turned = type(inner)(
+        inner.name, forms.outline_to_functions(inner.body, "body")[0], inner.result_types
+    )
     program = reduction(body, SI32)
     program = Program((program.main, outer, turned))
     with pytest.raises(Exception, match="calls itself"):

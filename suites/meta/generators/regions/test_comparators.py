@@ -34,26 +34,26 @@ def test_keys_ascend_or_descend_in_every_form(kind: str, direction: str, ascendi
 
 
 def test_a_comparator_that_is_not_strict_has_short_slices() -> None:
-    for one in made("f32", "not strict"):
+    for one in made("f32", "non strict order"):
         assert before(one, 1, 1)
         assert one.longest == 16
 
 
 def test_a_constant_orders_nothing() -> None:
-    for one in made("f32", "constant"):
+    for one in made("f32", "constant false"):
         assert not before(one, 1, 2)
         assert not before(one, 2, 1)
 
 
 def test_differences_are_of_small_numbers() -> None:
-    for one in made("si8", "by difference"):
+    for one in made("si8", "sign of difference"):
         assert before(one, -2, 2)
         assert one.rows == (("within:0:1",), ("within:-2:2",))
 
 
 def test_comparators_in_functions_have_callees() -> None:
-    assert all(one.functions for one in made("f32", "in functions"))
-    assert all(one.few and one.longest == 7 for one in made("f32", "not elementwise"))
+    assert all(one.functions for one in made("f32", "key in functions"))
+    assert all(one.few and one.longest == 7 for one in made("f32", "non elementwise key"))
 
 
 def test_each_row_has_a_profile_for_each_operand() -> None:

@@ -86,24 +86,24 @@ def test_most_shift_amounts_are_below_the_width() -> None:
 
 def test_integers_in_the_range_of_another_integer_type() -> None:
     si32, si8 = element_type("si32"), element_type("si8")
-    numbers = integers(profiles.in_range(si8)(si32, COUNT, Words(3)), si32)
+    numbers = integers(profiles.convertible_to(si8)(si32, COUNT, Words(3)), si32)
     assert (min(numbers), max(numbers)) == (-128, 127)
     assert sum(number in (-128, -127, 126, 127) for number in numbers) > COUNT / 5
-    unsigned = integers(profiles.in_range(element_type("ui8"))(si32, COUNT, Words(3)), si32)
+    unsigned = integers(profiles.convertible_to(element_type("ui8"))(si32, COUNT, Words(3)), si32)
     assert (min(unsigned), max(unsigned)) == (0, 255)
 
 
 @pytest.mark.parametrize("to", ["bf16", "f16", "f8E4M3FN"])
 def test_integers_that_a_float_type_holds_are_exact(to: str) -> None:
     si32, of = element_type("si32"), element_type(to)
-    numbers = integers(profiles.in_range(of)(si32, COUNT, Words(5)), si32)
+    numbers = integers(profiles.convertible_to(of)(si32, COUNT, Words(5)), si32)
     assert np.array(numbers, np.float64).astype(of.storage).astype(np.float64).tolist() == numbers
     assert len(set(numbers)) > 50
 
 
 def test_ties_are_halfway_between_neighbours_or_one_off() -> None:
     si32, precision = element_type("si32"), 8  # of bf16
-    numbers = integers(profiles.ties_between(element_type("bf16"))(si32, COUNT, Words(5)), si32)
+    numbers = integers(profiles.midpoints_of(element_type("bf16"))(si32, COUNT, Words(5)), si32)
     off = []
     for number in map(abs, numbers):
         unit = max(number.bit_length() - precision, 0)

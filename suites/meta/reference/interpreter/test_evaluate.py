@@ -272,11 +272,11 @@ def test_of_lanes_with_the_same_arguments_one_is_evaluated() -> None:
     block = BodyBuilder.of(F32, F32)
     a, b = block.arguments
     inner = BodyBuilder((), prefix="i")
-    branch = inner.returns(inner.op("add", a, b))
+    branch = inner.finish_region(inner.op("add", a, b))
     (chosen,) = block.ops("if", (block.compare(a, b, "LT"),), (a.type,), regions=(branch, branch))
     many = TensorType((50, 40), F32)
     values = (Value("x", many), Value("y", many))
-    made = single_op("map", values, (many,), {"dimensions": (0, 1)}, (block.returns(chosen),))
+    made = single_op("map", values, (many,), {"dimensions": (0, 1)}, (block.finish_region(chosen),))
     random = np.random.default_rng(0)
     few = [random.integers(0, 3, (50, 40)).astype(np.float32) for _ in range(2)]
     other = [random.normal(size=(50, 40)).astype(np.float32) for _ in range(2)]
@@ -289,7 +289,7 @@ def test_bodies_that_read_bits_of_scalars_are_applied_to_arrays() -> None:
     """Compilers write conversions of narrow types by their bits."""
     block = BodyBuilder.of(F32)
     bits = block.op("bitcast_convert", block.arguments[0], to=ELEMENT_TYPES["ui32"])
-    body = block.returns(block.op("bitcast_convert", bits, to=F32))
+    body = block.finish_region(block.op("bitcast_convert", bits, to=F32))
     many = TensorType((500,), F32)
     made = single_op("map", (Value("x", many),), (many,), {"dimensions": (0,)}, (body,))
     numbers = np.random.default_rng(0).normal(size=500).astype(np.float32)

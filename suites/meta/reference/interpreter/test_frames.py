@@ -83,8 +83,8 @@ def test_bodies_of_ops_are_not_observed() -> None:
         raise AssertionError((operation, results))
 
     observed = replace(PLAIN, on_result=fail_if_called)
-    assert block().run(observed.inside, [None] * 3, 4) == (-8,)
-    assert PLAIN.inside is PLAIN
+    assert block().run(observed.body_run, [None] * 3, 4) == (-8,)
+    assert PLAIN.body_run is PLAIN
 
 
 def test_wrong_numbers_of_values_are_errors() -> None:

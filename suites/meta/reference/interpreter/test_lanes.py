@@ -27,7 +27,7 @@ def compile_block(region: Region) -> tuple[Block, list[Any]]:
 
 def sum_and_one() -> Region:
     block = BodyBuilder.of(F32, F32)
-    return block.returns(block.op("add", *block.arguments), block.constant(1, F32))
+    return block.finish_region(block.op("add", *block.arguments), block.constant(1, F32))
 
 
 def branching() -> Region:
@@ -35,9 +35,9 @@ def branching() -> Region:
     block = BodyBuilder.of(F32)
     (a,) = block.arguments
     then, otherwise = BodyBuilder((), prefix="t"), BodyBuilder((), prefix="e")
-    regions = then.returns(then.op("negate", a)), otherwise.returns(a)
+    regions = then.finish_region(then.op("negate", a)), otherwise.finish_region(a)
     negative = block.compare(a, block.constant(0, F32), "LT")
-    return block.returns(*block.ops("if", (negative,), (a.type,), regions=regions))
+    return block.finish_region(*block.ops("if", (negative,), (a.type,), regions=regions))
 
 
 def test_elementwise_operations_run_once_for_all_lanes() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import EvaluationError, evaluate
-from reference.interpreter.processes import Grid, Member, current_process, last_process
+from reference.interpreter.processes import Grid, GridProcess, current_process, last_process
 from reference.ir.program import Operation
 from reference.ir.types import Array
 
@@ -181,7 +181,7 @@ AT = Operation("all_gather")
 def test_processes_run_in_order_until_they_wait() -> None:
     log: list[str] = []
 
-    def start(member: Member) -> tuple[Any, ...]:
+    def start(member: GridProcess) -> tuple[Any, ...]:
         log.append(f"{member.id} begins")
         values = member.at(AT).exchange([(0, 0), (0, 1)], member.id)
         log.append(f"{member.id} ends")
@@ -193,7 +193,7 @@ def test_processes_run_in_order_until_they_wait() -> None:
 
 
 def test_each_execution_of_an_operation_is_another_rendezvous() -> None:
-    def start(member: Member) -> tuple[Any, ...]:
+    def start(member: GridProcess) -> tuple[Any, ...]:
         pair = [(0, 0), (1, 0)]
         return tuple(member.at(AT).exchange(pair, 10 * turn + member.id[0]) for turn in range(2))
 
@@ -203,7 +203,7 @@ def test_each_execution_of_an_operation_is_another_rendezvous() -> None:
 
 
 def test_different_programs_meet_at_equal_operations() -> None:
-    def start(member: Member) -> tuple[Any, ...]:
+    def start(member: GridProcess) -> tuple[Any, ...]:
         own = Operation("all_gather")  # a program of its own: equal, not the same
         return tuple(member.at(own).exchange([(0, 0), (0, 1)], member.id[1]))
 
@@ -213,23 +213,23 @@ def test_different_programs_meet_at_equal_operations() -> None:
 
 
 def test_a_process_outside_of_the_grid_is_an_error() -> None:
-    def start(member: Member) -> tuple[Any, ...]:
+    def start(member: GridProcess) -> tuple[Any, ...]:
         return tuple(member.at(AT).take([(0, 1)]))
 
     with pytest.raises(EvaluationError, match=r"no process \(0, 1\) in a grid of \(1, 1\)"):
         Grid((1, 1)).run([start])
     with pytest.raises(EvaluationError, match=r"no process \(0, 1\): one process runs"):
-        Member((0, 0)).at(AT).take([(0, 1)])
+        GridProcess((0, 0)).at(AT).take([(0, 1)])
 
 
 def test_a_condition_is_waited_for() -> None:
     items: list[int] = []
 
-    def wait(member: Member) -> tuple[Any, ...]:
+    def wait(member: GridProcess) -> tuple[Any, ...]:
         member.wait_until(AT, lambda: bool(items))
         return (len(items),)
 
-    def give(_: Member) -> tuple[Any, ...]:
+    def give(_: GridProcess) -> tuple[Any, ...]:
         items.append(1)
         return (0,)
 
@@ -240,6 +240,6 @@ def test_a_condition_is_waited_for() -> None:
 
 
 def test_the_last_process_can_be_queried_again() -> None:
-    process = Member((0, 0)).at(AT)
+    process = GridProcess((0, 0)).at(AT)
     process.post(5)
     assert last_process().exchange([(0, 0)], 7) == [5]  # posts nothing

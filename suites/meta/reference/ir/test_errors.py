@@ -10,7 +10,7 @@ import pytest
 from reference.ir.errors import (
     OutOfMemoryError,
     describe_operation,
-    failure,
+    evaluation_error,
     mismatch,
     out_of_memory,
 )
@@ -35,7 +35,7 @@ def test_more_than_three_values_are_counted() -> None:
 
 def test_an_error_has_its_operation() -> None:
     operation = Operation("return")
-    error = failure(operation, "no values")
+    error = evaluation_error(operation, "no values")
     assert str(error) == "no values (return)"
     assert (error.operation, error.problem) == (operation, "no values")
 

@@ -36,7 +36,7 @@ def unspecified_lanes(region: Region) -> list[bool]:
 @pytest.mark.parametrize("form", [lambda region: region, *forms.FORMS.values()])
 def test_a_comparison_is_unspecified_alike_in_all_forms(form: Callable[[Region], Region]) -> None:
     block = BodyBuilder.of(OF, OF)
-    region = block.returns(compare_total(block, *block.arguments))
+    region = block.finish_region(compare_total(block, *block.arguments))
     assert unspecified_lanes(form(region)) == [False, True, False, True]
 
 
@@ -46,7 +46,7 @@ def test_unspecified_results_of_a_branch_count_if_it_is_taken(first: bool) -> No
     a, b = block.arguments
     branch, other = BodyBuilder((), prefix="t"), BodyBuilder((), prefix="f")
     less = compare_total(branch, a, b)
-    regions = branch.returns(less), other.returns(other.constant(1, I1))
+    regions = branch.finish_region(less), other.finish_region(other.constant(1, I1))
     is_number = block.compare(a, a, "EQ")
     (chosen,) = block.ops("if", (is_number,), (less.type,), regions=regions[:: 1 if first else -1])
-    assert unspecified_lanes(block.returns(chosen)) == [False, not first, False, first]
+    assert unspecified_lanes(block.finish_region(chosen)) == [False, not first, False, first]

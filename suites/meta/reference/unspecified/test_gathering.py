@@ -69,7 +69,7 @@ ADD, MULTIPLY = fold_of("add", F32).region, fold_of("multiply", F32).region
 
 def replacing() -> Region:
     block = BodyBuilder.of(F32, F32)
-    return block.returns(block.arguments[1])
+    return block.finish_region(block.arguments[1])
 
 
 def test_promises_about_the_indices_of_updates() -> None:
@@ -111,7 +111,7 @@ def test_results_of_the_computation_may_be_unspecified_themselves() -> None:
     """An integer quotient, of the element and the update."""
     of = element_type("si32")
     block = BodyBuilder.of(of, of)
-    body = block.returns(block.op("divide", *block.arguments))
+    body = block.finish_region(block.op("divide", *block.arguments))
     operands = array("si32", [4, 4]), array("si32", [[1]]), array("si32", [0])
     found = unspecified_by(REASONS, "scatter", *operands, regions=(body,), **SCATTER)
     assert found == {"integer division by zero": [False, True]}

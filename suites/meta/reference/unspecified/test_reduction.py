@@ -35,7 +35,7 @@ def test_results_depending_on_number_of_init_values_are_unspecified() -> None:
     assert is_open(fold_of("minimum", SI32), numbers, inits=seven).tolist() == [False, False]
     zero = np.zeros((2, 2), np.int32)
     assert not is_open(fold_of("multiply", SI32), zero, inits=seven).any()
-    body = bodies.several(SI32)[0]
+    body = bodies.multi_op_bodies(SI32)[0]
     index = np.array([[0, 0], [1, 1]], np.int32)
     start = [np.asarray(5, np.int32), np.asarray(0, np.int32)]
     assert is_open(body, numbers, index, inits=start).tolist() == [True, False]
@@ -68,7 +68,7 @@ def test_products_that_leave_the_range_in_some_orders_are_unspecified() -> None:
 
 def test_results_of_a_body_that_is_not_associative_are_unspecified() -> None:
     block = BodyBuilder.of(SI32, SI32)
-    region = block.returns(block.op("subtract", *block.arguments))
+    region = block.finish_region(block.op("subtract", *block.arguments))
     body = Monoid("difference", region, (SI32,), (literal(0, SI32),), (("bits",),))
     assert is_open(body, np.array([1, 2, 4], np.int32))
 
@@ -79,7 +79,7 @@ def test_folding_one_by_one_is_tried_of_long_rows_too() -> None:
     first, second, third, _ = block.arguments
     products = block.op("multiply", first, third), block.op("multiply", second, third)
     inits = (literal(1, F16), literal(0, F16))
-    body = Monoid("products", block.returns(*products), (F16, F16), inits, (("bits",),) * 2)
+    body = Monoid("products", block.finish_region(*products), (F16, F16), inits, (("bits",),) * 2)
     numbers = row(F16, *[1] * 38, 3e4, 3e4)
     expected = evaluate(*reduction_program(body, [numbers, numbers]))
     assert np.isnan(expected[1])
@@ -137,7 +137,7 @@ def test_a_single_init_value_may_stand_between_any_two_elements() -> None:
     last.
     """
     of = element_type("ui2")
-    matrices = next(b for b in bodies.several(of) if b.name == "matrices")
+    matrices = next(b for b in bodies.multi_op_bodies(of) if b.name == "matrices")
     rows = ([0, 3, 2, 2], [2, 1, 0, 2], [1, 2, 3, 0], [0, 3, 2, 3])
     values = [np.array(row, of.storage) for row in rows]
     inits = [np.array(number, of.storage) for number in (2, 0, 0, 1)]

@@ -25,9 +25,9 @@ def compare_first(*of: Any, way: str = "LT", kind: str | None = None) -> Region:
     block = BodyBuilder.of(*(one for one in of for _ in range(2)))
     lhs, rhs = block.arguments[:2]
     if kind is None:
-        return block.returns(block.compare(lhs, rhs, way))
+        return block.finish_region(block.compare(lhs, rhs, way))
     given = {"comparison_direction": way, "compare_type": kind}
-    return block.returns(block.op("compare", lhs, rhs, to=I1, **given))
+    return block.finish_region(block.op("compare", lhs, rhs, to=I1, **given))
 
 
 def sort_of(

@@ -185,7 +185,7 @@ def test_bodies_with_ops_that_are_not_elementwise_return_their_first_arguments(
     """The sum of 1, 2 and 4 or, of first arguments only, the init value."""
     body = BodyBuilder.of(F32, F32)
     total = body.op("add", *body.arguments, to=F32)
-    region = body.returns(body.op(last, total, to=F32))
+    region = body.finish_region(body.op(last, total, to=F32))
     values = Value("x", tensor_of(3)), Value("i", tensor_of())
     program = single_op("reduce", values, (tensor_of(),), {"dimensions": (0,)}, (region,))
     given = array([1.0, 2.0, 4.0]), array(0.0)

@@ -16,7 +16,7 @@ from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from generators.families.reduction import padding_of
 from generators.invalid.misses import program, tensor
-from generators.regions.bodies import fold_of, selector, several
+from generators.regions.bodies import fold_of, multi_op_bodies, selector
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Attribute, Program, Value, single_op
 from reference.ir.types import Array, element_type
@@ -24,7 +24,7 @@ from reference.unspecified.reduction import decompose_reduction
 
 UI4, UI8, UI32 = element_type("ui4"), element_type("ui8"), element_type("ui32")
 F32 = element_type("f32")
-AFFINE = next(body for body in several(UI8) if body.name == "affine maps")
+AFFINE = next(body for body in multi_op_bodies(UI8) if body.name == "affine maps")
 """x -> a x + b, one map after the other: associative, not commutative."""
 
 

@@ -105,8 +105,8 @@ def test_rounding_operations_of_a_body() -> None:
     a, m, b, n = block.arguments
     total = block.op("add", a, b)
     larger = block.op("select", block.compare(a, b, "GT"), m, n)
-    assert count_rounding_operations(block.returns(total, larger)) == (1, 1)
-    assert count_rounding_operations(bodies.several(F32)[0].region) == (0, 0)
+    assert count_rounding_operations(block.finish_region(total, larger)) == (1, 1)
+    assert count_rounding_operations(bodies.multi_op_bodies(F32)[0].region) == (0, 0)
 
 
 def test_map_is_bounded_by_its_operations() -> None:
@@ -124,8 +124,8 @@ def test_map_is_bounded_by_its_operations() -> None:
         return rule.bound(operation, operands, evaluate(program, (x, y)))[0]
 
     x = fill(of, "moderate", 1)
-    assert bound(block.returns(total), x, x) is None
-    twice = bound(block.returns(block.op("multiply", total, total)), x, x)
+    assert bound(block.finish_region(total), x, x) is None
+    twice = bound(block.finish_region(block.op("multiply", total, total)), x, x)
     assert twice is not None
     unit = np.abs(4 * to_float64(x) ** 2) * 2.0**-23
     assert ((twice > unit) & (twice < 8 * unit)).all()
@@ -136,7 +136,7 @@ def test_map_grants_an_operation_the_budget_of_its_own_rule(name: str, ulps: flo
     """On whatever hardware: a GPU may be off by 3 ulp in an exponential."""
     of = TensorType((5,), F32)
     block = BodyBuilder.of(F32)
-    region = block.returns(block.op(name, *block.arguments))
+    region = block.finish_region(block.op(name, *block.arguments))
     values = (Value("x", of),)
     program = single_op("map", values, (of,), {"dimensions": (0,)}, (region,))
     x = fill(of, "moderate", 1)
@@ -164,7 +164,7 @@ def test_windows_without_their_padding_are_named() -> None:
 
 
 def test_elements_in_another_order_are_named() -> None:
-    body = next(body for body in bodies.several(SI32) if body.name == "first valid")
+    body = next(body for body in bodies.multi_op_bodies(SI32) if body.name == "first valid")
     random = np.random.default_rng(2)
     values = np.arange(24, dtype=np.int32).reshape(4, 6)
     valid = random.integers(0, 2, (4, 6)).astype(bool)

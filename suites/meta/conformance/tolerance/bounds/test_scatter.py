@@ -98,7 +98,7 @@ def test_subnormal_numbers_are_lost_in_sums_of_types_that_hardware_flushes() -> 
 @pytest.mark.parametrize(("got", "wrong"), [(3.0, False), (4.0, False), (1.0, True)])
 def test_a_replaced_element_is_one_of_its_updates(got: float, wrong: bool) -> None:
     body = BodyBuilder.of(F32, F32)
-    made = scatter_program(body.returns(body.arguments[1]))
+    made = scatter_program(body.finish_region(body.arguments[1]))
     given = (array([1.0, 1.0, 1.0]), INDICES, array([3.0, 4.0, 5.0]))
     actual = (array([got, 5.0, 1.0]),)
     assert SCATTERED_UPDATES.excludes is not None

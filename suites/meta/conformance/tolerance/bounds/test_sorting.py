@@ -130,7 +130,7 @@ def test_slices_are_unspecified_if_a_comparator_sees_the_bits_of_a_computed_nan(
     else:
         way = "EQ" if name == "EQ" else "LT"
         less = block.op("compare", *keys, to=I1, comparison_direction=way, **kind)
-    made = sort_of(block.returns(less), tensor(F32, 2, 2), dimension=1)
+    made = sort_of(block.finish_region(less), tensor(F32, 2, 2), dimension=1)
     x = np.array([[INF, 1], [2, 3]], np.float32)
     masks = [
         mask

@@ -255,7 +255,7 @@ def test_element_without_update_keeps_its_sign() -> None:
     """This holds for other computations, too, whose own zeros may have any sign."""
     block = BodyBuilder.of(F32, F32)
     first, second = block.arguments
-    region = block.returns(block.op("add", block.op("add", first, second), first))
+    region = block.finish_region(block.op("add", block.op("add", first, second), first))
     operands = (row(F32, -0.0, -0.0, 0.0), np.array([[1]], np.int32), row(F32, -0.0))
     program = program_of(
         "scatter", operands, TensorType((3,), F32), region,

@@ -17,8 +17,8 @@ INTEGERS = np.array([1, 2, 3, 5], np.int32)
 @pytest.mark.parametrize(
     ("name", "of"),
     [
-        ("negated twice", "f32"), ("inverted twice", "si32"), ("added and taken", "si32"),
-        ("sign times size", "f32"), ("equal branches", "f32"), ("square of root", "f32"),
+        ("double negation", "f32"), ("double complement", "si32"), ("add then subtract", "si32"),
+        ("sign times magnitude", "f32"), ("select of same value", "f32"), ("square of root", "f32"),
     ],
 )  # fmt: skip
 def test_pairs_that_undo_each_other(name: str, of: str) -> None:
@@ -35,7 +35,7 @@ def test_numbers_with_themselves() -> None:
         "minimum": WHOLE,
     }  # fmt: skip
     seen: set[str] = set()
-    for chain, result in write_chains(PATTERNS, "with itself", "f32", (4,)):
+    for chain, result in write_chains(PATTERNS, "self arithmetic", "f32", (4,)):
         (op,) = steps_of(chain)
         assert evaluate_chain(chain, result, WHOLE).tolist() == expected[op].tolist()
         seen.add(op)
@@ -43,7 +43,7 @@ def test_numbers_with_themselves() -> None:
 
 
 def test_bits_with_themselves_or_with_their_inverse() -> None:
-    for chain, result in write_chains(PATTERNS, "bits with themselves", "si32", (4,)):
+    for chain, result in write_chains(PATTERNS, "self bitwise", "si32", (4,)):
         *inverted, op = steps_of(chain)
         found = evaluate_chain(chain, result, INTEGERS)
         plain = {"and": INTEGERS, "or": INTEGERS, "xor": 0 * INTEGERS}[op]
@@ -55,7 +55,7 @@ def test_a_comparison_inverted_is_the_opposite_one() -> None:
     opposite = {"LT": np.greater_equal, "LE": np.greater, "GT": np.less_equal, "GE": np.less,
                 "EQ": np.not_equal, "NE": np.equal}  # fmt: skip
     seen: set[str] = set()
-    for chain, result in write_chains(PATTERNS, "comparison inverted", "f32", (4,), 40):
+    for chain, result in write_chains(PATTERNS, "negated comparison", "f32", (4,), 40):
         compare = next(one for one in chain.operations if one.name == "compare")
         assert steps_of(chain) == ["compare", "not"]
         way = str(compare.attribute("comparison_direction"))
@@ -71,7 +71,7 @@ def test_a_comparison_inverted_is_the_opposite_one() -> None:
 def test_constants_are_within_the_range_of_the_type() -> None:
     """No -1 in ui2, and no 128 in si8."""
     for of in ("ui2", "si8", "si4"):
-        for chain, _ in write_chains(PATTERNS, "by a number", of, (2,), 30):
+        for chain, _ in write_chains(PATTERNS, "product or quotient by constant", of, (2,), 30):
             (constant,) = (one for one in chain.operations if one.name == "constant")
             element = constant.results[0].type.element  # type: ignore[union-attr]
             (number, *_) = constant.attribute("value").array.astype(int).tolist()  # type: ignore[union-attr]
@@ -79,10 +79,10 @@ def test_constants_are_within_the_range_of_the_type() -> None:
 
 
 def test_a_type_is_left_and_returned_to() -> None:
-    for chain, result in write_chains(PATTERNS, "converted there and back", "si8", (4,)):
+    for chain, result in write_chains(PATTERNS, "round trip conversion", "si8", (4,)):
         assert result.type == chain.data[0].type
         assert steps_of(chain)[0] == steps_of(chain)[-1] == "convert"
-    for chain, result in write_chains(PATTERNS, "read as bits and back", "f32", (4,)):
+    for chain, result in write_chains(PATTERNS, "round trip bitcast", "f32", (4,)):
         found = evaluate_chain(chain, result, WHOLE)
         assert found.tolist() == (-WHOLE if "xor" in steps_of(chain) else WHOLE).tolist()
 
@@ -90,7 +90,7 @@ def test_a_type_is_left_and_returned_to() -> None:
 def test_positions_may_be_more_than_their_type_holds() -> None:
     sizes = {
         (str(one.results[0].type.element), *one.results[0].type.static_shape)  # type: ignore[union-attr]
-        for chain, _ in write_chains(PATTERNS, "of positions", "f32", (4,), 150)
+        for chain, _ in write_chains(PATTERNS, "function of iota", "f32", (4,), 150)
         for one in chain.operations
         if one.name == "iota"
     }
@@ -99,7 +99,7 @@ def test_positions_may_be_more_than_their_type_holds() -> None:
 
 
 def test_positions_are_added_only_to_types_that_hold_them() -> None:
-    (pattern,) = (one for one in PATTERNS if one.name == "position added")
+    (pattern,) = (one for one in PATTERNS if one.name == "arithmetic with iota")
     si8 = element_type("si8")
     assert pattern.takes(TensorType((127,), si8))
     assert not pattern.takes(TensorType((128,), si8))

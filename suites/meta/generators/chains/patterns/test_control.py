@@ -56,7 +56,7 @@ def test_comparisons_and_steps_of_a_loop() -> None:
 def test_a_loop_runs_once_or_not_at_all() -> None:
     given = np.array([3, 4], np.int32)
     seen: set[tuple[int, ...]] = set()
-    for chain, result in write_chains(PATTERNS, "loop without turns", "si32", (2,), 40):
+    for chain, result in write_chains(PATTERNS, "loop of at most one iteration", "si32", (2,), 40):
         seen.add(tuple(evaluate_chain(chain, result, given).tolist()))
     assert seen == {(3, 4), (6, 8)}
 
@@ -64,7 +64,7 @@ def test_a_loop_runs_once_or_not_at_all() -> None:
 def test_branches_on_constants_and_parameters_in_and_out_of_range() -> None:
     constants: set[int] = set()
     parameters = 0
-    for chain, _ in write_chains(PATTERNS, "branches", "si32", (2,), 150):
+    for chain, _ in write_chains(PATTERNS, "conditional", "si32", (2,), 150):
         name = "case" if "case" in steps_of(chain) else "if"
         index = operation(chain, name).operands[0]
         made = next((one for one in chain.operations if index in one.results), None)
@@ -78,14 +78,14 @@ def test_branches_on_constants_and_parameters_in_and_out_of_range() -> None:
 def test_a_function_is_called_once_or_twice() -> None:
     counts = {
         steps_of(chain).count("func.call")
-        for chain, _ in write_chains(PATTERNS, "called function", "f32", (2,))
+        for chain, _ in write_chains(PATTERNS, "function call", "f32", (2,))
     }
     assert counts == {1, 2}
 
 
 def test_all_rows_in_order_are_the_table() -> None:
     whole = 0
-    for chain, result in write_chains(PATTERNS, "gathered rows", "si32", (4, 3), 100):
+    for chain, result in write_chains(PATTERNS, "gather of rows", "si32", (4, 3), 100):
         if "reshape" in steps_of(chain) or "iota" not in steps_of(chain):
             continue
         found = evaluate_chain(chain, result, ROWS)
@@ -100,13 +100,13 @@ def test_one_row_is_taken_by_a_single_vector() -> None:
     ranks: Any = {
         len(operation(chain, "gather").operands[1].type.static_shape)  # type: ignore[union-attr]
         - int(operation(chain, "gather").attribute("index_vector_dim") == 0)  # type: ignore[arg-type]
-        for chain, _ in write_chains(PATTERNS, "gathered rows", "si32", (4, 3), 40)
+        for chain, _ in write_chains(PATTERNS, "gather of rows", "si32", (4, 3), 40)
     }
     assert ranks == {0, 1}
 
 
 def test_rows_are_gathered_and_scattered_back() -> None:
-    for chain, result in write_chains(PATTERNS, "scattered back", "si32", (4, 3)):
+    for chain, result in write_chains(PATTERNS, "gather then scatter", "si32", (4, 3)):
         turned = "reverse" in steps_of(chain)
         found = evaluate_chain(chain, result, ROWS)
         np.testing.assert_array_equal(found, ROWS[::-1] if turned else ROWS)

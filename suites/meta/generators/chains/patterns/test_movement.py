@@ -11,7 +11,7 @@ from suites.meta.support.built_cases import evaluate_chain, steps_of, write_chai
 NUMBERS = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 
-@pytest.mark.parametrize("name", ["reshaped and transposed", "repeated and cut"])
+@pytest.mark.parametrize("name", ["reshape and transpose", "broadcast then slice"])
 def test_movement_there_and_back(name: str) -> None:
     for chain, result in write_chains(PATTERNS, name, "f32", (3, 4)):
         np.testing.assert_array_equal(evaluate_chain(chain, result, NUMBERS), NUMBERS)
@@ -19,7 +19,7 @@ def test_movement_there_and_back(name: str) -> None:
 
 def test_a_reversal_twice_is_none_unless_something_is_added_between() -> None:
     seen: set[int] = set()
-    for chain, result in write_chains(PATTERNS, "reversed twice", "f32", (3, 4)):
+    for chain, result in write_chains(PATTERNS, "double reverse", "f32", (3, 4)):
         found = evaluate_chain(chain, result, NUMBERS)
         steps = steps_of(chain)
         if steps == ["reverse", "reverse"]:
@@ -43,7 +43,7 @@ def test_two_slices_are_joined_in_order_or_swapped() -> None:
 
 def test_permutations_are_undone_repeated_or_others() -> None:
     undone = others = 0
-    for chain, _ in write_chains(PATTERNS, "transposed twice", "f32", (2, 3, 4), 60):
+    for chain, _ in write_chains(PATTERNS, "double transpose", "f32", (2, 3, 4), 60):
         first, second = (
             one.attribute("permutation") for one in chain.operations if one.name == "transpose"
         )
@@ -67,7 +67,7 @@ def test_padding_may_crop_but_never_more_than_there_is() -> None:
 
 def test_indices_are_in_range_at_the_edges_and_beyond() -> None:
     numbers: set[int] = set()
-    for chain, _ in write_chains(PATTERNS, "cut at an index", "f32", (5,), 150):
+    for chain, _ in write_chains(PATTERNS, "slice at index", "f32", (5,), 150):
         for one in chain.operations:
             if one.name == "constant":
                 numbers.add(int(one.attribute("value").array))  # type: ignore[union-attr]
@@ -75,20 +75,20 @@ def test_indices_are_in_range_at_the_edges_and_beyond() -> None:
 
 
 def test_signed_types_that_cannot_count_the_dimension_are_not_indices() -> None:
-    for chain, _ in write_chains(PATTERNS, "cut at an index", "f32", (200,), 60):
+    for chain, _ in write_chains(PATTERNS, "slice at index", "f32", (200,), 60):
         (cut,) = (one for one in chain.operations if one.name == "dynamic_slice")
         index = cut.operands[1].type.element  # type: ignore[union-attr]
         assert index.is_unsigned or index.max_integer > 200
 
 
 def test_a_part_may_be_put_where_it_was() -> None:
-    for chain, result in write_chains(PATTERNS, "put where it was", "i1", (3, 4)):
+    for chain, result in write_chains(PATTERNS, "write back slice", "i1", (3, 4)):
         given = NUMBERS % 2 == 0
         np.testing.assert_array_equal(evaluate_chain(chain, result, given), given)
 
 
 def test_bits_are_read_in_halves_and_back() -> None:
-    for chain, result in write_chains(PATTERNS, "read narrower and back", "ui16", (3,)):
+    for chain, result in write_chains(PATTERNS, "bitcast to halves and back", "ui16", (3,)):
         given = np.array([0x1234, 0x00FF, 0], np.uint16)
         turned = given.byteswap() if "reverse" in steps_of(chain) else given
         assert evaluate_chain(chain, result, given).tolist() == turned.tolist()

@@ -30,7 +30,7 @@ def along(chain: Chain) -> list[tuple[Any, ...]]:
 def test_windows_of_every_kind() -> None:
     found = [
         row
-        for chain, _ in write_chains(PATTERNS, "windows", "si32", (5,), MANY)
+        for chain, _ in write_chains(PATTERNS, "window reduction", "si32", (5,), MANY)
         for row in along(chain)
     ]
     assert (5, 1, 1, 1, (4, 0)) in found  # growing
@@ -46,7 +46,7 @@ def test_windows_of_every_kind() -> None:
 def test_growing_windows_are_a_running_fold() -> None:
     running = {"add": np.cumsum, "maximum": np.maximum.accumulate, "minimum": np.minimum.accumulate}
     seen = 0
-    for chain, result in write_chains(PATTERNS, "windows", "si32", (5,), MANY):
+    for chain, result in write_chains(PATTERNS, "window reduction", "si32", (5,), MANY):
         op = windows_of(chain).regions[0].operations[0].name
         if along(chain) == [(5, 1, 1, 1, (4, 0))] and op in running:
             assert evaluate_chain(chain, result, NUMBERS).tolist() == running[op](NUMBERS).tolist()
@@ -56,12 +56,13 @@ def test_growing_windows_are_a_running_fold() -> None:
 
 def test_large_arrays_are_folded_too() -> None:
     sizes = {windows_of(chain).operands[0].type.static_shape  # type: ignore[union-attr]
-             for chain, _ in write_chains(PATTERNS, "windows", "si32", (5,), MANY)}  # fmt: skip
+             for chain, _
+             in write_chains(PATTERNS, "window reduction", "si32", (5,), MANY)}  # fmt: skip
     assert {(5,), (64, 64), (8192,)} <= sizes
 
 
 def test_at_least_one_element_is_left_by_a_pad() -> None:
-    for chain, _ in write_chains(PATTERNS, "windows of padded", "si32", (2,), 80):
+    for chain, _ in write_chains(PATTERNS, "windows of pad", "si32", (2,), 80):
         padded = windows_of(chain).operands[0].type.static_shape  # type: ignore[union-attr]
         assert min(padded) > 0
 
@@ -70,13 +71,13 @@ def test_a_pad_has_the_value_of_the_fold_or_another() -> None:
     alike = {
         next(one for one in chain.operations if one.name == "pad").operands[1]
         == windows_of(chain).operands[1]
-        for chain, _ in write_chains(PATTERNS, "windows of padded", "si32", (2,), 40)
+        for chain, _ in write_chains(PATTERNS, "windows of pad", "si32", (2,), 40)
     }
     assert alike == {True, False}
 
 
 def test_convolutions_by_feature_and_with_dilated_images() -> None:
-    for name in ("convolved", "convolved padded"):
+    for name in ("small convolution", "convolution of pad"):
         found = [
             next(one for one in chain.operations if one.name == "convolution")
             for chain, _ in write_chains(PATTERNS, name, "f32", (3,), MANY)
@@ -85,5 +86,5 @@ def test_convolutions_by_feature_and_with_dilated_images() -> None:
         bases: Any = [one.attribute("lhs_dilation") for one in found]
         assert {size for one in bases for size in one} == {1, 2}
         assert ("pad" in steps_of(write_chains(PATTERNS, name, "f32", (3,), 1)[0][0])) == (
-            name != "convolved"
+            name != "small convolution"
         )

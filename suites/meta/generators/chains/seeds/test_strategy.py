@@ -24,8 +24,8 @@ from generators.chains.seeds.variations import (
     VARIATIONS,
     Variation,
     add_operation,
-    other_size,
-    other_type,
+    replace_element_type,
+    replace_size,
 )
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
@@ -121,7 +121,7 @@ func.func @main(%x: tensor<2x2x2x2x2x2xi8>) -> tensor<2x2x2x2x2x2xi8> {
 
 def test_sizes_that_constants_have_no_room_for_are_not_taken() -> None:
     filled = parse_module(FILLED)
-    found = [other_size(stream(5, number), filled) for number in range(60)]
+    found = [replace_size(stream(5, number), filled) for number in range(60)]
     assert None in found  # 128 to the sixth power, say
     taken = {one.main.arguments[0].type.static_shape[0] for one in found if one is not None}
     assert taken == {1, 3, 4}
@@ -130,7 +130,7 @@ def test_sizes_that_constants_have_no_room_for_are_not_taken() -> None:
 def test_changed_type_keeps_arrays_of_attributes() -> None:
     windowed = parse_module(WINDOWED)
     for number in range(8):
-        other = other_type(stream(4, number), windowed)
+        other = replace_element_type(stream(4, number), windowed)
         assert other is not None
         assert other.main.arguments != windowed.main.arguments
         padding = other.main.body.operations[0].attribute("padding")
@@ -194,7 +194,7 @@ def test_constants_of_narrow_types_become_constants_of_others(old: str, new: str
           %1 = stablehlo.negate %0 : tensor<2x{old}>
           return %1 : tensor<2x{old}>
         }}""")
-    others = (other_type(stream(5, number), fragment) for number in range(200))
+    others = (replace_element_type(stream(5, number), fragment) for number in range(200))
     found = [dict(one.main.body.operations[0].attributes)["value"].array for one in others if one]
     (array, *_) = [array for array in found if element_type_of(array).name == new]
     assert array.astype(np.float32).tolist() == [1, 1]

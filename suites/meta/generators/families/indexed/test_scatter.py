@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from generators.families.gathering import BUILDERS
-from generators.families.indexed.scatter import updates_of
+from generators.families.indexed.scatter import choose_update
 from generators.values.contents import materialise
 from reference.ir.types import element_type
 from reference.ops.indexed.scatter import group_updates, overwriting_updates, positions
@@ -21,10 +21,10 @@ DIMS = (
 
 @pytest.mark.parametrize(
     ("body", "overwrites"),
-    [("overwrite", (0,)), ("keep", None), ("two overwritten", (0, 1)), ("fold", None)],
+    [("overwrite", (0,)), ("keep", None), ("overwrite both", (0, 1)), ("fold", None)],
 )
 def test_bodies_by_name(body: str, overwrites: tuple[int, ...] | None) -> None:
-    update = updates_of(element_type("si32"), pick_of(1, {"body": body}))
+    update = choose_update(element_type("si32"), pick_of(1, {"body": body}))
     assert overwriting_updates(update.region) == overwrites
     assert len(update.inputs) == len(update.results)
     assert all(len(row) == len(update.inputs) for row in update.rows)
@@ -33,7 +33,7 @@ def test_bodies_by_name(body: str, overwrites: tuple[int, ...] | None) -> None:
 def test_a_difference_needs_a_zero() -> None:
     def bodies(of: str) -> set[str]:
         pick = pick_of(0)
-        updates_of(element_type(of), pick)
+        choose_update(element_type(of), pick)
         (offered,) = (one.offered for one in pick.asked if one.dimension == "body")
         return set(offered)
 
@@ -73,7 +73,7 @@ def test_updates_of_places(kind: str, collisions: int) -> None:
 def test_cases_are_valid_with_bodies_that_call_functions() -> None:
     cases = built(SCATTER, "f32", 60)
     assert_valid(cases)
-    called = built(SCATTER, "f32", 10, {"body": "in functions"})
+    called = built(SCATTER, "f32", 10, {"body": "fold in functions"})
     assert_valid(called)
     assert all(len(case.program.functions) > 1 for case in called)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from generators.families.dynamism import NOT_LOOKED_AT
+from generators.families.dynamism import UNOBSERVED
 from generators.families.xla.movement import BUILDERS
 from suites.meta.support.built_cases import assert_valid, built, operations, sizes, subjects
 
@@ -44,7 +44,7 @@ def test_dimensions_that_are_merged_are_consecutive() -> None:
 )
 def test_new_shapes(kind: str, holds: Any) -> None:
     for op in ("Reshape (ordered)", "DynamicReshape"):
-        cases = built(BUILDERS[op], "f32", 15, {"new shape": kind, "looked at": NOT_LOOKED_AT})
+        cases = built(BUILDERS[op], "f32", 15, {"new shape": kind, "observation": UNOBSERVED})
         assert all(holds(sizes(one), sizes(one, -1)) for one in subjects(cases))
 
 

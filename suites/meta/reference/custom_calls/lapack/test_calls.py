@@ -7,9 +7,9 @@ import pytest
 
 from reference.custom_calls.lapack.calls import (
     RoutineCall,
+    complete_hermitian,
     finite_matrices,
-    hermitian,
-    letter,
+    option_letter,
     real_type,
 )
 from reference.ir.program import TensorType
@@ -35,14 +35,14 @@ def test_a_static_shape_of_the_program_precedes_the_computed_one() -> None:
 
 @pytest.mark.parametrize("option", ["U", ord("U"), np.uint8(ord("U"))])
 def test_an_option_is_a_letter_or_its_code(option: object) -> None:
-    assert letter(option) == "U"
+    assert option_letter(option) == "U"
 
 
 def test_a_triangle_gives_the_hermitian_matrix() -> None:
     """The other triangle, and imaginary parts of the diagonal, are not read."""
     a = np.array([[1 + 9j, 5], [2 + 3j, 4 - 9j]])
-    assert hermitian(a, lower=True).tolist() == [[1, 2 - 3j], [2 + 3j, 4]]
-    assert hermitian(a, lower=False).tolist() == [[1, 5], [5, 4]]
+    assert complete_hermitian(a, lower=True).tolist() == [[1, 2 - 3j], [2 + 3j, 4]]
+    assert complete_hermitian(a, lower=False).tolist() == [[1, 5], [5, 4]]
 
 
 def test_the_real_type_is_the_type_of_the_parts() -> None:

@@ -11,7 +11,7 @@ from reference.custom_calls.lapack.routines import (
     CALLS,
     TARGETS,
     TOP_K,
-    direction,
+    comparison_direction,
     routine_call,
     top_elements,
 )
@@ -25,9 +25,9 @@ A, B = Value("a", SCALAR), Value("b", SCALAR)
 EYE = np.eye(2, dtype=np.float32)
 
 
-def comparator(direction: str, lhs: Value = A, rhs: Value = B) -> Region:
+def comparator(comparison_direction: str, lhs: Value = A, rhs: Value = B) -> Region:
     result = Value("r", TensorType((), element_type("i1")))
-    given = (("comparison_direction", direction),)
+    given = (("comparison_direction", comparison_direction),)
     body = (Operation("compare", (lhs, rhs), (result,), given), Operation("return", (result,)))
     return Region((A, B), body)
 
@@ -71,12 +71,12 @@ def test_a_wrong_shape_is_an_error_of_the_call() -> None:
 
 
 def test_the_direction_of_a_comparator_of_its_first_two_arguments() -> None:
-    assert direction((comparator("GT"),)) == "GT"
-    assert direction((comparator("LT"),)) == "LT"
-    assert direction((comparator("GE"),)) is None
-    assert direction((comparator("GT", B, A),)) is None
-    assert direction(()) is None
-    assert direction((comparator("GT"),) * 2) is None
+    assert comparison_direction((comparator("GT"),)) == "GT"
+    assert comparison_direction((comparator("LT"),)) == "LT"
+    assert comparison_direction((comparator("GE"),)) is None
+    assert comparison_direction((comparator("GT", B, A),)) is None
+    assert comparison_direction(()) is None
+    assert comparison_direction((comparator("GT"),) * 2) is None
 
 
 def test_top_elements_keep_the_order_of_equal_elements() -> None:

@@ -17,7 +17,7 @@ F32, BF16, SI32 = (element_type(name) for name in ("f32", "bf16", "si32"))
 
 def difference() -> Region:
     block = BodyBuilder.of(SI32, SI32)
-    return block.returns(block.op("subtract", *block.arguments))
+    return block.finish_region(block.op("subtract", *block.arguments))
 
 
 def pairs_lanes(*arrays: Array) -> tuple[Array, ...]:
@@ -75,7 +75,7 @@ def test_results_of_several_inputs_are_looked_at_one_by_one() -> None:
     """The first result is a sum of its own arguments, the second a sum of the first's."""
     block = BodyBuilder.of(SI32, SI32, SI32, SI32)
     a, b, c, _ = block.arguments
-    region = block.returns(block.op("add", a, c), block.op("add", a, b))
+    region = block.finish_region(block.op("add", a, c), block.op("add", a, b))
     first, second = folding.components(region)
     assert first is not None
     assert second is None

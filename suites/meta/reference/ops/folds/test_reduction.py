@@ -90,7 +90,7 @@ def test_integers_wrap_and_bits_fold() -> None:
 
 
 def test_a_reduction_without_elements_is_the_init_value() -> None:
-    for op in bodies.ops_of(SI32):
+    for op in bodies.monoid_ops(SI32):
         body = fold_of(op, SI32)
         empty = np.zeros((0, 3), np.int32)
         assert (reduction_of(body, empty) == body.identity[0].array).all()
@@ -111,7 +111,7 @@ def data_of(body: Monoid, of: ElementType) -> list[tuple[ElementType, str]]:
 @pytest.mark.parametrize("of", ALL, ids=str)
 def test_bodies_are_monoids_on_their_data(of: ElementType) -> None:
     """With the identity for init value no order makes a difference (but to overflow)."""
-    for body in (*(fold_of(op, of) for op in bodies.ops_of(of)), *bodies.several(of)):
+    for body in (*(fold_of(op, of) for op in bodies.monoid_ops(of)), *bodies.multi_op_bodies(of)):
         inputs = [fill(TensorType((9, 4), t), p, 5) for t, p in data_of(body, of)]
         if body.name in ("first valid", "last valid"):
             inputs[1][:] = True
@@ -133,7 +133,7 @@ def add_outer_constants(program: Program, body: Monoid) -> Program:
 
 
 def test_affine_maps_are_composed_in_order() -> None:
-    maps = next(body for body in bodies.several(SI32) if body.name == "affine maps")
+    maps = next(body for body in bodies.multi_op_bodies(SI32) if body.name == "affine maps")
     a, b = np.array([2, 3, 5], np.int32), np.array([1, 10, 100], np.int32)
     program, arrays = reduction_program(maps, (a, b))
     first, second = evaluate(program, arrays)
@@ -141,7 +141,7 @@ def test_affine_maps_are_composed_in_order() -> None:
 
 
 def test_argmax_is_the_first_of_equal_elements() -> None:
-    body = bodies.several(F32)[0]
+    body = bodies.multi_op_bodies(F32)[0]
     values, index = row(F32, 1, 7, 3, 7), np.arange(4, dtype=np.int32)
     program, arrays = reduction_program(body, (values, index))
     value, place = evaluate(program, arrays)
@@ -196,7 +196,7 @@ def test_types_are_inferred() -> None:
         matrix, source, scalar, window_dimensions=(3, 1, 2), regions=(selector(F16, "GE"), wide)
     ) == TensorType((4, None, 2), F32)
     block = BodyBuilder.of(F16)
-    compare = block.returns(block.compare(block.arguments[0], block.constant(0, F16), "GT"))
+    compare = block.finish_region(block.compare(block.arguments[0], block.constant(0, F16), "GT"))
     assert OPS["map"].infer(matrix, dimensions=(0, 1, 2), regions=(compare,)) == TensorType(
         matrix.shape, I1
     )
@@ -207,7 +207,7 @@ def test_types_are_inferred() -> None:
 
 def test_a_map_is_applied_element_by_element_in_any_shape() -> None:
     block = BodyBuilder.of(SI32, SI32)
-    body = body_of(block.returns(block.op("subtract", *block.arguments)))
+    body = body_of(block.finish_region(block.op("subtract", *block.arguments)))
     numbers = np.arange(6, dtype=np.int32).reshape(2, 3)
     found = map_((numbers, numbers[::-1]), dimensions=(0, 1), computation=body)
     assert found.tolist() == [[-3, -3, -3], [3, 3, 3]]

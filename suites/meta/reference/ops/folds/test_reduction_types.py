@@ -128,7 +128,7 @@ def test_constraints_of_scattering_to_selected_elements(
 
 def computation(*types: Any) -> Region:
     block = BodyBuilder.of(*types)
-    return block.returns(block.arguments[0])
+    return block.finish_region(block.arguments[0])
 
 
 MAP: dict[str, Any] = {
@@ -159,4 +159,4 @@ def test_a_map_has_the_elements_that_its_computation_returns() -> None:
 
 def selector_of_zero() -> Region:
     block = BodyBuilder.of(F32)
-    return block.returns(block.compare(block.arguments[0], block.constant(0, F32), "EQ"))
+    return block.finish_region(block.compare(block.arguments[0], block.constant(0, F32), "EQ"))

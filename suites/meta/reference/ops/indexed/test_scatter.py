@@ -48,7 +48,7 @@ from suites.meta.support.small_programs import embed_inputs
 
 def overwrite(*of: Any) -> Region:
     block = BodyBuilder.of(*of, *of)
-    return block.returns(*block.arguments[len(of) :])
+    return block.finish_region(*block.arguments[len(of) :])
 
 
 def test_sums_of_many_updates_are_rounded_once() -> None:
@@ -112,7 +112,7 @@ def test_results_of_two_updates_are_not_mixed() -> None:
 def test_orders_of_a_body_that_is_not_commutative_are_tried() -> None:
     block = BodyBuilder.of(SI32, SI32)
     x, u = block.arguments
-    body = block.returns(block.op("add", block.op("multiply", x, u), u))
+    body = block.finish_region(block.op("add", block.op("multiply", x, u), u))
     made = points(SI32, 2, 3, body)
     inputs = [np.array([1, 1], np.int32), np.array([0, 0, 0], np.int32), np.array([2, 3, 5], "i4")]
     outcomes = {
@@ -231,7 +231,7 @@ def test_updates_without_indices_apply_to_one_element() -> None:
     last = [np.array([7, 6, 7], np.int32)]
     assert judge_result(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
     block = BodyBuilder.of(SI32, SI32)
-    less = block.returns(block.op("subtract", *block.arguments))  # in any order the same
+    less = block.finish_region(block.op("subtract", *block.arguments))  # in any order the same
     made = program("scatter", types, (tensor(SI32, 3),), (less,), **given)
     last = [np.array([3, 6, 7], np.int32)]
     assert judge_result(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
@@ -253,7 +253,7 @@ def test_the_last_of_updates_without_indices_may_be_all_that_is_left() -> None:
     given = POINTS | {"scatter_dims_to_operand_dims": (), "index_vector_dim": 0}
     block = BodyBuilder.of(*[SI32] * 4)
     one, two, left, right = block.arguments
-    both = block.returns(block.op("add", one, left), block.op("add", two, right))
+    both = block.finish_region(block.op("add", one, left), block.op("add", two, right))
     made = program("scatter", types, (tensor(SI32, 3),) * 2, (both,), **given)
     x, i, u = np.array([5, 6, 7], "i4"), np.zeros((0, 2), np.int32), np.array([1, 2], "i4")
     last, neither = "index vectors of no components", "no order of the updates"
@@ -310,7 +310,7 @@ def test_many_updates_are_not_made_one_by_one(kind: str) -> None:
     elif kind == "capped":
         block = BodyBuilder.of(F32, F32)
         total = block.op("add", *block.arguments)
-        body = block.returns(block.op("minimum", total, block.constant(50, F32)))
+        body = block.finish_region(block.op("minimum", total, block.constant(50, F32)))
     else:
         body = fold_of(kind, F32).region
     made = points(F32, count, count, body)
@@ -359,9 +359,9 @@ def test_updates_are_grouped_by_target_in_their_order() -> None:
 def test_a_computation_that_returns_updates_overwrites() -> None:
     block = BodyBuilder.of(F32, F32, F32, F32)
     _, _, c, d = block.arguments
-    assert overwriting_updates(block.returns(d, c)) == (1, 0)
+    assert overwriting_updates(block.finish_region(d, c)) == (1, 0)
     block = BodyBuilder.of(F32, F32)
-    assert overwriting_updates(block.returns(block.arguments[0])) is None
+    assert overwriting_updates(block.finish_region(block.arguments[0])) is None
     assert overwriting_updates(fold_of("add", F32).region) is None
 
 
@@ -379,7 +379,7 @@ def test_only_sums_and_products_of_floats_depend_on_grouping() -> None:
 def test_updates_of_one_element_are_applied_in_order(op: str, of: str, result: list[int]) -> None:
     element = element_type(of)
     block = BodyBuilder.of(element, element)
-    body = body_of(block.returns(block.op(op, *block.arguments)))
+    body = body_of(block.finish_region(block.op(op, *block.arguments)))
     flat = [np.array([10, 0]).astype(element.storage)]
     apply(flat, np.array([1, 1, 1]), [np.array([1, 2, 3]).astype(element.storage)], body)
     assert flat[0].tolist() == result

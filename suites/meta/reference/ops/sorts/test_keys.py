@@ -35,9 +35,9 @@ def test_single_key_is_recognised_in_any_form() -> None:
     ]
     block = BodyBuilder.of(SI32, SI32)
     lhs, rhs = block.arguments
-    assert keys(block.returns(block.compare(rhs, lhs, "LT"))) == [("a0", "", True)]
+    assert keys(block.finish_region(block.compare(rhs, lhs, "LT"))) == [("a0", "", True)]
     block = BodyBuilder.of(SI32, SI32)
-    assert keys(block.returns(block.op("not", block.compare(lhs, rhs, "GE")))) == [
+    assert keys(block.finish_region(block.op("not", block.compare(lhs, rhs, "GE")))) == [
         ("a0", "", False)
     ]
 
@@ -48,7 +48,7 @@ def test_two_keys_are_recognised_in_their_order() -> None:
     equal = block.compare(two, two_right, "EQ")
     less = block.compare(two, two_right, "LT")
     more = block.compare(one, one_right, "GT")
-    region = block.returns(block.op("select", equal, more, less))
+    region = block.finish_region(block.op("select", equal, more, less))
     assert keys(region) == [("a2", "", False), ("a0", "", True)]
 
 
@@ -56,19 +56,21 @@ def test_a_comparator_that_is_no_order_by_keys_is_called() -> None:
     assert keys(compare_first(F32, way="LE")) is None
     block = BodyBuilder.of(SI32, SI32)
     difference = block.op("subtract", *block.arguments)
-    assert keys(block.returns(block.compare(difference, block.constant(0, SI32), "LT"))) is None
+    assert (
+        keys(block.finish_region(block.compare(difference, block.constant(0, SI32), "LT"))) is None
+    )
     block = BodyBuilder.of(SI32, SI32, SI32, SI32)
     crossed = block.compare(block.arguments[0], block.arguments[3], "LT")
-    assert keys(block.returns(crossed)) is None
+    assert keys(block.finish_region(crossed)) is None
     block = BodyBuilder.of(SI32, SI32, SI32, SI32)
     first = block.compare(block.arguments[0], block.arguments[1], "LT")
     second = block.compare(block.arguments[2], block.arguments[3], "LT")
-    assert keys(block.returns(block.op("and", first, second))) is None
+    assert keys(block.finish_region(block.op("and", first, second))) is None
 
 
 def test_a_comparator_that_never_holds_keeps_the_order() -> None:
     block = BodyBuilder.of(F32, F32)
-    region = block.returns(block.constant(0, I1))
+    region = block.finish_region(block.constant(0, I1))
     assert keys(region) == []
     made = sort_of(region, tensor(F32, 4))
     x = np.array([3, NAN, 1, 2], np.float32)

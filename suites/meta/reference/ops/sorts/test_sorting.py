@@ -94,7 +94,7 @@ def test_merging_gives_a_permutation_with_any_comparator() -> None:
     odd = block.op(
         "and", block.op("multiply", lhs, block.op("add", lhs, rhs)), block.constant(1, SI32)
     )
-    body = body_of(block.returns(block.compare(odd, block.constant(0, SI32), "NE")))
+    body = body_of(block.finish_region(block.compare(odd, block.constant(0, SI32), "NE")))
     rng = np.random.default_rng(1)
     rows = (rng.integers(0, 100, (20, 37)).astype(np.int32),)
     order = sorting.sort_by_comparator(rows, body)
@@ -161,7 +161,7 @@ def comparator_of(of: Any, **planned: str) -> Region:
 @pytest.mark.parametrize("way", ["LT", "GT"])
 def test_elements_of_different_operands_are_compared(of: Any, way: str) -> None:
     """On equal operands, as such cases have them, it is the order of one operand."""
-    region = comparator_of(of, comparator="across", direction=way)
+    region = comparator_of(of, comparator="key across operands", direction=way)
     assert order_of(region) is None
     types = (tensor(of, 7), tensor(of, 7), tensor(SI32, 7))
     made = sort_of(region, *types)

@@ -17,7 +17,7 @@ RECORDS = records_of(OPS)
 
 def negation(of: TensorType = FLOAT) -> Region:
     block = BodyBuilder.of(of.element)
-    return block.returns(block.op("negate", *block.arguments))
+    return block.finish_region(block.op("negate", *block.arguments))
 
 
 def test_a_computation_becomes_a_branch_that_uses_the_operand() -> None:

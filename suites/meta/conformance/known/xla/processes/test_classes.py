@@ -23,7 +23,7 @@ from conformance.verdict import Verdict
 from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick
 from generators.invalid.misses import tensor
-from generators.programs.constructs import ALONE, IF, LOOP, put_in_construct
+from generators.programs.constructs import IF, IN_MAIN, LOOP, put_in_construct
 from generators.regions.bodies import fold_of
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
@@ -156,11 +156,11 @@ def _reduce_scatter() -> tuple[Program, tuple[Array, ...]]:
     )
 
 
-@pytest.mark.parametrize("way", [ALONE, IF, LOOP])
+@pytest.mark.parametrize("way", [IN_MAIN, IF, LOOP])
 def test_each_array_of_a_tuple_that_is_scattered_is_judged_as_a_reduction(way: str) -> None:
     """1e8 + 3 + 3 is 1e8 or 1e8 + 8, as it is added."""
     program, inputs = _reduce_scatter()
-    if way != ALONE:
+    if way != IN_MAIN:
         case = Case(program, (InputRecipe(("values:1",) * 2, 0),))
         program = put_in_construct(case, way, Pick(lambda _: 0)).program
         more = [np.array(1, argument.type.element.storage)  # type: ignore[union-attr]
