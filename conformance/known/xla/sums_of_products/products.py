@@ -225,7 +225,6 @@ def convolution_hypotheses(platform: str) -> tuple[Hypothesis, ...]:
         flushed_products_class(*of),
         *_retyped_hypotheses(bound, platform),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),
-        IMAGE_OVERRUN,
         *(
             rewriting_hypothesis(one.LABEL, one.rewrite, bound)
             for one in ((added_groups, dilated_kernels) if is_gpu else ())
@@ -238,4 +237,5 @@ def convolution_hypotheses(platform: str) -> tuple[Hypothesis, ...]:
             bound,
             others=(successive_rewrites(unreversed.rewrite, _operand_rounding(platform)),),
         ),
+        IMAGE_OVERRUN,  # last: it predicts bounds where it knows the memory, else anything
     )
