@@ -18,8 +18,12 @@ from conformance.known.rewritings.values import ObservedProgram
 from conformance.transforms.outline import outline_region
 from conformance.transforms.values import static_element_type, used_values
 from reference.interpreter.evaluate import EvaluationError, evaluate, given_attributes
+from reference.ir.monoid import ADD, AND, MAXIMUM, MINIMUM, OR
 from reference.ir.program import Operation, Value, attributes, tensor_of
+from reference.ir.regions import monoid_of
 from reference.ir.types import Array
+
+_APPLIED_TO_WINDOWS = (ADD, AND, MAXIMUM, MINIMUM, OR)
 
 Step = Callable[[ObservedProgram, Operation], Replacement | None]
 """A function step(program so far, operation) that returns what replaces an operation; None if it
@@ -82,26 +86,25 @@ def _apply_body(shown: ObservedProgram, operation: Operation) -> Replacement | N
 
 
 def _apply_body_to_windows(shown: ObservedProgram, operation: Operation) -> Replacement | None:
-    """Return the body of a reduce_window, applied to init values and windows of one element each.
+    """Return the body of a reduce_window, applied to the init value and windows of one element.
 
-    None unless there is a window for each element.
+    None unless there is a window for each element, and the body is a sum, an extremum, a
+    conjunction or a disjunction. XLA keeps windows with any other body.
     """
     del shown
-    count = len(operation.operands) // 2
-    inputs, inits = operation.operands[:count], operation.operands[count:]
     given = given_attributes(operation)
-    is_single = set(given["window_dimensions"]) <= {1}
-    if not is_single or any(
-        a.type != b.type for a, b in zip(inputs, operation.results, strict=True)
-    ):
+    if monoid_of(operation.regions[0]) not in _APPLIED_TO_WINDOWS:
         return None
-    repeated = [replace(result, name=f"{result.name}.init") for result in operation.results]
-    made = tuple(
-        Operation("broadcast_in_dim", (init,), (one,), attributes(broadcast_dimensions=()))
-        for init, one in zip(inits, repeated, strict=True)
-    )
-    found = _lift(operation, (*repeated, *inputs))
-    return found and replace(found, operations=(*made, *found.operations))
+    (operand, init), (result,) = operation.operands, operation.results
+    numbers = ("window_dimensions", "window_strides", "base_dilations")
+    is_single = all(set(given.get(name) or ()) <= {1} for name in numbers)
+    padding = given.get("padding")
+    if not is_single or operand.type != result.type or (padding and padding.array.any()):
+        return None
+    repeated = replace(result, name=f"{result.name}.init")
+    made = Operation("broadcast_in_dim", (init,), (repeated,), attributes(broadcast_dimensions=()))
+    found = _lift(operation, (repeated, operand))
+    return found and replace(found, operations=(made, *found.operations))
 
 
 def _apply_body_to_updates(shown: ObservedProgram, operation: Operation) -> Replacement | None:

@@ -83,9 +83,10 @@ CLAMP = """%low = stablehlo.broadcast_in_dim %least, dims = [] : (tensor<f32>) -
   %q = stablehlo.clamp {operands} : tensor<2xf32>"""
 REDUCE = """%q = stablehlo.reduce(%column init: %one) applies stablehlo.{op} across dimensions = [1]
     : (tensor<2x1xf32>, tensor<f32>) -> tensor<2xf32>"""
-WINDOW = """%q = "stablehlo.reduce_window"(%p, %{init}) <{{window_dimensions = array<i64: 1>}}> ({{
+WINDOW = """%q = "stablehlo.reduce_window"(%p, %{init})
+    <{{window_dimensions = array<i64: 1>{more}}}> ({{
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.maximum %a, %b : tensor<f32>
+    %m = stablehlo.{op} %a, %b : tensor<f32>
     stablehlo.return %m : tensor<f32>
   }}) : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>"""
 SORT = """%s = "stablehlo.sort"(%column) <{{dimension = {dimension}, is_stable = true}}> ({{
@@ -109,7 +110,7 @@ REMOVED = {
     "clamp by itself": CLAMP.format(operands="%p, %p, %p"),
     "clamp of a bound": CLAMP.format(operands="%p, %low, %p"),
     "reduction of single elements": REDUCE.format(op="add"),
-    "windows of single elements": WINDOW.format(init="least"),
+    "windows of single elements": WINDOW.format(init="least", op="maximum", more=""),
     "sort of single elements": SORT.format(dimension=1),
 }
 KEPT = {
@@ -121,7 +122,11 @@ KEPT = {
     "update of a half": HALF + UPDATE.format(update="half", size=1),
     "scatter to a parameter": AT + SCATTER.format(at="at"),
     "clamp by another": CLAMP.format(operands="%p, %d, %p"),
-    "windows with another number": WINDOW.format(init="one"),
+    "windows with another number": WINDOW.format(init="one", op="maximum", more=""),
+    "windows multiplied": WINDOW.format(init="one", op="multiply", more=""),
+    "windows moved": WINDOW.format(
+        init="least", op="maximum", more=", padding = dense<[[1, -1]]> : tensor<1x2xi64>"
+    ),
     "sort of two elements": SORT.format(dimension=0),
 }
 GIVEN: list[Array] = [
