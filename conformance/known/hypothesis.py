@@ -80,10 +80,9 @@ class Hypothesis:
     execution, as they depend on memory outside of the program. If `refutes`, its elements are wrong
     even where the specification leaves the result unspecified. If `moves`, it puts values at other
     positions, which flushed comparisons of the values of one position may explain by chance. If
-    `represents`, the class is about
-    how numbers of a type are represented: its elements are not refuted by other classes. If
-    `stated`, an expectation in force states it, and it is tried before all others. `constants` are
-    the operands, by name or glob, that must be constants to a compiler.
+    `represents`, the class is about how numbers of a type are represented: its elements are not
+    refuted by other classes. If `stated`, an expectation in force states it, and it is tried before
+    all others. `constants` are the operands, by name or glob, that must be constants to a compiler.
 
     `ulps` returns the errors in ulp of the values computed instead, infinite where there are none;
     None if `errors` only bounds the distance. `otherwise` returns the results computed instead, if
