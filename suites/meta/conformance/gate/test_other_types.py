@@ -34,7 +34,10 @@ def predictions(
 ) -> Iterator[tuple[Program, tuple[Array, ...]]]:
     """Yield the programs that the entry's classes predict, and their results."""
     for one in PROGRAMS:
-        if one.several is not (program.process_count > 1) or one.platform not in ("", platform):
+        if one.several not in (None, program.process_count > 1) or one.platform not in (
+            "",
+            platform,
+        ):
             continue
         if one.rewrite and one.label in entry.kinds:
             yield from ((other, evaluate(other, inputs)) for other, *_ in one.rewrite(program))

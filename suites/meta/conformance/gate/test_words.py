@@ -248,6 +248,6 @@ def test_where_matches_the_counterexample_and_no_other_program(known: Expectatio
     end = (Verdict(known.verdicts[0]), known.kinds[0], "the process ended with SIGSEGV")
     (backend,) = known.backends
     cell = (known.op[0], known.element_types[0], backend)
-    operations = [one for each in unit.given for one in each.walk()]
+    operations = [one for each in unit.programs for one in each.walk()]
     assert any(known.matches(Failure(*cell, *end, operation=one)) for one in operations)
     assert not any(known.matches(Failure(*cell, *end, operation=one)) for one in program().walk())
