@@ -29,6 +29,7 @@ from conformance.judging.perturbation.hull import is_within
 from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
+from conformance.known.rewritings.simplified.simplify import SimplifiedProgram, simplify
 from conformance.known.rewritings.table import stated_of
 from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import extract, extract_operation, replace_results
@@ -251,7 +252,8 @@ class _Auditor:
         if self._is_near(operation, expected, got):
             return None
         given = self._program, operation, self._values, expected, got
-        stated = add_rewriting_class(*given, judgement, stated_of)
+        simple = self._simplified
+        stated = add_rewriting_class(*given, judgement, stated_of, simplified=simple)
         if stated is not judgement:
             return stated
         judgement = self._judge_in_window(number, operation, expected, got, judgement)
@@ -259,7 +261,11 @@ class _Auditor:
             return judgement
         if is_modelled(operation, judgement, self._platform):
             return judgement
-        return add_rewriting_class(*given, judgement)
+        return add_rewriting_class(*given, judgement, simplified=simple)
+
+    @cached_property
+    def _simplified(self) -> SimplifiedProgram:
+        return simplify(self._program)
 
     def _judge_by_equations(self, operation: Operation, got: tuple[Array, ...]) -> Judgement | None:
         """Judge a decomposition's results by its equations; None for other operations."""

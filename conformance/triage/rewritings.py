@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from conformance.judging.judgement import Judgement, collapse_failing
+from conformance.known.rewritings.simplified.simplify import SimplifiedProgram
 from conformance.known.rewritings.table import Among, rewriting_predictions, rewritings_of
 from conformance.known.rewritings.values import ObservedProgram, ValuePrediction, given_to
 from conformance.triage.prediction import is_near
@@ -24,9 +25,12 @@ def add_rewriting_class(
     got: tuple[Array, ...],
     judgement: Judgement,
     among: Among = rewritings_of,
+    *,
+    simplified: SimplifiedProgram | None = None,
 ) -> Judgement:
     """Return the judgement on an operation with the first class of `rewriting_classes`, if any."""
-    for label in rewriting_classes(program, operation, values, expected, got, among):
+    given = program, operation, values, expected, got, among
+    for label in rewriting_classes(*given, simplified=simplified):
         return set_class(judgement, label)
     return judgement
 
@@ -38,9 +42,12 @@ def rewriting_classes(
     expected: tuple[Array, ...],
     got: tuple[Array, ...],
     among: Among = rewritings_of,
+    *,
+    simplified: SimplifiedProgram | None = None,
 ) -> Iterator[str]:
     """Yield the classes of the rewritings that explain all of an operation's results.
 
+    `simplified` is the simplified program; None if it has not been simplified yet.
     Elements within the operation's own tolerance and unspecified elements need no explanation.
     """
     if len(got) != 1 or got[0].shape != expected[0].shape:
@@ -53,7 +60,7 @@ def rewriting_classes(
         return
     beyond = unlike & ~is_near(operation, values, ValuePrediction(expected[0]), got[0])
     shown = ObservedProgram(program, values)
-    for label, predictions in rewriting_predictions(shown, operation, among):
+    for label, predictions in rewriting_predictions(shown, operation, among, simplified):
         wrong = beyond.copy() if beyond.any() else unlike.copy()
         for predicted in predictions:
             if beyond.any() or predicted.ulps is not None:
