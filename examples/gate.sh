@@ -55,7 +55,7 @@ accept)
   ;;
 "")
   install
-  test_in_parts --fresh
+  test_in_parts --fresh --baseline ci/baseline.txt
   merged --baseline ci/baseline.txt
   ;;
 *)

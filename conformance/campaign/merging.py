@@ -202,6 +202,7 @@ def _meta(parts: Sequence[Part], planned: Sequence[CellKey], command: str) -> di
         "command": command,
         "started": min(meta["started"] for meta in metas),
         "backends": [*backends.values()],
+        "digests": {name: _digest_of(name, metas) for name in backends},
         "planned": [one for one in everything if one in chosen],
         "filtered": [one for one in everything if one not in chosen],
         "filters": {name: of for name, of in metas[0]["filters"].items() if name != "shard"},
@@ -222,6 +223,13 @@ def _meta(parts: Sequence[Part], planned: Sequence[CellKey], command: str) -> di
             for name in ("stale", "fixed")
         },
     }
+
+
+def _digest_of(backend: str, metas: Sequence[Mapping[str, Any]]) -> str:
+    """Return the digest of a backend, "" if it is not the same in all runs."""
+    about = [meta.get("digests", {}) for meta in metas if backend in meta["spellings"]]
+    found = {digests.get(backend, "") for digests in about}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _parent_memory(meta: Mapping[str, Any]) -> float:

@@ -5,10 +5,12 @@ The parent plans, stores and shows. It never loads a backend, and leaves all com
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -17,16 +19,17 @@ from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.backends.registry import Choice, parse_all
 from conformance.campaign.budget import cut_into_rounds
-from conformance.campaign.cache.digests import BackendDigests
+from conformance.campaign.cache.digests import BackendDigests, backend_digest
 from conformance.campaign.cache.entries import Entries
 from conformance.campaign.coverage import coverage_of
 from conformance.campaign.planning import PROFILES, Options, Plan, plan
 from conformance.campaign.progress import Watcher
+from conformance.campaign.repetition import repeat_changed_cases
 from conformance.campaign.session import RunSession, SessionSetting
 from conformance.campaign.stale_entries import find_stale
 from conformance.campaign.tasks import peak_rss_mb, run_tasks
 from conformance.errors import UsageError
-from conformance.executors.backend_workers import describe, executor_of
+from conformance.executors.backend_workers import describe, executor_of, libraries
 from conformance.executors.executor import LOCAL, Executor
 from conformance.gate.baselines.comparison import compare, rename_backends
 from conformance.gate.conclusion import exit_code
@@ -48,6 +51,9 @@ from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import KnownReason, RunData, read_store
 from conformance.results.versions import build, versions
 from conformance.text import list_differences
+
+_DIGITS = 16
+"""Number of digits of a backend's digest that a run stores."""
 
 
 def run(options: Options, watcher: Watcher | None = None) -> RunData:
@@ -89,7 +95,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         described = None
         if needs_backend_version(expectations) or not path.exists():
             described = _describe(opened, given)
-            expectations = applicable_entries(expectations, described)
+            expectations = applicable_entries(expectations, [*described])
         store = stack.enter_context(Store(path))
         _identify(store, options, planned, found)
         finished = store.finished_tasks()
@@ -97,10 +103,13 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         unfinished = any(task.id not in finished for task in tasks)
         if described or unfinished:
             described = described or _describe(opened, given)
-            _same_backends(store, described, options)
-        by_name = {one.name: one for one in described or ()}
+            _same_backends(store, [*described], options)
         entries = _cache(options, watcher, stack)
-        digests = None if entries is None else BackendDigests(by_name, entries)
+        is_local = options.engine.name is LOCAL.name  # libraries of other machines cannot be read
+        find_digests = partial(_digests, opened, (described if is_local else {}) or {}, entries)
+        digests = None if entries is None else BackendDigests(find_digests(), entries)
+        if digests is None:  # reading libraries takes up to a second: beside the workers' work
+            find_digests = stack.enter_context(ThreadPoolExecutor(1)).submit(find_digests).result
         store.set_meta(
             {
                 "spellings": {choice.name: choice.spelling for choice in chosen},
@@ -115,6 +124,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
             )
             session.work(opened, finished)
             store.set_meta({"left_out": [asdict(one) for one in session.left_out()]})
+        _store_digests(store, digests.by_name if digests else find_digests())
         return _close(store, options, expectations, opened, watcher, digests)
 
 
@@ -146,16 +156,39 @@ def _absolute_paths(given: Given) -> list[str] | None:
     return [str(Path(one).resolve()) if Path(one).exists() else one for one in asked]
 
 
-def _describe(workers: dict[Choice, Executor], given: Mapping[str, str]) -> list[Description]:
-    """Return descriptions of all backends, before anything runs on any. Only the first backend's
-    workers are kept. `given` are versions that backends do not report themselves, by their names.
+def _describe(
+    workers: dict[Choice, Executor], given: Mapping[str, str]
+) -> dict[Description, list[str]]:
+    """Return descriptions of all backends with the libraries that they have loaded, before anything
+    runs on any. Only the first backend's workers are kept. `given` are versions that backends do
+    not report themselves, by their names.
     """
-    found: list[Description] = []
+    found: dict[Description, list[str]] = {}
     for number, (choice, executor) in enumerate(workers.items()):
-        found.append(add_given_version(describe(executor, choice), given))
+        described = add_given_version(describe(executor, choice), given)
+        found[described] = libraries(executor, choice)
         if number:
             executor.end_workers()
     return found
+
+
+def _digests(
+    chosen: Iterable[Choice], described: Mapping[Description, list[str]], entries: Entries | None
+) -> dict[str, str]:
+    """Return the digests of backends by name."""
+    choices = {choice.name: choice for choice in chosen}
+    return {
+        one.name: backend_digest(choices[one.name], one, loaded, entries)
+        for one, loaded in described.items()
+    }
+
+
+def _store_digests(store: Store, found: Mapping[str, str]) -> None:
+    """Store the digests of backends, or "" for a backend that had another before."""
+    before: dict[str, str] = store.meta().get("digests", {})
+    now = {name: digest[:_DIGITS] for name, digest in found.items()}
+    changed = {name for name, digest in now.items() if before.get(name, digest) != digest}
+    store.set_meta({"digests": {**before, **now, **dict.fromkeys(changed, "")}})
 
 
 def _identify(store: Store, options: Options, planned: Plan, found: dict[str, str]) -> None:
@@ -269,9 +302,11 @@ def _close(
     digests: BackendDigests | None,
 ) -> RunData:
     _assign_batches(store, expectations)
-    run = read_store(store)
-    tested = {(r.op, r.element_type, r.backend) for r in run.records}
+    tested = {(r.op, r.element_type, r.backend) for r in store.records()}
     applying = [e for e in expectations if any(map(e.applies, tested))]
+    store.set_meta({"expectations": {e.id: _store_expectation(e) for e in applying}})
+    repeat_changed_cases(store, options, expectations, workers, watcher)
+    run = read_store(store)
     found = find_stale(store, applying, run.records, workers, watcher.say, digests)
     if found.problem:
         watcher.say(found.problem)
@@ -283,7 +318,6 @@ def _close(
     parent = max(peak_rss_mb(), run.peak_rss_mb["parent"])
     store.set_meta(
         {
-            "expectations": {e.id: _store_expectation(e) for e in applying},
             "stale": found.stale,
             "fixed": found.fixed,
             "coverage": {op: asdict(one) for op, one in reached.items()},

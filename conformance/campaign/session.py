@@ -89,9 +89,7 @@ class RunSession:
                     tasks = [task for task in part if task.cell.backend == choice.name]
                     if not tasks or self._deadline.is_over:
                         continue
-                    self._run_tasks(
-                        tasks, executor, self._manner(choice), self._cases(choice, executor)
-                    )
+                    self._run_tasks(tasks, executor, self._manner(choice), self._cases(choice))
                     if len(workers) > 1 or not has_limit or self._deadline.is_over:
                         executor.end_workers()
         finally:
@@ -159,10 +157,10 @@ class RunSession:
             repeats = min(repeats, 1)
         return Manner(known, repeats, by_case=has_cache)
 
-    def _cases(self, choice: Choice, executor: Executor) -> CachedCases | None:
+    def _cases(self, choice: Choice) -> CachedCases | None:
         """Return the cached cases of a backend, or None without a cache."""
         digests = self._setting.digests
-        digest = None if digests is None else digests.of(choice, executor)
+        digest = None if digests is None else digests.by_name.get(choice.name)
         if digests is None or digest is None:
             return None
         if choice.name not in self._cached:

@@ -72,7 +72,7 @@ def find_stale(
     for choice, executor in workers.items():
         keys = {one.id: _key(one, choice) for one in unmet if one.matches_backend(choice.name)}
         asked = [one for one in unmet if one.id in keys and keys[one.id] not in kept]
-        cache = _Cache.of(choice, executor, digests if asked else None)
+        cache = _Cache.of(choice, digests)
         kept |= {keys[one.id]: state for one in asked if (state := cache.state_of(one))}
         asked = [one for one in asked if keys[one.id] not in kept]
         if len(asked) >= MANY:
@@ -105,8 +105,8 @@ class _Cache:
     backend: str
 
     @classmethod
-    def of(cls, choice: Choice, executor: Executor, digests: BackendDigests | None) -> _Cache:
-        digest = None if digests is None else digests.of(choice, executor)
+    def of(cls, choice: Choice, digests: BackendDigests | None) -> _Cache:
+        digest = None if digests is None else digests.by_name.get(choice.name)
         return cls(None if digests is None or digest is None else digests.entries, digest or "")
 
     def state_of(self, expectation: Expectation) -> str:

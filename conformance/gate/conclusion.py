@@ -11,7 +11,7 @@ from conformance.gate.baselines.text_file import CaseOutcome
 from conformance.outputs import comparison as output
 from conformance.results.cells import FILTERED, UNTESTED
 from conformance.results.summary import RunData
-from conformance.text import one_line
+from conformance.text import one_line, plural
 from conformance.verdict import Verdict
 
 MOST_TOLD = 10
@@ -127,6 +127,7 @@ def scope_line(comparison: Comparison) -> str:
             (comparison.unmatched, "of the baseline that this run lacks"),
             (comparison.added, "of this run that the baseline lacks"),
             (comparison.left_out, "that were not run, as the time of --budget was over"),
+            (len(comparison.varying), "that differ from run to run on the same backend"),
         )
         if count
     )
@@ -141,6 +142,15 @@ def scope_line(comparison: Comparison) -> str:
 def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
     """Return the printed lines of a comparison; in `replay`, a command, {} is a case's id."""
     lines = [f"against the baseline: {tally_words(comparison)}", scope_line(comparison)]
+    if comparison.varying:
+        first = comparison.varying[0]
+        lines.append(
+            f"same library as the baseline: {plural(len(comparison.varying), 'case')} "
+            f"differ{'s' if len(comparison.varying) == 1 else ''} from run to run, such as "
+            f"{first.op} {first.element_type}: {outcome_words(first.before)} → "
+            f"{outcome_words(first.after)}; `hlo-conformance expectations update RUN --runs 3` "
+            "writes flaky entries"
+        )
     if comparison.unexplained:
         lines.append(
             f"{comparison.unexplained} cases fail as in the baseline and no expectation "
@@ -231,6 +241,7 @@ def comparison_json(comparison: Comparison) -> output.Comparison:
         left_out=comparison.left_out,
         not_in_the_baseline=comparison.added,
         unexplained_as_before=comparison.unexplained,
+        varying=len(comparison.varying),
         differences=tuple(
             output.Difference(what=what, baseline=then, run=now)
             for what, then, now in comparison.differences

@@ -55,5 +55,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         Count,
         about("Cases that fail as they did in the baseline, and that no expectation matches."),
     ]
+    varying: Annotated[
+        Count,
+        about("Cases that differ from run to run: backend and hlo-conformance are the same."),
+    ]
     differences: Annotated[tuple[Difference, ...], about("In what the two runs differ.")]
     changes: Annotated[tuple[Change, ...], about("Everything that changed, the worst kind first.")]

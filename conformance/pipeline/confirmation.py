@@ -140,9 +140,13 @@ def conclude_miss(attempt: Callable[[], Record], repeats: int) -> CaseResult:
     found = repeats_of([(one.verdict, one.kind) for one in records])
     if found.failed == found.runs:
         return CaseResult(first, Errors(), is_steady=have_one_ending(records))
-    message = f"in {found.failed} of {found.runs} runs: {first.message}"
-    record = replace(first, kind=NOT_DETERMINISTIC, message=message, repeats=found)
-    return CaseResult(record, Errors())
+    return CaseResult(intermittent_record(first, found), Errors())
+
+
+def intermittent_record(failing: Record, repeats: Repeats) -> Record:
+    """Return the record of a case that did not fail every time, from that of a failing run."""
+    message = f"in {repeats.failed} of {repeats.runs} runs: {failing.message}"
+    return replace(failing, kind=NOT_DETERMINISTIC, message=message, repeats=repeats)
 
 
 def repeats_of(ends: Sequence[VerdictClass]) -> Repeats:

@@ -71,8 +71,9 @@ class RunData:
     continues.
     `lost_batches` failed as a whole although none of their cases failed in isolation; those that no
     expectation matches are also incidents. `left_out` are cases for which the time of `--budget`
-    was not enough. `cached_cases` counts, by cell, cases taken from a cache. `exit_code` is None
-    for a run that has not ended.
+    was not enough. `digests` are the digests of the backends on the run's machine, by name; "" if
+    they changed during the run. `cached_cases` counts, by cell, cases taken from a cache.
+    `exit_code` is None for a run that has not ended.
     """
 
     records: list[Record]
@@ -100,6 +101,7 @@ class RunData:
     identity: dict[str, Any] = field(default_factory=dict[str, Any])
     lost_batches: tuple[LostBatch, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    digests: dict[str, str] = field(default_factory=dict[str, str])
     cached_cases: dict[CellKey, int] = field(default_factory=dict[CellKey, int])
     exit_code: int | None = None
 

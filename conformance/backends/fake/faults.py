@@ -9,7 +9,8 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
@@ -29,6 +30,11 @@ from conformance.backends.fake.wrong_programs import constants_multiplied_first
 from reference.ir.program import Program
 from reference.ir.types import BOOLEAN, Array, element_type_of, to_bits
 from reference.ops.table import OPS
+
+LUCK = "CONFORMANCE_FAKE_LUCK"
+"""The environment variable that names a file with a letter for each process of `wrong_by_luck`: `w`
+if its results are wrong. Without it, the process's number decides.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +227,23 @@ def _reverse_elements(execution: Execution) -> list[Array]:
     return [array.reshape(-1)[::-1].reshape(array.shape) for array in execution.right]
 
 
+@cache
+def _has_luck() -> bool:
+    """Return whether this process has right results; it takes a letter from the file of `LUCK`."""
+    path = os.environ.get(LUCK)
+    if path is None:
+        return os.getpid() % 2 == 0
+    left = Path(path).read_text(encoding="utf-8")
+    Path(path).write_text(left[1:], encoding="utf-8")
+    return not left.startswith("w")
+
+
+def _depend_on_luck(computation: Computation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Return wrong results in some processes, as if memory were read that is not the program's."""
+    right = computation.right(operands)
+    return right if _has_luck() else tuple(flip_first_bits(right))
+
+
 def _leave_elements_unwritten(execution: Execution) -> list[Array]:
     """Return results whose elements from the 1025th on are not written."""
     kept: list[Array] = []
@@ -303,6 +326,7 @@ _VALUES: dict[str, Fault] = {
     "booleans_inverted": Fault("i1 results are inverted", results=_invert_booleans),
     "batch_only": Fault("wrong in modules of several programs", results=_flip_bits_in_batches),
     "flaky": Fault("wrong every other execution", results=_flip_every_other),
+    "wrong_by_luck": Fault("wrong in every other process", _depend_on_luck),
     "stale_result": Fault("gives the results of the previous execution", results=_return_previous),
 }
 """Faults of computed values."""

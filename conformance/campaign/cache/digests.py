@@ -8,8 +8,8 @@ import hashlib
 import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cache
+from dataclasses import asdict, dataclass
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,8 +18,6 @@ from conformance.backends.base import Description
 from conformance.backends.registry import Choice
 from conformance.backends.versions import distribution_versions
 from conformance.campaign.cache.entries import Entries, key_of
-from conformance.executors.backend_workers import libraries
-from conformance.executors.executor import Executor
 from conformance.results.versions import versions
 from conformance.text import one_line
 
@@ -105,28 +103,17 @@ def _sources(sources: Sequence[str]) -> Iterator[tuple[Path, str]]:
 
 @dataclass(frozen=True)
 class BackendDigests:
-    """The digests of the backends of a run, each computed on first use.
+    """The digests of the backends of a run by name, and the cache that they are for.
 
-    `described` has the backends by name, `entries` is the cache that the digests are for.
+    A backend that was not opened has no digest.
     """
 
-    described: Mapping[str, Description]
+    by_name: Mapping[str, str]
     entries: Entries
-    _found: dict[Choice, str] = field(default_factory=dict[Choice, str])
-
-    def of(self, choice: Choice, executor: Executor) -> str | None:
-        """Return the digest of a backend, or None if its description is missing."""
-        described = self.described.get(choice.name)
-        if described is None:
-            return None
-        if choice not in self._found:
-            loaded = libraries(executor, choice)
-            self._found[choice] = backend_digest(choice, described, loaded, self.entries)
-        return self._found[choice]
 
 
 def backend_digest(
-    choice: Choice, described: Description, libraries: Sequence[str], entries: Entries
+    choice: Choice, described: Description, libraries: Sequence[str], entries: Entries | None
 ) -> str:
     """Return the digest of a backend on this machine.
 
@@ -150,16 +137,24 @@ def _environment() -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-def _library_digest(path: Path, entries: Entries) -> str:
+def _library_digest(path: Path, entries: Entries | None) -> str:
     """Return the digest of a file, cached by its size and times."""
     stat = path.stat()
     key = key_of("file", str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-    known = entries.get([key]).get(key)
+    known = None if entries is None else entries.get([key]).get(key)
     if known is None:
-        with path.open("rb") as file:
-            known = hashlib.file_digest(file, "sha256").digest()
-        entries.put(key, known)
+        known = _content_digest(path, key)
+        if entries is not None:
+            entries.put(key, known)
     return f"{path.name} {known.hex()}"
+
+
+@lru_cache(maxsize=1024)
+def _content_digest(path: Path, key: bytes) -> bytes:
+    """Return the digest of a file's content; `key` changes with the file's size and times."""
+    del key
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def _processor() -> Iterable[str]:

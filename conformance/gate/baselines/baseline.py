@@ -6,6 +6,7 @@ text_file.py has their text format, comparison.py the comparison.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,12 +21,17 @@ from conformance.verdict import Record, Verdict
 def baseline_of(run: RunData) -> Baseline:
     """Return the baseline of a run."""
     cells: dict[CellKey, dict[int, Case]] = {}
+    flaky = {id_ for id_, entry in run.expectations.items() if entry.flaky}
     for record in run.records:
         key = (record.op, record.element_type, record.backend)
-        cells.setdefault(key, {})[record.index] = case_of(record)
+        digest = record.digest[: text_file.DIGEST_DIGITS]
+        cells.setdefault(key, {})[record.index] = Case(digest, _outcome_of(record, flaky))
     names = dict.fromkeys([backend.name for backend in run.backends])
     names |= dict.fromkeys(backend for _, _, backend in cells)
     described = {backend.name: dict(backend.versions) for backend in run.backends}
+    for name, digest in run.digests.items():
+        if digest:
+            described.setdefault(name, {})[text_file.DIGEST] = digest
     return Baseline(
         profile=run.profile,
         seed=run.seed,
@@ -36,19 +42,19 @@ def baseline_of(run: RunData) -> Baseline:
     )
 
 
-def case_of(record: Record) -> Case:
-    """Return the part of a record that a baseline stores."""
-    return Case(record.digest[: text_file.DIGEST_DIGITS], outcome_of(record))
+def _outcome_of(record: Record, flaky: Collection[str]) -> CaseOutcome:
+    """Return the outcome of a case, without anything that varies among machines.
 
-
-def outcome_of(record: Record) -> CaseOutcome:
-    """Return the outcome of a case, without anything that varies among machines."""
+    `flaky` are the ids of flaky entries.
+    """
     verdict = record.verdict
     if verdict is Verdict.UNSPECIFIED:
         return CaseOutcome(Verdict.PASS)  # the specification permits both
     if not verdict.fails:
         return CaseOutcome(verdict)
-    return CaseOutcome(verdict, record.kind, bool(record.known), _worst_error(record))
+    known = bool(record.known)
+    is_flaky = known and any(id_ in flaky for id_ in record.expectation_ids)
+    return CaseOutcome(verdict, record.kind, known, _worst_error(record), is_flaky)
 
 
 def _worst_error(record: Record) -> float | None:

@@ -13,7 +13,13 @@ from enum import StrEnum
 from functools import cached_property
 
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
-from conformance.gate.baselines.text_file import Baseline, BaselineError, Case, CaseOutcome
+from conformance.gate.baselines.text_file import (
+    DIGEST,
+    Baseline,
+    BaselineError,
+    Case,
+    CaseOutcome,
+)
 from conformance.results.cells import FILTERED
 from conformance.results.left_out import LeftOut
 from conformance.results.store import CellKey
@@ -75,7 +81,9 @@ class Comparison:
     `unmatched` cases of the baseline without a counterpart in this run, `added` cases of this run
     without a counterpart in the baseline. `left_out` counts cases for which the time of `--budget`
     was not enough; they are not lost. `unexplained` counts cases that fail as in the baseline and
-    that no expectation matches.
+    that no expectation matches. `varying` are cases that differ from the baseline although backend
+    and hlo-conformance are the same: their results differ from run to run. `same_backends` are the
+    names of these backends.
     """
 
     path: str
@@ -87,6 +95,8 @@ class Comparison:
     added: int
     unexplained: int
     left_out: int = 0
+    varying: tuple[Change, ...] = ()
+    same_backends: frozenset[str] = frozenset()
 
     @cached_property
     def counts(self) -> dict[Kind, int]:
@@ -133,6 +143,8 @@ def compare(run: RunData, given: ReadBaseline) -> Comparison:
         matching.added,
         matching.unexplained,
         matching.left_out,
+        tuple(matching.varying),
+        matching.same_backends,
     )
 
 
@@ -179,9 +191,16 @@ class _Matching:
             and baseline.profile == run.profile
             and baseline.build == self._now.build
         )
+        self.same_backends = frozenset(
+            name
+            for name, versions in self._now.backends.items()
+            if baseline.build == self._now.build and versions.get(DIGEST)
+            if versions[DIGEST] == baseline.backends.get(name, {}).get(DIGEST)
+        )
         self._left_out = {one.key: one for one in run.left_out}
         self.same = self.wholes = self.unmatched = self.added = self.unexplained = 0
         self.left_out = 0
+        self.varying: list[Change] = []
 
     def changes(self) -> Iterator[Change]:
         """Yield the changes in all planned cells."""
@@ -236,9 +255,14 @@ class _Matching:
         after: CaseOutcome | None,
         record: Record | None,
     ) -> Iterator[Change]:
-        kind = kind_of(before, after)
+        is_same = key[2] in self.same_backends
+        kind = kind_of(before, after, is_same_backend=is_same)
         if kind is not None:
-            yield Change(kind, *key, index, before, after, record)
+            change = Change(kind, *key, index, before, after, record)
+            if is_same and _is_chance(change):
+                self.varying.append(change)
+            else:
+                yield change
         elif after is not None and after.is_unexplained:
             self.unexplained += 1
 
@@ -265,14 +289,18 @@ class _Matching:
             yield Change(kind, *key, None, _worst_outcome(then), _worst_outcome(now), shown)
 
 
-def kind_of(before: CaseOutcome | None, after: CaseOutcome | None) -> Kind | None:
-    """Return the kind of a change, or None if the outcome is unchanged.
+def kind_of(
+    before: CaseOutcome | None, after: CaseOutcome | None, *, is_same_backend: bool = False
+) -> Kind | None:
+    """Return the kind of a change, or None if the outcome is unchanged or a flaky entry excuses it.
 
     `before` is None for a case that the baseline lacks, `after` for a case that was not run.
     """
     if after is None:
         is_unsupported = before is None or before.verdict is Verdict.UNSUPPORTED
         return None if is_unsupported else Kind.LOST
+    if before is not None and _is_excused(before, after, is_same_backend=is_same_backend):
+        return None
     if before is not None and before.verdict.has_results and not after.verdict.has_results:
         return Kind.LOST
     if after.is_unexplained:
@@ -283,8 +311,36 @@ def kind_of(before: CaseOutcome | None, after: CaseOutcome | None) -> Kind | Non
         return Kind.GAINED
     if after.verdict is Verdict.PASS:
         return Kind.FIXED if before.verdict.fails else None
+    if after.flaky and not after.varies and (before.varies or before.verdict is Verdict.PASS):
+        return Kind.NEW  # it fails every time now
     has_moved = _way(before) != _way(after) or _growth(before, after) != 0
     return Kind.CHANGED if has_moved else None
+
+
+def _is_excused(before: CaseOutcome, after: CaseOutcome, *, is_same_backend: bool) -> bool:
+    """Return whether a flaky entry excuses a change: a case that fails now and then may pass.
+
+    It does not excuse a case that fails every time, if it did not in the baseline. But the baseline
+    of the same backend may have passed by chance.
+    """
+    if not after.verdict.fails:
+        return before.flaky and after.verdict.has_results
+    if not after.flaky or before.verdict is Verdict.UNSUPPORTED:
+        return False
+    return after.varies or (not before.varies and (before.flaky or is_same_backend))
+
+
+def _is_chance(change: Change) -> bool:
+    """Return whether a change on the same backend is one from run to run.
+
+    A case that does not fail every time is one, unless a flaky entry matched it in the baseline and
+    no longer does. So is a change that would not fail a run.
+    """
+    before, after = change.before, change.after
+    if change.kind not in REGRESSIONS:
+        return True
+    was_flaky = before is not None and (before.flaky or before.varies)
+    return after is not None and after.varies and not was_flaky
 
 
 def _kind_of_unexplained(before: CaseOutcome | None, after: CaseOutcome) -> Kind | None:

@@ -1,19 +1,22 @@
 """A baseline as a text file, made to be committed: a line for each cell and each case that failed.
 
-    # hlo-conformance baseline, format 1
+    # hlo-conformance baseline, format 2
     profile "smoke"
     seed 0
     backend "cpu"
+      version "digest" "8c1f03a97d52e6b4"
       version "jaxlib" "0.10.2"
     cell "add" "bf16" 8402 61e8
       1 flushed known "subnormal result" 2
     total 1 cells, 2 cases
 
-Cells follow their backend, in the order of their names. A cell has the first digits of the digest
-of each case, by which another program at the same index is recognised, and `-` for an index without
-a case. Below it are the cases that did not pass, by index: the verdict; of a failure whether an
-expectation matched it, its class, and its largest error if it is measured. The last line shows that
-the file is complete.
+Cells follow their backend, in the order of their names. The backend's digest covers its libraries,
+the processor and the environment (conformance/campaign/cache/digests.py). A cell has the first
+digits of the digest of each case, by which another program at the same index is recognised, and `-`
+for an index without a case. Below it are the cases that did not pass, by index: the verdict; of a
+failure also whether an expectation matched it (`known`, or `flaky` if the expectation is, or
+`unexplained`), its class, and its largest error if it is measured. The last line shows that the
+file is complete.
 """
 
 from __future__ import annotations
@@ -24,11 +27,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.results.store import CellKey
 from conformance.verdict import Verdict
 
 DIGEST_DIGITS = 4
-FORMAT = 1
+DIGEST = "digest"
+"""The key of a backend's digest among its versions."""
+
+FORMAT = 2
+_READ = ("1", "2")
+"""The formats that are read; format 1 has no digests of backends and no `flaky`."""
 _TITLE = "# hlo-conformance baseline, format "
 _ABOUT = "# written by `hlo-conformance baseline write`: write it again rather than edit it"
 _COMMAND = "`hlo-conformance baseline write RUN --out {}`"
@@ -47,13 +56,19 @@ class CaseOutcome:
 
     A failure has its class and its largest error.
 
-    `known` says whether an expectation matched the failure.
+    `known` says whether an expectation matched the failure, `flaky` whether a flaky one did.
     """
 
     verdict: Verdict
     kind: str = ""
     known: bool = False
     error: float | None = None
+    flaky: bool = False
+
+    @property
+    def varies(self) -> bool:
+        """Whether the case did not fail every time that it was run."""
+        return self.kind == NOT_DETERMINISTIC
 
     @property
     def is_unexplained(self) -> bool:
@@ -74,7 +89,8 @@ class Baseline:
     """The outcome of every case of a run, and the run's identity.
 
     `build` is the digest of hlo-conformance's sources, on which the plan depends. `backends` has
-    the backends' versions by name. `cells` has the cases by index.
+    the backends' versions by name, and their digests under `DIGEST`. `cells` has the cases by
+    index.
     """
 
     profile: str
@@ -131,9 +147,9 @@ def _cell_lines(key: CellKey, cases: dict[int, Case]) -> Iterator[str]:
     for index in sorted(cases):
         outcome = cases[index].outcome
         if outcome.verdict.fails:
-            known = "known" if outcome.known else "unexplained"
+            match = "flaky" if outcome.flaky else "known" if outcome.known else "unexplained"
             error = "" if outcome.error is None else f" {outcome.error:g}"
-            yield f"  {index} {outcome.verdict.value} {known} {json.dumps(outcome.kind)}{error}"
+            yield f"  {index} {outcome.verdict.value} {match} {json.dumps(outcome.kind)}{error}"
         elif outcome.verdict is not Verdict.PASS:
             yield f"  {index} {outcome.verdict.value}"
 
@@ -160,8 +176,8 @@ def read(path: Path) -> Baseline:
         raise BaselineError(
             f"{said}: give such a file or the folder of a run, or {_rewrite_hint(path)}"
         )
-    if lines[0] != f"{_TITLE}{FORMAT}":
-        of = lines[0].removeprefix(_TITLE)[:20]
+    of = lines[0].removeprefix(_TITLE)[:20]
+    if of not in _READ:
         said = f"{path} has format {of}, this hlo-conformance reads {FORMAT}"
         raise BaselineError(f"{said}: {_rewrite_hint(path)}, or use the version that wrote it")
     return _Reader(path).read(lines)
@@ -190,7 +206,7 @@ class _Reader:
                 (r"(  )?version STRING STRING", self._version),
                 (r"backend STRING", self._open_backend),
                 (r"cell STRING STRING((?: (?:[0-9a-f]+|-))*)", self._cell),
-                (r"  (\d+) (\w+)(?: (known|unexplained) STRING(?: (\S+))?)?", self._case),
+                (r"  (\d+) (\w+)(?: (known|flaky|unexplained) STRING(?: (\S+))?)?", self._case),
                 (r"total (\d+) cells, (\d+) cases", self._total),
             )
         ]
@@ -256,7 +272,7 @@ class _Reader:
         self._made.cells[key] = self._cases
 
     def _case(
-        self, index: str, verdict: str, known: str | None, kind: str | None, error: str | None
+        self, index: str, verdict: str, match: str | None, kind: str | None, error: str | None
     ) -> None:
         found = Verdict(verdict)
         if found.fails != (kind is not None):
@@ -264,8 +280,9 @@ class _Reader:
         outcome = CaseOutcome(
             found,
             "" if kind is None else json.loads(kind),
-            known == "known",
+            match in ("known", "flaky"),
             None if error is None else float(error),
+            match == "flaky",
         )
         self._cases[int(index)] = replace(self._cases[int(index)], outcome=outcome)
 

@@ -75,6 +75,7 @@ def state_kinds() -> dict[str, str]:
 
 STATE = {
     "one value for a process": (
+        "conformance.backends.fake.faults._has_luck",
         "conformance.backends.isa.host_sets",
         "conformance.backends.pjrt.clients.jax_module",
         "conformance.backends.pjrt.clients.load_lapack",
@@ -138,6 +139,7 @@ STATE = {
         "conformance.backends.fake.faults._compilations",
     ),
     "a size in the code": (
+        "conformance.campaign.cache.digests._content_digest",
         "conformance.fuzzing.singles._order",
         "conformance.gate.expectations._compile_pattern",
         "conformance.gate.overlaps._columns",

@@ -273,7 +273,8 @@ def test_noise_is_all_that_a_noisy_backend_adds(capfd):
 
 
 def test_every_fault_is_tested():
-    elsewhere = """right noisy batch_only flaky stale_result reject accepts_invalid unsupported
+    elsewhere = """right noisy batch_only flaky wrong_by_luck stale_result reject accepts_invalid
+        unsupported
         internal_error runtime_error python_error abort abort_on_compile abort_on_nan
         abort_on_large device_error hang hang_on_compile hang_on_negative_zero allocate
         hang_on_one_operation

@@ -12,6 +12,7 @@ from conformance.errors import UsageError
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
 from conformance.gate.baselines.comparison import Comparison, Kind, compare, kind_of
 from conformance.gate.baselines.text_file import BaselineError, CaseOutcome
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.conclusion import (
     backends_below,
     closing_lines,
@@ -22,7 +23,7 @@ from conformance.gate.conclusion import (
     scope_line,
     tally_words,
 )
-from conformance.results.summary import RunData
+from conformance.results.summary import KnownReason, RunData
 from conformance.verdict import Record, Verdict
 from reports import html, junit, markdown
 from suites.meta.support import synthetic_run as synthetic
@@ -34,7 +35,7 @@ V = Verdict
 
 def case(index: int, verdict: Verdict, known: str = "", cell=CELL, **changes) -> Record:
     made = Record(*cell, index, f"{index:04x}0000", verdict, known=known if verdict.fails else "")
-    return replace(made, kind="a class" if verdict.fails else "", **changes)
+    return replace(made, **{"kind": "a class" if verdict.fails else "", **changes})
 
 
 def run_of(*records: Record, planned=(CELL,), filtered=(), **changes) -> RunData:
@@ -51,6 +52,10 @@ PASS, OPEN, UNSUPPORTED = (CaseOutcome(v) for v in (V.PASS, V.PASS, V.UNSUPPORTE
 WRONG, KNOWN = CaseOutcome(V.DIVERGENT, "sign"), CaseOutcome(V.DIVERGENT, "sign", known=True)
 OFF, FURTHER = (CaseOutcome(V.INACCURATE, "accuracy", error=error) for error in (5.0, 64.0))
 CRASH, KNOWN_CRASH = CaseOutcome(V.CRASHED, "abort"), CaseOutcome(V.CRASHED, "abort", known=True)
+FLAKY_CRASH = replace(KNOWN_CRASH, flaky=True)
+VARYING_CRASH = CaseOutcome(V.CRASHED, NOT_DETERMINISTIC, known=True, flaky=True)
+VARYING = CaseOutcome(V.DIVERGENT, NOT_DETERMINISTIC)
+FLAKY_VALUE = replace(KNOWN, flaky=True)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +98,65 @@ CRASH, KNOWN_CRASH = CaseOutcome(V.CRASHED, "abort"), CaseOutcome(V.CRASHED, "ab
 )
 def test_kinds_of_change_of_a_case(before, after, kind) -> None:
     assert kind_of(before, after) is kind
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "on_other", "on_same"),
+    [
+        (PASS, VARYING_CRASH, None, None),
+        (VARYING_CRASH, PASS, None, None),
+        (FLAKY_CRASH, PASS, None, None),
+        (FLAKY_CRASH, VARYING_CRASH, None, None),
+        (FLAKY_CRASH, FLAKY_VALUE, None, None),
+        (PASS, FLAKY_CRASH, Kind.LOST, None),
+        (PASS, FLAKY_VALUE, Kind.NEW, None),
+        (VARYING_CRASH, FLAKY_CRASH, Kind.NEW, Kind.NEW),  # it fails every time now
+        (replace(VARYING, known=True, flaky=True), FLAKY_VALUE, Kind.NEW, Kind.NEW),
+        (VARYING_CRASH, UNSUPPORTED, Kind.CHANGED, Kind.CHANGED),
+        (UNSUPPORTED, FLAKY_VALUE, Kind.GAINED, Kind.GAINED),
+        (PASS, VARYING, Kind.NEW, Kind.NEW),
+    ],
+)
+def test_flaky_entry_excuses_what_varies_both_ways(before, after, on_other, on_same) -> None:
+    assert kind_of(before, after) is on_other
+    assert kind_of(before, after, is_same_backend=True) is on_same
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_chance"),
+    [
+        ("", NOT_DETERMINISTIC, True),
+        ("a class", NOT_DETERMINISTIC, True),
+        ("a class", "", True),
+        ("", "a class", False),
+        (NOT_DETERMINISTIC, "a class", False),
+    ],
+)
+def test_same_library_differs_by_chance(before: str, after: str, is_chance: bool) -> None:
+    made = (
+        run_of(
+            case(0, V.DIVERGENT if kind else V.PASS, kind=kind),
+            versions={"jaxlib": version},
+            digests={"cpu": "1f"},
+        )
+        for kind, version in ((before, "1"), (after, "2"))
+    )
+    then, now = made
+    found = compare_runs(now, then)
+    assert (len(found.varying), len(found.changes)) == ((1, 0) if is_chance else (0, 1))
+    told = "\n".join(comparison_lines(found, "{}"))
+    said = "same library as the baseline: 1 case differs from run to run, such as tanh f32: "
+    assert (said in told) == is_chance
+    for other in (replace(now, digests={"cpu": "2e"}), replace(now, digests={})):
+        assert not compare_runs(other, then).varying
+    assert not compare_runs(replace(now, identity={}), then).varying  # of another hlo-conformance
+
+
+def test_removed_flaky_entry_is_new_on_the_same_library() -> None:
+    varying = case(0, V.DIVERGENT, "id", kind=NOT_DETERMINISTIC)
+    then = run_of(varying, digests={"cpu": "1f"}, expectations={"id": KnownReason(flaky=True)})
+    now = run_of(replace(varying, known=""), digests={"cpu": "1f"})
+    assert changes_of(compare_runs(now, then)) == [("new", 0)]
 
 
 def changes_of(comparison: Comparison) -> list[tuple[str, int | None]]:

@@ -1,0 +1,103 @@
+"""Cases that differ from the baseline are run again before they are judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign import repetition
+from conformance.campaign.planning import Options
+from conformance.campaign.progress import Watcher
+from conformance.campaign.runner import run
+from conformance.gate.baselines.baseline import ReadBaseline, baseline_of, read_baseline
+from conformance.gate.baselines.comparison import compare
+from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.results.store import FILE_NAME, Store
+from conformance.results.summary import RunData
+from conformance.verdict import Verdict
+
+FLAKY = """
+[[known]]
+id = "now-and-then"
+op = "negate"
+kinds = ["not deterministic", "wrong value"]
+flaky = true
+reason = "It reads memory that is not its own."
+"""
+
+
+class Listener(Watcher):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
+
+
+def options(out: Path, fault: str = "right", **given) -> Options:
+    made = Options(out, (f"reference:{fault}",), ("negate",), ("f32",), "smoke", jobs=1)
+    return replace(made, **{"expectations": "none", **given})
+
+
+def as_if(done: RunData, out: Path, verdict: Verdict, kind: str) -> None:
+    """Change the stored results of a run, as if its cases had ended otherwise by chance."""
+    changed = [
+        replace(record, verdict=verdict, kind=kind, message="", failing=())
+        for record in done.records
+    ]
+    with Store(out / FILE_NAME) as store:
+        store.settle(changed)
+
+
+@pytest.mark.parametrize(
+    ("entries", "is_same", "varying"), [("none", True, True), (FLAKY, False, False)]
+)
+def test_what_differs_from_run_to_run_is_not_lost(
+    tmp_path: Path, entries: str, is_same: bool, varying: bool
+) -> None:
+    """A baseline of a lucky run, and an unlucky run; on another library it needs an entry."""
+    file = tmp_path / "flaky.toml"
+    file.write_text(entries)
+    good = run(options(tmp_path / "good"))
+    made = baseline_of(good if is_same else replace(good, digests={}))
+    baseline, out, listener = ReadBaseline("base.txt", made), tmp_path / "now", Listener()
+    as_if(run(options(out)), out, Verdict.DIVERGENT, "wrong value")
+    given = options(out, baseline=baseline, expectations=str(file) if entries == FLAKY else "none")
+    done = run(given, listener)
+    assert done.exit_code == 0
+    assert listener.said == [f"running {len(done.records)} cases again, as the baseline differs"]
+    for record in done.records:
+        assert (record.verdict, record.kind) == (Verdict.DIVERGENT, NOT_DETERMINISTIC)
+        assert record.repeats is not None
+        assert (record.repeats.failed, record.repeats.runs) == (1, 4)
+        assert record.known == ("now-and-then" if entries == FLAKY else "")
+    told = compare(done, baseline)
+    assert (told.changes, len(told.varying)) == ((), len(done.records) if varying else 0)
+    run(given, listener)
+    assert len(listener.said) == 1  # nothing is run again twice
+
+
+@pytest.mark.parametrize(("before", "code"), [(NOT_DETERMINISTIC, 1), ("wrong value", 0)])
+def test_flaky_case_that_always_fails_is_new(tmp_path: Path, before: str, code: int) -> None:
+    file = tmp_path / "flaky.toml"
+    file.write_text(FLAKY)
+    fault = {"fault": "one_wrong_element", "expectations": str(file)}
+    then, out = run(options(tmp_path / "then", **fault)), tmp_path / "now"
+    kinds = {record.kind for record in then.records}
+    assert kinds <= {"wrong value", "sign", "NaN", "infinity"}
+    as_if(then, tmp_path / "then", Verdict.DIVERGENT, before)
+    given = options(out, **fault, baseline=read_baseline(tmp_path / "then"))
+    assert run(given).exit_code == code
+
+
+def test_many_changes_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repetition, "MOST", 1)
+    baseline = ReadBaseline("base.txt", baseline_of(run(options(tmp_path / "good"))))
+    out, listener = tmp_path / "now", Listener()
+    done = run(options(out))
+    as_if(done, out, Verdict.DIVERGENT, "wrong value")
+    assert run(options(out, baseline=baseline), listener).exit_code == 1
+    count = len(done.records)
+    assert listener.said == [f"{count} cases differ from the baseline: too many to run them again"]
