@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
+from conformance.backends.base import Description
 from conformance.backends.registry import Choice
 from conformance.campaign.progress import Watcher
 from conformance.executors.executor import Executor
@@ -64,7 +65,7 @@ class CampaignSession:
         journal: Journal,
         executor: Executor,
         watcher: Watcher,
-        versions: dict[str, str],
+        description: Description,
         seeds: Path | None = None,
         varied: Sequence[Fragment] = (),
     ) -> None:
@@ -79,7 +80,9 @@ class CampaignSession:
             journal.coverage_counts(), executor.jobs, PER_TRIAL, campaign.seed, varied
         )
         self._losses = CrashHandler(executor, campaign.limits.attempt)
-        keeping = FindingWriter(journal, campaign.folder, versions, campaign.command, watcher.say)
+        keeping = FindingWriter(
+            journal, campaign.folder, description, campaign.command, watcher.say
+        )
         self._failures = FailureQueue(
             journal, executor, self._losses, campaign.backend.name, self._trial_of, keeping,
             lambda: self.seconds_left,

@@ -120,7 +120,7 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             seeds = write_material(material, options.out)
             varied = _pieces(executor, campaign)
             session = CampaignSession(
-                campaign, known, journal, executor, shown, versions(), seeds, varied
+                campaign, known, journal, executor, shown, description, seeds, varied
             )
             try:
                 session.work()

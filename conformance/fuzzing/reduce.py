@@ -70,7 +70,8 @@ def reduce(options: Options) -> int:
     with executor_of(
         backend, jobs=1, limits=options.limits, functions=(MINIMISE_FAILURE, EXPLAIN_FINDING)
     ) as executor:
-        known = applicable_entries(known, [add_given_version(describe(executor, backend), given)])
+        description = add_given_version(describe(executor, backend), given)
+        known = applicable_entries(known, [description])
         trial = Trial(
             backend.spelling, options.seed, 0, 1, frozenset(), known, options.limits.evaluation
         )
@@ -82,7 +83,7 @@ def reduce(options: Options) -> int:
         return 0
     if finding.known:
         sys.stderr.write(f"a known divergence: {', '.join(finding.known)}\n")
-    own = bundle.write(options.out, finding, versions(), options.command)
+    own = bundle.write(options.out, finding, description, options.command)
     told = verdict_text(finding.verdict, finding.kind, one_line(finding.message))
     count = len(working_operations(finding.program))
     sys.stdout.write(

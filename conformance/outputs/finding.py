@@ -28,7 +28,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     programs: Annotated[Count, about("How many programs of the campaign failed in this way.")]
     first_found: Annotated[str, about("When it was first found: UTC, in ISO 8601; or empty.")]
     last_found: Annotated[str, about("When it was last found: UTC, in ISO 8601; or empty.")]
-    versions: Annotated[dict[str, str], about("Versions with which it was found, by package.")]
+    versions: Annotated[dict[str, str], about("Versions of packages and of the backend, by name.")]
     vanishes: Annotated[
         tuple[str, ...], about("Changes of the compilation with which the result is right.")
     ]

@@ -57,7 +57,7 @@ class FindingFolder(msgspec.Struct, frozen=True, kw_only=True):
     votes: Annotated[str, about("Who agrees with whom: backend, reference, interpreter.")]
     attribution: Annotated[Attribution, about("Under which compilations it fails.")]
     backend: Annotated[str, about("The backend that it fails on.")]
-    versions: Annotated[dict[str, str], about("Versions with which it was found, by package.")]
+    versions: Annotated[dict[str, str], about("Versions of packages and of the backend, by name.")]
     found_by: Annotated[str, about("The command that found it.")]
     again: Annotated[str, about("The command that runs it once more, in its folder.")]
     first_found: Annotated[str, about("When it was first found: UTC, in ISO 8601.")]

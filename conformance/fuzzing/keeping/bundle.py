@@ -16,17 +16,23 @@ from operator import lt
 from pathlib import Path
 from typing import Any
 
-from conformance.backends.base import DEVICE_ERROR, ends_process
+import numpy as np
+
+from conformance.backends import isa
+from conformance.backends.base import DEVICE_ERROR, Description, ends_process
+from conformance.backends.registry import BACKENDS
 from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
 from conformance.errors import UsageError
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.grouping import element_types, key_of
+from conformance.judging.differences import decimal, hexadecimal
 from conformance.outputs.saved import rename_old_fields
 from conformance.outputs.schema import FINDING as OUTPUT
+from conformance.results.versions import versions
 from conformance.stablehlo.emit import EmitError, emit
-from conformance.text import one_line
+from conformance.text import join_versions, one_line
 from conformance.transforms.values import working_operations
-from conformance.verdict import Verdict
+from conformance.verdict import Element, Verdict
 from reference.ir.program import TensorType
 from reference.ir.types import Array, element_type_of, to_bits
 
@@ -41,10 +47,8 @@ ELEMENTS = 4
 _TEMPLATE = Path(__file__).with_name("reproduction.txt")
 """The script in every folder, before the data of the finding is filled in."""
 
-_HOW_TO_SEE = (
-    "`python reproduce.py` in this folder (jax and numpy are all it needs) exits with 1 while the "
-    "bug is there, and with 0 once it is gone."
-)
+_RUN_BY_JAX = ("cpu", "gpu", "tpu", "plugin")
+"""Families of backends on which the script can run a program with jax and numpy only."""
 
 _GROUP = "## Where it was found"
 """The heading of the part of an issue that is rewritten when more programs lead to the finding."""
@@ -52,7 +56,7 @@ _GROUP = "## Where it was found"
 _MARK = "# --- what was found ---\n"
 
 
-def write(parent: Path, finding: Finding, versions: Mapping[str, str], command: str) -> Path:
+def write(parent: Path, finding: Finding, backend: Description, command: str) -> Path:
     """Write the folder of a finding into `parent`, whole or not at all; return its path.
 
     Raises:
@@ -62,8 +66,8 @@ def write(parent: Path, finding: Finding, versions: Mapping[str, str], command: 
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        told = finding_entry(finding, versions, command) | _current_times(own)
-        _fill(unfinished, finding, told)
+        told = finding_entry(finding, backend, command) | _current_times(own)
+        _fill(unfinished, finding, backend, told)
         shutil.rmtree(own, ignore_errors=True)
         unfinished.rename(own)
     except OSError as error:
@@ -71,7 +75,7 @@ def write(parent: Path, finding: Finding, versions: Mapping[str, str], command: 
     return own
 
 
-def explain(parent: Path, finding: Finding, versions: Mapping[str, str], command: str) -> None:
+def explain(parent: Path, finding: Finding, backend: Description, command: str) -> None:
     """Rewrite the description of a finding in its folder, if it has one, with its cause.
 
     Raises:
@@ -81,8 +85,8 @@ def explain(parent: Path, finding: Finding, versions: Mapping[str, str], command
     if not own.is_dir():
         return
     try:
-        told = finding_entry(finding, versions, command) | _dates(own)
-        _write_texts(own, finding, told)
+        told = finding_entry(finding, backend, command) | _dates(own)
+        _write_texts(own, finding, backend, told)
     except OSError as error:
         raise UsageError(f"cannot write to {own}: {error.strerror or error}") from error
 
@@ -150,7 +154,9 @@ def _current_times(own: Path) -> dict[str, str]:
     return {FIRST_FOUND: now, **_dates(own), LAST_FOUND: now}
 
 
-def _write_texts(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
+def _write_texts(
+    own: Path, finding: Finding, backend: Description, told: Mapping[str, Any]
+) -> None:
     """Write the files about a finding that people read."""
     try:
         generic = emit(finding.program)
@@ -158,11 +164,11 @@ def _write_texts(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
         generic = ""
     (own / PROGRAM).write_text(finding.text or generic, "utf-8")
     (own / FINDING).write_text(json.dumps(told, indent=2) + "\n", "utf-8")
-    (own / ISSUE).write_text(issue(finding, told["versions"]), "utf-8")
+    (own / ISSUE).write_text(issue(finding, backend), "utf-8")
 
 
-def _fill(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
-    _write_texts(own, finding, told)
+def _fill(own: Path, finding: Finding, backend: Description, told: Mapping[str, Any]) -> None:
+    _write_texts(own, finding, backend, told)
     arguments = finding.program.main.arguments
     names = [argument.name for argument in arguments]
     write_arrays(own / INPUTS, dict(zip(names, finding.inputs, strict=True)))
@@ -176,11 +182,27 @@ def _fill(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
         "names": names,
         "results": [_type_and_sizes(of) for of in finding.program.main.result_types],
         "wrong": _wrong(finding),
-        "platform": finding.backend if finding.backend in ("cpu", "gpu", "tpu") else "cpu",
+        "backend": finding.backend,
+        "platform": backend.platform,
+        "flags": _flags(finding.backend),
+        "found_with": dict(backend.versions).get("library", ""),
         "message": one_line(finding.message),
     }
     lines = "".join(f"{name.upper()} = {value!r}\n" for name, value in facts.items())
     (own / SCRIPT).write_text(script[0] + _MARK + lines + script[2], "utf-8")
+
+
+def _flags(backend: str) -> str:
+    """Return XLA's flags that make its CPU the backend of this name, "" for none."""
+    family, _, maximum = backend.partition(":")
+    return f"{isa.FLAG}={maximum}" if family == "cpu" and maximum else ""
+
+
+def _check_command(backend: str) -> str:
+    """Return the command that judges the program again, in its folder."""
+    needs_path = BACKENDS[backend.partition(":")[0]].needs_argument
+    name = f"{backend}=LIBRARY" if needs_path else backend
+    return f"hlo-conformance check {PROGRAM} --inputs {INPUTS} --backend {name}"
 
 
 def _type_and_sizes(of: object) -> tuple[str, list[int | None]]:
@@ -217,7 +239,7 @@ def _element_at(array: Array, index: tuple[int, ...]) -> Array:
     return array[tuple(slice(i, i + 1) for i in index)].reshape(())
 
 
-def finding_entry(finding: Finding, versions: Mapping[str, str], command: str) -> dict[str, Any]:
+def finding_entry(finding: Finding, backend: Description, command: str) -> dict[str, Any]:
     """Return a finding as finding.json has it, without the times at which programs led to it."""
     return {
         "schema": OUTPUT.name,
@@ -255,9 +277,9 @@ def finding_entry(finding: Finding, versions: Mapping[str, str], command: str) -
             "partial": finding.cause.is_partial,
         },
         "backend": finding.backend,
-        "versions": dict(versions),
+        "versions": versions() | dict(backend.versions),
         "found_by": command,
-        "again": f"hlo-conformance check {PROGRAM} --inputs {INPUTS} --backend {finding.backend}",
+        "again": _check_command(finding.backend),
         **_programs({finding.culprit: 1} if finding.culprit else {}, {finding.signature: 1}, 1),
     }
 
@@ -274,14 +296,14 @@ def _programs(
     }
 
 
-def issue(finding: Finding, versions: Mapping[str, str]) -> str:
+def issue(finding: Finding, backend: Description) -> str:
     """Return the text of an issue: the fault, its place and size, and how to reproduce it."""
     ops = " + ".join(one.name for one in working_operations(finding.program)) or "program"
-    shown = ", ".join(f"{name} {versions[name]}" for name in ("jax", "jaxlib") if name in versions)
     lines = [
         f"# {finding.backend}: {ops}: {_title(finding)}",
         "",
-        f"Versions: {shown or 'unknown'}; backend {finding.backend}.",
+        f"Backend: {finding.backend} ({backend.platform}, {backend.device}).",
+        f"Versions: {join_versions(backend.versions) or 'unknown'}.",
         "",
         "```mlir",
         finding.text.rstrip(),
@@ -291,10 +313,22 @@ def issue(finding: Finding, versions: Mapping[str, str]) -> str:
         f"{one_line(finding.message)}",
         "",
         *_votes(finding),
-        _HOW_TO_SEE,
+        _how_to_see(finding.backend),
         "",
     ]
     return "\n".join(lines)
+
+
+def _how_to_see(backend: str) -> str:
+    """Return how to see whether the bug is there, as a sentence."""
+    family = backend.partition(":")[0]
+    if family not in _RUN_BY_JAX:
+        return f"`{_check_command(backend)}` in this folder judges the program again."
+    library = " LIBRARY" if BACKENDS[family].needs_argument else ""
+    return (
+        f"`python {SCRIPT}{library}` in this folder (it needs jax and numpy only) exits with 1 "
+        "while the bug is there, and with 0 once it is gone."
+    )
 
 
 def _title(finding: Finding) -> str:
@@ -309,25 +343,66 @@ def _title(finding: Finding) -> str:
 
 
 def _table(finding: Finding) -> list[str]:
+    """Return the inputs, and a table of wrong elements with their operands."""
     arguments = finding.program.main.arguments
-    lines = [
+    inputs = [
         f"- `%{of.name}` = {_few(array)}"
         for of, array in zip(arguments, finding.inputs, strict=True)
     ]
-    if finding.elements:
-        lines += ["", "| result | index | expected | actual |", "| --- | --- | --- | --- |"]
-        lines += [
-            f"| {e.result} | {list(e.index)} | {e.expected} ({e.expected_hex}) "
-            f"| {e.actual} ({e.actual_hex}) |"
-            for e in finding.elements[:ELEMENTS]
-        ]
-    return [*lines, ""] if lines else []
+    shown = finding.elements[:ELEMENTS]
+    if not shown:
+        return [*inputs, ""] if inputs else []
+    operands = [_operands(finding, element) for element in shown]
+    names = list(dict.fromkeys(name for row in operands for name in row))
+    head = ("result", "index", *names, "expected", "actual")
+    rows = [
+        (
+            str(e.result), str(list(e.index)), *(row.get(name, "") for name in names),
+            f"{e.expected} ({e.expected_hex})", f"{e.actual} ({e.actual_hex})",
+        )
+        for e, row in zip(shown, operands, strict=True)
+    ]  # fmt: skip
+    table = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+    return [*inputs, *([""] if inputs else []), *table, ""]
+
+
+def _operands(finding: Finding, element: Element) -> dict[str, str]:
+    """Return the operands of a wrong element by name: those it was judged with, or else the
+    elements of inputs of the result's shape that have its index.
+    """
+    if element.inputs:
+        return {name: f"{value} ({bits})" for name, value, bits in element.inputs}
+    if element.result >= len(finding.expected):
+        return {}
+    shape = finding.expected[element.result].shape
+    return {
+        f"`%{of.name}`": f"{decimal(one)} ({hexadecimal(one)})"
+        for of, array in zip(finding.program.main.arguments, finding.inputs, strict=True)
+        if array.shape == shape and _is_index_of(element.index, shape)
+        for one in [_element_at(array, element.index).reshape(1)]
+    }
+
+
+_FEW = 8
+"""Largest number of elements of an input that are shown."""
 
 
 def _few(array: Array) -> str:
-    flat = [str(one) for one in array.reshape(-1)[:8]]
-    more = ", ..." if array.size > len(flat) else ""
-    return f"{element_type_of(array)}{list(array.shape)}: {', '.join(flat)}{more}"
+    """Return an input as text: all its elements if it has few, or else the first that are not
+    zero, with their indices.
+    """
+    about = f"{element_type_of(array)}{list(array.shape)}: "
+    flat = array.reshape(-1)
+    if flat.size <= _FEW:
+        return about + ", ".join(map(str, flat))
+    indices = np.flatnonzero(flat != np.zeros((), flat.dtype))
+    shown = [
+        f"{flat[n]} at {[int(i) for i in np.unravel_index(n, array.shape)]}"
+        for n in indices[:_FEW].tolist()
+    ]
+    zeros = ["0 elsewhere"] if indices.size < flat.size else []
+    left = [f"{indices.size - _FEW} more"] if indices.size > _FEW else []
+    return about + ", ".join((*shown, *left, *zeros))
 
 
 def _votes(finding: Finding) -> list[str]:

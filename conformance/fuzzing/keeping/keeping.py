@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from conformance.backends.base import Description
 from conformance.fuzzing.attribution.cause import Cause
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.grouping import key_of
@@ -26,13 +27,13 @@ class FindingWriter:
         self,
         journal: Journal,
         folder: Path,
-        versions: Mapping[str, str],
+        backend: Description,
         command: str,
         say: Callable[[str], None],
     ) -> None:
-        """Write into this journal and folder, and print lines by `say`."""
+        """Write findings of a backend into this journal and folder, and print lines by `say`."""
         self._journal, self._folder, self.say = journal, folder, say
-        self._told = (versions, command)
+        self._told = (backend, command)
 
     def write_finding(self, number: int, finding: Finding) -> bool:
         """Store the finding of a program; return whether it is new and no expectation matches

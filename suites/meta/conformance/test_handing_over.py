@@ -28,6 +28,7 @@ from conformance.fuzzing.minimisation import minimise_failure
 from conformance.fuzzing.seeds.files import cut_files
 from conformance.fuzzing.trial import Trial
 from conformance.verdict import Verdict
+from suites.meta.support.workers import CPU
 
 WRONG = "reference:transposed_operands@subtract"
 TRIAL = Trial(WRONG, 0, 0, 1)
@@ -147,7 +148,7 @@ def reduced_folders(tmp_path: Path, text: str) -> list[Path]:
     file.write_text(text)
     failure = user_programs.failing_program(TRIAL, file, None)
     assert failure is not None
-    return [bundle.write(tmp_path / "reduced", minimise_failure(TRIAL, failure, 20.0), {}, "")]
+    return [bundle.write(tmp_path / "reduced", minimise_failure(TRIAL, failure, 20.0), CPU, "")]
 
 
 def crash_folders(tmp_path: Path, text: str) -> list[Path]:
@@ -157,7 +158,7 @@ def crash_folders(tmp_path: Path, text: str) -> list[Path]:
     failure = user_programs.failing_program(TRIAL, file, None)
     assert failure is not None
     finding = CrashHandler(None, 1.0).unminimised_finding(failure, WRONG)  # type: ignore[arg-type]
-    return [bundle.write(tmp_path / "lost", finding, {}, "")]
+    return [bundle.write(tmp_path / "lost", finding, CPU, "")]
 
 
 def inputs_in(folder: Path) -> Path | None:
@@ -226,7 +227,7 @@ def test_findings_of_campaigns_are_read(reader: str, tmp_path: Path) -> None:
     failures = [failure for failure in run_trial(trial).failures if not failure.outcome.known]
     assert failures
     for failure in failures[:3]:
-        READERS[reader](bundle.write(tmp_path, minimise_failure(trial, failure, 20.0), {}, ""))
+        READERS[reader](bundle.write(tmp_path, minimise_failure(trial, failure, 20.0), CPU, ""))
 
 
 @pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "asserting"])

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from conformance.backends.versions import libraries_of
 from docs.tools.pages import ROOT
 from docs.tools.parsing import parse
 from suites.meta.examples.workflows import EXAMPLES
+from suites.meta.support.faults.plugin import PACKAGE, compile_faulty_plugin, installed_plugin
 
-PACKAGE = "xla-cpu-pjrt"
-SOURCE = ROOT / "suites" / "meta" / "support" / "faults" / "faulty_plugin.c"
 CASES = "--profile smoke --op divide --op sine --op cosine --op tanh --element-type f32"
 
 Gate = Callable[..., tuple[int, str]]
@@ -25,10 +22,7 @@ Gate = Callable[..., tuple[int, str]]
 
 @pytest.fixture(scope="module")
 def plugin() -> Path:
-    found = libraries_of(PACKAGE)
-    if not found:
-        pytest.skip(f"{PACKAGE} is not installed: it is there on Linux on x86-64 alone")
-    return found[0]
+    return installed_plugin()
 
 
 @pytest.fixture(scope="module")
@@ -74,15 +68,11 @@ def test_a_plugin_is_gated_by_two_files(gate: Gate, work: Path) -> None:
 
 
 @pytest.mark.slow
-def test_faults_of_a_plugin_are_new_or_lost(gate: Gate, work: Path, plugin: Path) -> None:
+@pytest.mark.usefixtures("plugin")
+def test_faults_of_a_plugin_are_new_or_lost(gate: Gate, work: Path) -> None:
     """An op that is refused, an op that ends the process, and an op that is 64 ulp off."""
-    if shutil.which("cc") is None:
-        pytest.skip("no C compiler to make a plugin with")
-    faulty, include = work / "libpjrt_faulty.so", plugin.parent / "include"
-    faults = {"REAL": str(plugin), "UNSUPPORTED": "sine", "ABORTS": "cosine", "WRONG": "tanh"}
-    defined = [f'-D{name}="{value}"' for name, value in faults.items()]
-    given = ["cc", "-shared", "-fPIC", f"-I{include}", *defined, "-o", faulty, SOURCE, "-ldl"]
-    subprocess.run(given, check=True)
+    faulty = work / "libpjrt_faulty.so"
+    compile_faulty_plugin(faulty, UNSUPPORTED="sine", ABORTS="cosine", WRONG="tanh")
     if not (work / "ci" / "baseline.txt").exists():
         assert gate("accept")[0] == 0
     code, out = gate(library=faulty)

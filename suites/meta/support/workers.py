@@ -6,7 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
+from conformance.backends.base import Description
 from conformance.executors.local import Call, CallEnd
+
+CPU = Description("cpu", "cpu", "a processor", (("jaxlib", "1.2"),))
+"""XLA's CPU, as workers describe it."""
 
 
 class Workers:

@@ -19,7 +19,7 @@ from conformance.fuzzing.singles import PER_TRIAL
 from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.trial import NOT_EVALUATED, Trial, TrialResult
 from conformance.limits import Limits
-from suites.meta.support.workers import Workers
+from suites.meta.support.workers import CPU, Workers
 
 LIMITS = Limits(timeout=50.0)
 Answer = Callable[[Trial], Any]
@@ -52,7 +52,7 @@ def run_session(
 
     executor, watcher = Workers(answer_call), Listener()
     campaign = Campaign(out, parse("reference"), seconds, programs, seed=3, limits=LIMITS)
-    session = CampaignSession(campaign, (), journal, executor, watcher, {})
+    session = CampaignSession(campaign, (), journal, executor, watcher, CPU)
     assert math.isinf(session.seconds_left) is (seconds == 0)
     session.work()
     made = [(call.name.start, call.name.stop) for call in executor.made]
@@ -158,7 +158,7 @@ def test_a_worker_that_crashes_is_a_failure_of_its_program(tmp_path: Path) -> No
 
     with Journal(tmp_path) as journal:
         campaign = Campaign(tmp_path, parse("reference"), 0.0, 2, limits=LIMITS)
-        session = CampaignSession(campaign, (), journal, Workers(answer), Listener(), {})
+        session = CampaignSession(campaign, (), journal, Workers(answer), Listener(), CPU)
         session.work()
         assert journal.counts()["crashed"] == 1
         assert journal.counts()["pass"] == 1

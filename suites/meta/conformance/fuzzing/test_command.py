@@ -53,7 +53,7 @@ def test_fault_is_found_minimised_and_saved(tmp_path: Path) -> None:
     names = {path.name for path in folder.iterdir()}
     assert names >= {"program.mlir", "inputs.npz", "expected.npz", "actual.npz", "finding.json"}
     assert names >= {"reproduce.py", "issue.md"}
-    assert "reproduce.py" in (folder / "issue.md").read_text()
+    assert "hlo-conformance check program.mlir" in (folder / "issue.md").read_text()
 
 
 def test_culprit_pass_of_finding_is_printed(tmp_path: Path, capsys) -> None:

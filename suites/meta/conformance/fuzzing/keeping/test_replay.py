@@ -15,6 +15,7 @@ from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Verdict
 from suites.meta.support.small_programs import array, op_program, tensor_of
+from suites.meta.support.workers import CPU
 
 FAULTY = "reference:floor_division"
 
@@ -30,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
         Verdict.DIVERGENT, "wrong value", "message", culprit="divide", program=program,
         text=emit(program), inputs=inputs, expected=expected, actual=actual, backend=FAULTY,
     )  # fmt: skip
-    return write(tmp_path, finding, {}, "")
+    return write(tmp_path, finding, CPU, "")
 
 
 def test_table_lists_backends_that_reproduce_the_finding(call, folder: Path) -> None:
@@ -78,7 +79,7 @@ def test_crash_reproduces_on_replay(call, tmp_path: Path) -> None:
         Verdict.CRASHED, "abort", program=program, text=emit(program), inputs=many,
         expected=(array([1.0] * 201),), actual=(), backend="reference:abort_on_large",
     )  # fmt: skip
-    code, out, _ = call("replay", str(write(tmp_path, finding, {}, "")))
+    code, out, _ = call("replay", str(write(tmp_path, finding, CPU, "")))
     assert (code, "there: crashed (abort)" in out) == (1, True)
 
 
@@ -92,7 +93,7 @@ def test_crash_that_an_expectation_matches_is_known(
         Verdict.CRASHED, "abort", program=program, text=emit(program), inputs=many,
         expected=(array([1.0] * 201),), actual=(), backend="reference:abort_on_large",
     )  # fmt: skip
-    _, out, _ = call("replay", str(write(tmp_path, finding, {}, "")))
+    _, out, _ = call("replay", str(write(tmp_path, finding, CPU, "")))
     assert "there: crashed (abort), known as many" in out
 
 
