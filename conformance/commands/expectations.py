@@ -104,15 +104,30 @@ def update_expectations(
     seconds: Annotated[
         float, typer.Option(min=0.1, help="Seconds to minimise each counterexample.")
     ] = 10.0,
+    runs: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Run all cases until there are this many runs; flaky if these differ."
+        ),
+    ] = 1,
+    reason: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS=TEXT",
+            help="The reason of entries with a class or verdict, or a glob of these. Repeatable.",
+        ),
+    ] = None,
 ) -> int:
-    """Write an entry for each new divergence in a run, with a minimised counterexample.
+    """Write an entry for each cause of new divergences in a run, with a minimised counterexample.
 
-    Adds entries to the file and keeps its content. Each new entry has the reason TODO, which
-    `run --strict` refuses. Exits with 1 if no entry can match a new divergence.
+    Adds entries to the file and keeps its content. Entries have the reason TODO, which
+    `run --strict` refuses, until `--reason` gives one. Exits with 1 if no entry can match a new
+    divergence.
     """
     from conformance.updating import command
 
-    return command.update(command.Options(run, out, tuple(backend or ()), seconds))
+    given = (tuple(backend or ()), seconds, runs, tuple(reason or ()))
+    return command.update(command.Options(run, out, *given))
 
 
 @app.command("why")

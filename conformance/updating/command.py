@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from msgspec import structs
@@ -20,47 +20,60 @@ from conformance.gate.expectations import Expectation, match_record
 from conformance.gate.files import (
     NONE,
     SHIPPED,
-    ExpectationError,
     as_tuple,
     files_for_name,
     is_shipped,
 )
-from conformance.gate.layout import entry_text, value_text
 from conformance.gate.reading import load, paths_of, read
 from conformance.gate.versions import applicable_entries
 from conformance.judging.messages import verdict_text
+from conformance.limits import Limits
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData
 from conformance.results.summary import read_store as read_run
+from conformance.updating.files import EntryWriter, Reasons
 from conformance.updating.groups import (
     FailureGroup,
     comments_of,
     entries_of_batches,
     entry_of,
     group_failures,
+    group_varying,
     is_predicted_otherwise,
 )
 from conformance.updating.smallest import MINIMISE_RECORDED, Search, counterexample
 from conformance.verdict import LostBatch, Record
 
+_NAMED = 6
+"""Number of ops or element types that a line names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of `hlo-conformance expectations update`: what to write, and where."""
+    """Options of `hlo-conformance expectations update`: what to write, and where.
+
+    The cases of the run are run until there are `runs` of them. `reasons` are as `Reasons` reads
+    them.
+    """
 
     run: Path
     out: Path
     backends: tuple[str, ...] = ()
     seconds: float = 10.0
+    runs: int = 1
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _StoredRun:
-    """A stored run: its data, its backends, and its expectations."""
+    """A stored run: its data, its backends, and its expectations. `further` are more runs of the
+    same cases.
+    """
 
     data: RunData
     choices: tuple[Choice, ...]
     given: tuple[str, ...] | None
+    further: tuple[RunData, ...] = ()
 
 
 def update(options: Options) -> int:
@@ -76,25 +89,76 @@ def update(options: Options) -> int:
     """
     if options.out.is_dir():
         raise UsageError(f"--out: {options.out} is a folder: name a file in it, such as mine.toml")
+    reasons = Reasons.parse(options.reasons)
     stored = _load_stored_run(options)
     files = _files(stored, options.out)
     known = _load(files, stored)
-    records = _judge_stored(stored, known)
-    found = group_failures(records)
+    reasons.fill(options.out)
+    if options.runs > 1:
+        stored = replace(stored, further=_run_again(options, stored, files))
+    taken = {*paths_of(files, [choice.name for choice in stored.choices])}
+    writer = EntryWriter(options.out, _include(stored, options.out), reasons)
+    flaky = _add_flaky(writer, stored, known, taken)
+    known = (*flaky, *known)
+    found = group_failures(_judge_stored(stored, known))
     groups = [one for one in found if not is_predicted_otherwise(one)]
     batches = _lost_batches(stored, known)
-    if not groups and not batches:
+    if not groups and not batches and not flaky:
         sys.stdout.write(f"nothing is new in {options.run}: {options.out} is left as it is\n")
         return _report_rest(options, stored, files, len(found))
-    taken = {*paths_of(files, [choice.name for choice in stored.choices])}
-    include = _include(stored, options.out)
-    for text in _entries(stored, groups, known, taken, options.seconds):
-        _add(options.out, include, text)
+    for entry, comments in _entries(stored, groups, known, taken, options.seconds):
+        writer.add(entry, comments)
     for entry, comment in entries_of_batches(batches, taken):
         sys.stdout.write(f"{entry.id}: {comment}\n")
-        _add(options.out, include, entry_text(as_table(entry), [comment]))
+        writer.add(entry, [comment])
     added = [str(options.out)] if options.out.exists() else []
     return _report_rest(options, stored, [*dict.fromkeys([*files, *added])], len(groups) or 1)
+
+
+def _run_again(options: Options, stored: _StoredRun, files: Sequence[str]) -> tuple[RunData, ...]:
+    """Run the cases of a stored run again, in folders beside its results, and return the runs."""
+    from conformance.campaign import planning
+    from conformance.campaign.progress import Watcher
+    from conformance.campaign.runner import run
+
+    data, folder = stored.data, options.run if options.run.is_dir() else options.run.parent
+    identity = data.identity
+    part, _, parts = identity["shard"].partition("/")
+    again = planning.Options(
+        folder,
+        tuple(choice.spelling for choice in stored.choices),
+        tuple(data.filters.get("op", ())),
+        tuple(data.filters.get("element_type", ())),
+        data.profile,
+        data.seed,
+        shard=(int(part), int(parts)),
+        limits=Limits(**{one.name: identity[one.name.replace("_", " ")] for one in fields(Limits)}),
+        repeats=identity["repeats"],
+        expectations=tuple(files) or NONE,
+        fresh=True,
+    )
+    found: list[RunData] = []
+    for number in range(2, options.runs + 1):
+        sys.stdout.write(f"run {number} of {options.runs}\n")
+        sys.stdout.flush()
+        found.append(run(replace(again, out=folder / f"run-{number}"), Watcher()))
+    return tuple(found)
+
+
+def _add_flaky(
+    writer: EntryWriter, stored: _StoredRun, known: Sequence[Expectation], taken: set[str]
+) -> list[Expectation]:
+    """Add a flaky entry for each group of failures that not all runs have; return these."""
+    runs = [stored, *(replace(stored, data=data) for data in stored.further)]
+    added: list[Expectation] = []
+    for group in group_varying([_judge_stored(run, known) for run in runs]):
+        entry = entry_of(group, stored.data.records, taken)
+        taken.add(entry.id)
+        types = " ".join(group.element_types)
+        sys.stdout.write(f"{entry.id}: {types}: not in all of {len(runs)} runs\n")
+        writer.add(entry, [*comments_of(group)[:1], f"not in all of {len(runs)} runs"])
+        added.append(entry)
+    return added
 
 
 def _load_stored_run(options: Options) -> _StoredRun:
@@ -137,7 +201,8 @@ def _lost_batches(stored: _StoredRun, known: Sequence[Expectation]) -> list[Lost
     names = {choice.name for choice in stored.choices}
     return [
         one
-        for one in stored.data.lost_batches
+        for data in (stored.data, *stored.further)
+        for one in data.lost_batches
         if one.verdict.fails and one.backend in names
         if not any(entry.matches_batch(one) for entry in known)
     ]
@@ -149,8 +214,8 @@ def _entries(
     known: Sequence[Expectation],
     taken: set[str],
     seconds: float,
-) -> Iterator[str]:
-    """Yield the text of an entry for each group, and print the result."""
+) -> Iterator[tuple[Expectation, list[str]]]:
+    """Yield the entry of each group with its comments, and print the result."""
     bare: list[Expectation] = []
     for group in groups:
         bare.append(entry_of(group, stored.data.records, taken))
@@ -171,34 +236,24 @@ def _entries(
                 entry = structs.replace(entry, flaky=True, rare=False)
             if shown is None:
                 comments.append("no counterexample: no program of the run fails in isolation")
-            table = as_table(structs.replace(entry, counterexample=shown))
             _say(number, len(groups), group, entry, is_shown=shown is not None)
-            yield entry_text(table, comments)
+            yield structs.replace(entry, counterexample=shown), comments
 
 
 def _say(
     number: int, total: int, group: FailureGroup, entry: Expectation, *, is_shown: bool
 ) -> None:
-    what = verdict_text("|".join(group.verdicts), group.kind, group.words)
-    types = " ".join(group.element_types)
+    what = verdict_text("|".join(group.verdicts), "|".join(group.kinds), group.words)
+    ops, types = _shorten(group.ops), _shorten(group.element_types)
     without = "" if is_shown else ", without a counterexample"
-    sys.stdout.write(f"{number}/{total} {entry.id}: {group.op} {types}: {what}{without}\n")
+    sys.stdout.write(f"{number}/{total} {entry.id}: {ops}: {types}: {what}{without}\n")
     sys.stdout.flush()
 
 
-def as_table(entry: Expectation) -> dict[str, object]:
-    """Return the keys of an entry as in a file, without empty values."""
-    usual = Expectation("", (), "")
-    table: dict[str, object] = {}
-    for key, value in structs.asdict(entry).items():
-        if value != getattr(usual, key):
-            table[key] = list(value) if isinstance(value, tuple) else value
-    if len(entry.op) == 1:
-        table["op"] = entry.op[0]
-    if entry.counterexample is not None:
-        shown = entry.counterexample
-        table["counterexample"] = {"program": shown.program, "inputs": list(shown.inputs)}
-    return table
+def _shorten(names: Sequence[str]) -> str:
+    """Return names in a line, only the first if they are many."""
+    more = len(names) - _NAMED
+    return " ".join(names) if more <= 1 else f"{' '.join(names[:_NAMED])} and {more} more"
 
 
 def _include(stored: _StoredRun, out: Path) -> list[str]:
@@ -217,30 +272,6 @@ def _include(stored: _StoredRun, out: Path) -> list[str]:
         one.stem if is_shipped(one) else os.path.relpath(one.resolve(), out.resolve().parent)
         for one in dict.fromkeys(found)
     ]
-
-
-def _add(out: Path, include: Sequence[str], entry: str) -> None:
-    """Append an entry to a file in one step, keeping its content and comments.
-
-    So nothing is lost when the command is stopped. An entry that cannot be read back is reported
-    and left out.
-    """
-    partial = out.with_name(f"{out.name}.partial")
-    try:
-        before = out.read_text(encoding="utf-8") if out.exists() else ""
-        head = f"include = {value_text(list(include))}\n" if include and not out.exists() else ""
-        gap = "\n" if before and not before.endswith("\n") else ""
-        out.parent.mkdir(parents=True, exist_ok=True)
-        whole = "\n".join(filter(None, (f"{before}{gap}{head}", entry)))
-        partial.write_text(whole, encoding="utf-8")
-        read(partial)
-        partial.replace(out)
-    except ExpectationError as error:
-        partial.unlink()
-        said = str(error).removeprefix(f"{partial}: ")
-        sys.stdout.write(f"left out, because it could not be parsed again: {said}\n")
-    except OSError as error:
-        raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
 
 
 def _report_rest(options: Options, stored: _StoredRun, files: Sequence[str], count: int) -> int:

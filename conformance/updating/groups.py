@@ -1,16 +1,21 @@
-"""Groups of new failures of a run, by op, verdict, class and the backend's message; each becomes an
-entry.
+"""Groups of new failures of a run with the same cause; each becomes an entry.
+
+A cause is a class that predicts values, or the backend's message: in all ops and element types. Any
+flushing of subnormal numbers is one cause. Other classes, and crashes without a message, may have
+another cause in each op.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from conformance.executors.lost import BROKEN_HEAP, own_words
-from conformance.gate.classes import CLASSES, NOT_DETERMINISTIC, UNEXPLAINED
+from conformance.gate.classes import CLASSES, NOT_DETERMINISTIC, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.gate.expectations import Expectation, classes_of, contains
 from conformance.gate.strict import TODO
 from conformance.gate.unpredictable import UNPREDICTABLE
@@ -23,9 +28,11 @@ from reference.ops.table import OPS
 _VARYING = re.compile(
     r"tensor<[^>]*>+"
     r"|\b(?:pred|bf16|[suc]\d+|f\d+\w*|token)\[[^\]]*\](?:\{[^}]*\})?"  # as HLO spells types
+    r"|%[\w.-]+(?: = .*)?"  # names of HLO, and instructions to their ends
     r"|0x[0-9a-fA-F]+|\d+"
 )
-"""Parts of a message that depend on the program rather than the failure: types, addresses, numbers.
+"""Parts of a message that depend on the program rather than the failure: types, names, addresses,
+numbers.
 """
 
 _OF_VALUES = (Verdict.DIVERGENT, Verdict.INACCURATE)
@@ -56,16 +63,17 @@ class NewFailure:
 
 @dataclass(slots=True)
 class FailureGroup:
-    """New failures of one op on one backend for one entry: same verdict, class and message.
+    """New failures with the same cause on one backend, for one entry.
 
     Predicted values are `divergent` or `inaccurate` only by their size: such failures are one
     group. Crashes by overwritten memory are one group, too, with several classes in `kinds`.
     """
 
-    op: str
     backend: str
     words: str
     failures: list[NewFailure] = field(default_factory=list[NewFailure])
+    is_varying: bool = False
+    """Whether not all runs of the cases have these failures."""
 
     @property
     def verdict(self) -> Verdict:
@@ -76,6 +84,11 @@ class FailureGroup:
     def kind(self) -> str:
         """The class of the first failure."""
         return self.failures[0].failing.kind
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """The ops that the entry matches, in the order of the records."""
+        return tuple(dict.fromkeys(_op_of(one) for one in self.failures))
 
     @property
     def element_types(self) -> tuple[str, ...]:
@@ -130,16 +143,54 @@ def group_failures(records: Iterable[Record]) -> list[FailureGroup]:
     found: dict[tuple[str, ...], FailureGroup] = {}
     for record in records:
         for failure in new_failures(record):
-            one = failure.failing
             words = "" if _is_allocator_abort(failure) else _words(failure)
-            is_predicted = one.verdict in _OF_VALUES and one.kind not in UNEXPLAINED
-            verdict = "" if is_predicted else one.verdict.value
-            op = record.op if one.verdict is Verdict.ACCEPTED else lowered_op(record.op)
-            kind = _HEAP if not words and _may_be_overwritten(failure) else one.kind
-            key = (record.backend, op, verdict, kind, words)
-            group = found.setdefault(key, FailureGroup(op, record.backend, words))
+            key = (record.backend, *_cause(failure, words))
+            group = found.setdefault(key, FailureGroup(record.backend, words))
             group.failures.append(failure)
     return list(found.values())
+
+
+def _cause(failure: NewFailure, words: str) -> tuple[str, ...]:
+    """Return a key of the cause of a failure: failures with equal keys are one group."""
+    one, op = failure.failing, _op_of(failure)
+    if one.verdict is Verdict.FLUSHED:
+        return (one.verdict.value,)
+    if one.verdict in _OF_VALUES and one.kind not in UNEXPLAINED:
+        return (one.kind, op if one.kind in OF_ONE_OPERATION else "")
+    kind = _HEAP if not words and _may_be_overwritten(failure) else one.kind
+    return (one.verdict.value, kind, words or op)
+
+
+def group_varying(runs: Sequence[Sequence[Record]]) -> list[FailureGroup]:
+    """Return groups of new failures that not all runs of a case have: a group for each op, for
+    failures with results, and for failures without.
+    """
+    cases: dict[tuple[str, str, str, int], list[list[NewFailure]]] = {}
+    for record in (record for records in runs for record in records):
+        key = (record.backend, record.op, record.element_type, record.index)
+        cases.setdefault(key, []).append(new_failures(record))
+    found: dict[tuple[str, str, bool], FailureGroup] = {}
+    for ends in cases.values():
+        ways = Counter(way for failures in ends for way in {*map(_way_of, failures)})
+        for failure in (failure for failures in ends for failure in failures):
+            is_steady = ways[_way_of(failure)] == len(ends)
+            if is_steady or _way_of(failure)[1] in UNPREDICTABLE - {NOT_DETERMINISTIC}:
+                continue
+            backend, has_results = failure.record.backend, failure.failing.verdict.has_results
+            key = (backend, _op_of(failure), has_results)
+            group = found.setdefault(key, FailureGroup(backend, "", is_varying=True))
+            group.failures.append(failure)
+    return list(found.values())
+
+
+def _way_of(failure: NewFailure) -> tuple[Verdict, str]:
+    return failure.failing.verdict, failure.failing.kind
+
+
+def _op_of(failure: NewFailure) -> str:
+    """Return the op that an entry about a failure matches."""
+    op = failure.record.op
+    return op if failure.failing.verdict is Verdict.ACCEPTED else lowered_op(op)
 
 
 _HEAP = "overwritten memory"
@@ -196,17 +247,21 @@ def entry_of(group: FailureGroup, records: Sequence[Record], taken: Collection[s
 
     `records` are all of the run.
     """
-    flaky = group.kind == NOT_DETERMINISTIC
+    flaky = group.is_varying or group.kind == NOT_DETERMINISTIC
     results, words = group.verdict.has_results, (group.words,) if group.words else ()
     where: tuple[str, ...] = ()
-    if group.has_broken_heap:
+    if group.has_broken_heap and not group.is_varying:
         words, where = BROKEN_HEAP, (_operation(group),)
+    elif group.is_varying and not results:
+        told = dict.fromkeys(map(_words, group.failures))
+        words = tuple(one for one in told if one)
+        where = () if all(told) else (_operation(group),)
     elif not results and not words:
         said = any(own_words(one.failing.message) for one in group.failures)
         words, where = (("*",), ()) if said else ((), (_operation(group),))
     return Expectation(
-        id=_id(group, taken),
-        op=(group.op,),
+        id=free_id(f"{group.ops[0]} flaky", taken) if group.is_varying else _id(group, taken),
+        op=group.ops,
         reason=TODO,
         element_types=group.element_types,
         verdicts=group.verdicts,
@@ -225,11 +280,12 @@ def _kinds(group: FailureGroup) -> tuple[str, ...]:
     """Return the classes of an entry; for intermittent failures also the classes of single
     failures.
     """
-    if group.kind != NOT_DETERMINISTIC:
+    if group.kind != NOT_DETERMINISTIC and not group.is_varying:
         return group.kinds
-    found = (kind for one in group.failures for kind in classes_of(one.record))
+    own = (one.failing.kind for one in group.failures if one.failing.kind)
+    found = (*own, *(kind for one in group.failures for kind in classes_of(one.record)))
     named = (kind for kind in found if kind in CLASSES and kind not in UNPREDICTABLE)
-    return (group.kind, *dict.fromkeys(named))
+    return (NOT_DETERMINISTIC, *dict.fromkeys(named))
 
 
 def is_predicted_otherwise(group: FailureGroup) -> bool:
@@ -256,7 +312,11 @@ def comments_of(group: FailureGroup) -> list[str]:
 def _id(group: FailureGroup, taken: Collection[str]) -> str:
     kind = _HEAP if group.has_broken_heap else group.kind
     what = kind if group.verdict.has_results else f"{group.verdict} {kind}"
-    return free_id(f"{group.op} {what or group.verdict}", taken)
+    what = what or group.verdict.value
+    first, *others = group.ops
+    if not others:
+        return free_id(f"{first} {what}", taken)
+    return free_id(group.verdict.value if group.verdict is Verdict.FLUSHED else what, taken)
 
 
 def free_id(text: str, taken: Collection[str]) -> str:
@@ -271,7 +331,8 @@ def _largest_error(group: FailureGroup) -> float:
     predicted or an error is not finite.
     """
     errors = [one.failing.worst_ulp for one in group.failures]
-    if group.verdict is not Verdict.INACCURATE or group.kind not in UNEXPLAINED:
+    is_measured = group.verdict is Verdict.INACCURATE and group.kind in UNEXPLAINED
+    if not is_measured or group.is_varying:
         return math.inf
     known = [one for one in errors if one is not None and math.isfinite(one)]
     if len(known) < len(errors) or not known or max(known) <= 0:
@@ -281,9 +342,11 @@ def _largest_error(group: FailureGroup) -> float:
 
 
 def _is_rare(group: FailureGroup, records: Sequence[Record]) -> bool:
-    """Return whether few cases of the group's cells fail in this way."""
-    cells = {(one.record.op, one.record.element_type) for one in group.failures}
-    beside = sum((r.op, r.element_type) in cells for r in records if r.backend == group.backend)
+    """Return whether few cases of the entry's cells fail in this way."""
+    cells = {*product(group.ops, group.element_types)}
+    beside = sum(
+        (lowered_op(r.op), r.element_type) in cells for r in records if r.backend == group.backend
+    )
     return 2 * len(group.cases) < beside
 
 
@@ -296,7 +359,7 @@ def _operation(group: FailureGroup) -> str:
         text = one.record.detail.program if one.record.detail else ""
         common.append({found[0] for op in operations_in(text) for found in _NAME.finditer(op)})
     shared = sorted(set.intersection(*common)) if common else []
-    own = f'"stablehlo.{group.op}"'
+    own = f'"stablehlo.{group.ops[0]}"'
     return own if own in shared else shared[0] if shared else "*"
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from conformance.backends.base import Description
+from conformance.campaign.recorded import RecordedCase
 from conformance.campaign.replay import find
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.conditions import Circumstances, first_unmet_condition, is_about
 from conformance.gate.expectations import Expectation
-from conformance.gate.files import Given, is_shipped
+from conformance.gate.files import Given, as_tuple, is_shipped
 from conformance.gate.reading import entries_of
+from conformance.gate.strict import has_reason
 from conformance.judging.messages import verdict_text
 from conformance.results.store import FILE_NAME, Store
 from conformance.updating.groups import NewFailure, new_failures
@@ -35,22 +39,56 @@ def explain(id_: str, db: Path, given: Given = None) -> int:
     if not record.verdict.fails:
         sys.stdout.write(f"{id_}: {record.verdict.value}: it does not fail\n")
         return 0
-    entries = entries_of(case.expectations if given is None else given, (record.backend,))
+    if given is not None:
+        case = replace(case, expectations=given)
+    entries = entries_of(case.expectations, (record.backend,))
     under = _circumstances(db, record.backend)
     # of what no entry is asked about any more: as if nothing were known
     bare = replace(record, known="", failing=tuple(replace(f, known="") for f in record.failing))
     is_new = asks_computed = False
+    matching: list[tuple[Path, Expectation]] = []
     for failure in new_failures(bare):
         lines, known = _explain_failure(failure, entries, under)
         is_new |= not known
         asks_computed |= not known and any(one.computes for _, one in entries)
+        matching += known
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     if asks_computed and given is not None:
         sys.stdout.write(
             "values were judged with the expectations of the run; rerun with these expectations to "
             "evaluate their 'computes'\n"
         )
+    words = _next_command(case, db, [] if is_new else matching)
+    sys.stdout.write(f"next: {shlex.join(('hlo-conformance', *words))}\n")
     return 1 if is_new else 0
+
+
+def _next_command(
+    case: RecordedCase, db: Path, matching: Sequence[tuple[Path, Expectation]]
+) -> tuple[str, ...]:
+    """Return the words of the command to run next: one that writes an entry, or its reason, or that
+    replays what matches. `matching` are the entries that match all failures, none if some is new.
+    """
+    record = case.record
+    files = [file for file in as_tuple(case.expectations) or () if Path(file).is_file()]
+    update = ("expectations", "update", str(db), "--out", *(files[-1:] or ["expectations.toml"]))
+    if not matching:
+        varies = record.kind == NOT_DETERMINISTIC
+        return (*update, *(("--runs", "3") if varies else ()))
+    for path, entry in matching:
+        if not has_reason(entry):
+            return (
+                *update[:4],
+                str(path),
+                "--reason",
+                f"{record.kind or record.verdict.value}=...",
+            )
+    path, entry = matching[0]
+    if entry.counterexample is None:
+        return ("replay", record.id, "--db", str(db))
+    where = path.stem if is_shipped(path) else str(path)
+    asked = ("--backend", case.backend, "--expectations", where)
+    return ("expectations", "check", entry.id, *asked)
 
 
 def _circumstances(db: Path, backend: str) -> Circumstances:
@@ -63,8 +101,8 @@ def _circumstances(db: Path, backend: str) -> Circumstances:
 
 def _explain_failure(
     failure: NewFailure, entries: Sequence[tuple[Path, Expectation]], under: Circumstances
-) -> tuple[list[str], bool]:
-    """Return lines about a failure, and whether an entry matches it."""
+) -> tuple[list[str], list[tuple[Path, Expectation]]]:
+    """Return lines about a failure, and the first entry that matches it, if any does."""
     asked = _as_record(failure)
     what = verdict_text(failure.failing.verdict.value, failure.failing.kind, "")
     about = [(path, entry) for path, entry in entries if is_about(entry, asked)]
@@ -77,12 +115,12 @@ def _explain_failure(
         if later:
             ids = ", ".join(entry.id for _, entry in later)
             lines.append(f"  also matched by {ids}, which come later")
-        return lines, True
+        return lines, knowing[:1]
     lines = [f"{what}: new: {' '.join(failure.failing.message.split())}".removesuffix(": ")]
     if not reasons:
         lines.append(f"  no entry applies to {asked.op} of {asked.element_type}")
     lines += [f"  {entry.id} ({_path_text(path)}): {why}" for path, entry, why in reasons]
-    return lines, False
+    return lines, []
 
 
 def _as_record(failure: NewFailure) -> Record:

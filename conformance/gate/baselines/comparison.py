@@ -324,7 +324,7 @@ def _is_excused(before: CaseOutcome, after: CaseOutcome, *, is_same_backend: boo
     of the same backend may have passed by chance.
     """
     if not after.verdict.fails:
-        return before.flaky and after.verdict.has_results
+        return before.flaky and (after.verdict.has_results or is_same_backend)
     if not after.flaky or before.verdict is Verdict.UNSUPPORTED:
         return False
     return after.varies or (not before.varies and (before.flaky or is_same_backend))

@@ -8,17 +8,27 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from conformance.campaign import runner
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.check.counterexample import replay
 from conformance.cli import app, exit_code_of
+from conformance.errors import UsageError
 from conformance.executors.lost import BROKEN_HEAP
 from conformance.gate.expectations import Counterexample, Expectation, matching_entry
+from conformance.gate.overlaps import overlaps
 from conformance.gate.reading import ExpectationError, read
 from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.results.store import FILE_NAME, Store
+from conformance.results.summary import RunData
 from conformance.updating import command
-from conformance.updating.groups import entry_of, generalise_message, group_failures
+from conformance.updating.files import Reasons
+from conformance.updating.groups import (
+    entry_of,
+    generalise_message,
+    group_failures,
+    group_varying,
+)
 from conformance.updating.programs import unminimised_counterexample
 from conformance.verdict import Detail, Failing, Record, Verdict
 
@@ -180,7 +190,7 @@ def test_written_entries_stay_when_command_is_stopped(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same command continues where it was stopped."""
-    given = options(tmp_path / "run", "internal_error", ops=("subtract", "add"))
+    given = options(tmp_path / "run", "wrong_shape", ops=("subtract", "add"))
     run(given)
     file, search = tmp_path / "mine.toml", command.counterexample
 
@@ -202,18 +212,18 @@ def test_written_entries_stay_when_command_is_stopped(
 def test_an_entry_that_cannot_be_read_is_left_out_and_said(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = options(tmp_path / "run", "internal_error", ops=("subtract", "add"))
+    given = options(tmp_path / "run", "wrong_shape", ops=("subtract", "add"))
     run(given)
     file, made = tmp_path / "mine.toml", command.entry_of
 
     def make_unreadable(group, *rest):
         entry = made(group, *rest)
-        return structs.replace(entry, kinds=("no class",)) if group.op == "add" else entry
+        return structs.replace(entry, kinds=("no class",)) if group.ops == ("add",) else entry
 
     monkeypatch.setattr(command, "entry_of", make_unreadable)
     code, out, _ = run_command(capfd, "update", given.out, "--out", file)
     assert code == 1
-    assert "because it could not be parsed again: entry 'add-crashed-internal" in out
+    assert "because it could not be parsed again: entry 'add-wrong-shape" in out
     assert "1 of 2 groups of failures are still new" in out
     assert [entry.op for entry in read(file)] == [("subtract",)]
 
@@ -235,6 +245,59 @@ def test_impossible_update_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixt
         assert said in err
         assert err.count("\n") == 1
     assert broken.read_text() == "[[known]]\n"
+
+
+def test_runs_that_differ_get_flaky_entries_and_classes_reasons(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second of two runs is right by chance: what the first one has is flaky."""
+    given = options(tmp_path / "run", "transposed_operands")
+    then, file = run(given), tmp_path / "mine.toml"
+
+    def be_right(asked: Options, _: object) -> RunData:
+        assert (asked.out, asked.fresh) == (given.out / "run-2", True)
+        assert replace(asked, out=given.out, fresh=False, jobs=1) == replace(
+            given, expectations=asked.expectations
+        )
+        right = [replace(one, verdict=Verdict.PASS, failing=()) for one in then.records]
+        return replace(then, records=right)
+
+    monkeypatch.setattr(runner, "run", be_right)
+    update = ("update", given.out, "--out", file)
+    code, out, _ = run_command(capfd, *update, "--runs", "2", "--reason", "divergent=By chance.")
+    assert code == 0, out
+    assert out.startswith("run 2 of 2\nsubtract-flaky: f32: not in all of 2 runs\n")
+    (entry,) = read(file)
+    assert (entry.flaky, entry.reason) == (True, "By chance.")
+    assert run(replace(given, expectations=str(file))).exit_code == 0
+
+
+def test_reasons_are_of_classes_and_verdicts(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = options(tmp_path / "run", "internal_error")
+    run(given)
+    file = tmp_path / "mine.toml"
+    update = ("update", given.out, "--out", file, "--seconds", "1")
+    assert run_command(capfd, *update, "--reason", "flushed=Ours.")[0] == 0
+    assert read(file)[0].reason == "TODO"
+    before = file.read_text()
+    code, out, _ = run_command(capfd, *update, "--reason", 'internal *=A "bug" = 7.')
+    assert (code, read(file)[0].reason) == (0, 'A "bug" = 7.')
+    assert f"{file}: 1 reason written" in out
+    assert file.read_text() == before.replace('"TODO"', "'A \"bug\" = 7.'")
+    for wrong, said in (("Ours.", "takes CLASS=TEXT"), ("flushd=x", "did you mean flushed")):
+        with pytest.raises(UsageError, match=said):
+            Reasons.parse([wrong])
+
+
+def test_first_reason_that_matches_counts() -> None:
+    reasons = Reasons.parse(["flushed=One.", "subnormal*=Two."])
+    entry = Expectation("e", ("abs",), "TODO", verdicts=("flushed",), kinds=("subnormal input",))
+    assert reasons.of(entry) == "One."
+    assert reasons.of(structs.replace(entry, verdicts=("divergent",))) == "Two."
+    assert reasons.of(structs.replace(entry, reason="Three.")) == "Three."
+    assert reasons.of(structs.replace(entry, verdicts=("crashed",), kinds=("abort",))) == "TODO"
 
 
 # --- Groups --------------------------------------------------------------------------------------
@@ -273,6 +336,67 @@ def test_failures_are_grouped_by_verdict_class_and_the_backends_words() -> None:
     ]  # fmt: skip
     assert [one.rare for one in entries] == [True, True, False]  # of five cases
     assert not entry_of(groups[0], records[:3], ()).rare
+
+
+def test_a_cause_is_one_entry_over_ops_types_and_classes() -> None:
+    flushed, divergent, crashed = Verdict.FLUSHED, Verdict.DIVERGENT, Verdict.CRASHED
+    unlike = "INTERNAL: no layout: %copy.3 = f32[3] copy(%x)", "INTERNAL: no layout: %y = s8[] y()"
+    failures = [
+        ("abs", "f32", flushed, "subnormal input", ""),
+        ("tanh", "bf16", flushed, "subnormal result", ""),
+        ("abs", "si2", divergent, "one element a byte", ""),
+        ("sort", "ui2", divergent, "one element a byte", ""),
+        ("abs", "f64", crashed, "internal error", unlike[0]),
+        ("sort", "si8", crashed, "internal error", unlike[1]),
+        ("abs", "f16", divergent, "wrong value", ""),
+        ("tanh", "f16", divergent, "wrong value", ""),
+        ("abs", "f16", crashed, "segmentation fault", "the process ended with SIGSEGV"),
+        ("tanh", "f16", crashed, "segmentation fault", "the process ended with SIGSEGV"),
+    ]
+    records = [replace(a_record(0, *rest), op=op) for op, *rest in failures]
+    entries: list[Expectation] = []
+    for group in group_failures(records):
+        entries.append(entry_of(group, records, {entry.id for entry in entries}))
+    assert [(entry.id, entry.op, entry.element_types) for entry in entries] == [
+        ("flushed", ("abs", "tanh"), ("f32", "bf16")),
+        ("one-element-a-byte", ("abs", "sort"), ("si2", "ui2")),
+        ("crashed-internal-error", ("abs", "sort"), ("f64", "si8")),
+        ("abs-wrong-value", ("abs",), ("f16",)),
+        ("tanh-wrong-value", ("tanh",), ("f16",)),
+        ("abs-crashed-segmentation-fault", ("abs",), ("f16",)),
+        ("tanh-crashed-segmentation-fault", ("tanh",), ("f16",)),
+    ]
+    assert entries[0].kinds == ("subnormal input", "subnormal result")
+    assert entries[2].words == ("INTERNAL: no layout: *",)
+    assert all(matching_entry(entries, record) for record in records)
+    assert not [*overlaps(entries)]
+
+
+def test_what_runs_do_not_share_is_one_flaky_entry_of_its_op() -> None:
+    divergent, crashed = Verdict.DIVERGENT, Verdict.CRASHED
+    passing = a_record(0, "f32", Verdict.PASS, "")
+    ends = [
+        a_record(0, "f32", divergent, "wrong value"),
+        a_record(1, "f16", divergent, "NaN"),
+        a_record(2, "f16", crashed, "internal error", "INTERNAL: no luck at 0x12"),
+        a_record(3, "f64", divergent, "sign"),
+    ]
+    first = [passing, ends[1], replace(passing, element_type="f16", index=2), ends[3]]
+    changed = replace(ends[1], kind="infinity")
+    second = [ends[0], changed, ends[2], ends[3]]
+    assert group_varying([first]) == []
+    values, crash = group_varying([first, second])
+    entry = entry_of(values, first, ())
+    assert (entry.id, entry.flaky, entry.op) == ("sort-flaky", True, ("sort",))
+    assert entry.element_types == ("f32", "f16")
+    assert entry.kinds == ("not deterministic", "wrong value", "NaN", "infinity")
+    assert all(map(entry.matches, (ends[0], ends[1], changed)))
+    assert not entry.matches(ends[3])  # it fails so in each run
+    other = entry_of(crash, first, {entry.id})
+    assert (other.id, other.words) == ("sort-flaky-2", ("INTERNAL: no luck at *",))
+    assert other.matches(ends[2])
+    known = [replace(record, known="x") for record in second]
+    assert group_varying([first[2:3], known[2:3]]) == []
 
 
 def test_program_that_corrupts_memory_is_matched_by_any_crash() -> None:
@@ -317,11 +441,11 @@ def test_only_unmatched_failures_of_a_record_are_new() -> None:
 def test_entry_of_twin_matches_xlabuilder_op() -> None:
     known = a_record(0, "f32", Verdict.DIVERGENT, "NaN")
     records = [known, replace(known, op="Sort"), replace(known, op="ScaledDot")]
-    assert [one.op for one in group_failures(records)] == ["sort", "ScaledDot"]
+    assert [one.ops for one in group_failures(records)] == [("sort",), ("ScaledDot",)]
     entry = entry_of(group_failures(records)[0], records, ())
     assert [entry.matches(one) for one in records] == [True, True, False]
     accepted = replace(known, op="Sort", verdict=Verdict.ACCEPTED, kind="P1")
-    assert [one.op for one in group_failures([accepted])] == ["Sort"]
+    assert [one.ops for one in group_failures([accepted])] == [("Sort",)]
 
 
 def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> None:

@@ -56,14 +56,19 @@ def test_a_case_is_explained_by_entry_and_by_condition(
         line = ["expectations", "why", case, "--db", str(given.out), *map(str, arguments)]
         code = exit_code_of(lambda: app(line, standalone_mode=False))
         out, err = capfd.readouterr()
-        return code, out.splitlines(), err
+        *lines, command = out.splitlines() or [""]
+        following.append(command)
+        return code, lines if command.startswith("next: ") else [*lines, command], err
 
+    following: list[str] = []
     passing = next(one for one in records if not one.verdict.fails)
     assert run_command(passing.id)[:2] == (0, [f"{passing.id}: pass: it does not fail"])
     failing = next(one for one in records if one.verdict.fails)
     file = tmp_path / "known.toml"
     code, out, _ = run_command(failing.id)
     assert code == 1
+    update = f"next: hlo-conformance expectations update {given.out} --out"
+    assert following[-1] == f"{update} {file}"
     assert out[0] == (
         f"divergent (infinity): known by infinite ({file}): Divides the other way round."
     )
@@ -76,6 +81,7 @@ def test_a_case_is_explained_by_entry_and_by_condition(
     ]
     code, out, _ = run_command(failing.id, "--expectations", "none")
     assert (code, out[1]) == (1, "  no entry applies to divide of f32")
+    assert following[-1] == f"{update} expectations.toml"
     computed = tmp_path / "computed.toml"
     code, out, _ = run_command(failing.id, "--expectations", computed)
     assert f"  other-way ({computed}): its 'computes' does not predict these values" in out[1]
@@ -84,6 +90,11 @@ def test_a_case_is_explained_by_entry_and_by_condition(
     code, out, _ = run_command(failing.id, "--db", tmp_path / "again")
     assert code == 0
     assert out[1] == "  its 'computes' predicts the values"
+    assert following[-1].startswith("next: hlo-conformance replay divide-f32-")
+    computed.write_text(COMPUTED.replace("The operands are swapped.", "TODO"))
+    run_command(failing.id, "--db", tmp_path / "again")
+    kind = "as computed by other-way"
+    assert following[-1].endswith(f"again --out {computed} --reason '{kind}=...'")
     code, _, err = run_command("divide-f32-cpu-0")
     assert (code, err.count("\n")) == (2, 1)
     assert "this run has no case 'divide-f32-cpu-0'" in err
@@ -149,7 +160,9 @@ def test_the_first_entry_that_matches_is_shown(
     file.write_text(MESSAGES)
     db = store_run(tmp_path, Failing(Verdict.CRASHED, "internal error", words, 0))
     assert explain("divide-f32-cpu-0", db, str(file)) == code
-    assert capsys.readouterr().out.splitlines() == [line.format(file) for line in lines]
+    *told, following = capsys.readouterr().out.splitlines()
+    assert told == [line.format(file) for line in lines]
+    assert following == f"next: hlo-conformance replay divide-f32-cpu-0 --db {db}"
 
 
 def test_a_single_new_failure_of_a_case_is_enough(
