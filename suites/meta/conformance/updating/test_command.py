@@ -15,22 +15,14 @@ from conformance.check.counterexample import replay
 from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
 from conformance.executors.lost import BROKEN_HEAP
-from conformance.gate.expectations import Counterexample, Expectation, matching_entry
-from conformance.gate.overlaps import overlaps
+from conformance.gate.expectations import Counterexample, Expectation
 from conformance.gate.reading import ExpectationError, read
-from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData
 from conformance.updating import command
 from conformance.updating.files import Reasons
-from conformance.updating.groups import (
-    entry_of,
-    generalise_message,
-    group_failures,
-    group_varying,
-)
 from conformance.updating.programs import unminimised_counterexample
-from conformance.verdict import Detail, Failing, Record, Verdict
+from conformance.verdict import Verdict
 
 HAND_WRITTEN = """# ours, by hand
 
@@ -300,179 +292,6 @@ def test_first_reason_that_matches_counts() -> None:
     assert reasons.of(structs.replace(entry, verdicts=("crashed",), kinds=("abort",))) == "TODO"
 
 
-# --- Groups --------------------------------------------------------------------------------------
-
-
-def a_record(
-    index: int, of: str, verdict: Verdict, kind: str, message: str = "", ulp: float | None = None
-) -> Record:
-    detail = Detail('"stablehlo.sort"(%0) : (tensor<3xf32>) -> tensor<3xf32>', b"", 1, 1)
-    return Record(
-        "sort", of, "plugin:mine", index, "", verdict, kind, message, worst_ulp=ulp, detail=detail
-    )
-
-
-def test_failures_are_grouped_by_verdict_class_and_the_backends_words() -> None:
-    ended = "the process ended with SIGABRT: "
-    crashed, divergent = Verdict.CRASHED, Verdict.DIVERGENT
-    records = [
-        a_record(0, "f32", crashed, "abort", f"{ended}a.cc:12] Check failed: size > 0 (3 vs. 0)"),
-        a_record(1, "bf16", crashed, "abort", f"{ended}a.cc:19] Check failed: size > 0 (7 vs. 0)"),
-        a_record(2, "f32", crashed, "abort", f"{ended}b.cc:1] Check failed: rank"),
-        a_record(3, "f32", divergent, "NaN"),
-        a_record(4, "f32", Verdict.PASS, ""),
-    ]
-    groups = group_failures(records)
-    assert [one.element_types for one in groups] == [("f32", "bf16"), ("f32",), ("f32",)]
-    entries: list[Expectation] = []
-    for one in groups:
-        entries.append(entry_of(one, records, {entry.id for entry in entries}))
-    assert entries[0].words == ("a.cc:*] Check failed: size > * (* vs. *)",)
-    assert [one.id for one in entries] == [
-        "sort-crashed-abort", "sort-crashed-abort-2", "sort-nan"
-    ]  # fmt: skip
-    assert [matching_entry(entries, one) for one in records] == [
-        "sort-crashed-abort", "sort-crashed-abort", "sort-crashed-abort-2", "sort-nan", ""
-    ]  # fmt: skip
-    assert [one.rare for one in entries] == [True, True, False]  # of five cases
-    assert not entry_of(groups[0], records[:3], ()).rare
-
-
-def test_a_cause_is_one_entry_over_ops_types_and_classes() -> None:
-    flushed, divergent, crashed = Verdict.FLUSHED, Verdict.DIVERGENT, Verdict.CRASHED
-    unlike = "INTERNAL: no layout: %copy.3 = f32[3] copy(%x)", "INTERNAL: no layout: %y = s8[] y()"
-    failures = [
-        ("abs", "f32", flushed, "subnormal input", ""),
-        ("tanh", "bf16", flushed, "subnormal result", ""),
-        ("abs", "si2", divergent, "one element a byte", ""),
-        ("sort", "ui2", divergent, "one element a byte", ""),
-        ("abs", "f64", crashed, "internal error", unlike[0]),
-        ("sort", "si8", crashed, "internal error", unlike[1]),
-        ("abs", "f16", divergent, "wrong value", ""),
-        ("tanh", "f16", divergent, "wrong value", ""),
-        ("abs", "f16", crashed, "segmentation fault", "the process ended with SIGSEGV"),
-        ("tanh", "f16", crashed, "segmentation fault", "the process ended with SIGSEGV"),
-    ]
-    records = [replace(a_record(0, *rest), op=op) for op, *rest in failures]
-    entries: list[Expectation] = []
-    for group in group_failures(records):
-        entries.append(entry_of(group, records, {entry.id for entry in entries}))
-    assert [(entry.id, entry.op, entry.element_types) for entry in entries] == [
-        ("flushed", ("abs", "tanh"), ("f32", "bf16")),
-        ("one-element-a-byte", ("abs", "sort"), ("si2", "ui2")),
-        ("crashed-internal-error", ("abs", "sort"), ("f64", "si8")),
-        ("abs-wrong-value", ("abs",), ("f16",)),
-        ("tanh-wrong-value", ("tanh",), ("f16",)),
-        ("abs-crashed-segmentation-fault", ("abs",), ("f16",)),
-        ("tanh-crashed-segmentation-fault", ("tanh",), ("f16",)),
-    ]
-    assert entries[0].kinds == ("subnormal input", "subnormal result")
-    assert entries[2].words == ("INTERNAL: no layout: *",)
-    assert all(matching_entry(entries, record) for record in records)
-    assert not [*overlaps(entries)]
-
-
-def test_what_runs_do_not_share_is_one_flaky_entry_of_its_op() -> None:
-    divergent, crashed = Verdict.DIVERGENT, Verdict.CRASHED
-    passing = a_record(0, "f32", Verdict.PASS, "")
-    ends = [
-        a_record(0, "f32", divergent, "wrong value"),
-        a_record(1, "f16", divergent, "NaN"),
-        a_record(2, "f16", crashed, "internal error", "INTERNAL: no luck at 0x12"),
-        a_record(3, "f64", divergent, "sign"),
-    ]
-    first = [passing, ends[1], replace(passing, element_type="f16", index=2), ends[3]]
-    changed = replace(ends[1], kind="infinity")
-    second = [ends[0], changed, ends[2], ends[3]]
-    assert group_varying([first]) == []
-    values, crash = group_varying([first, second])
-    entry = entry_of(values, first, ())
-    assert (entry.id, entry.flaky, entry.op) == ("sort-flaky", True, ("sort",))
-    assert entry.element_types == ("f32", "f16")
-    assert entry.kinds == ("not deterministic", "wrong value", "NaN", "infinity")
-    assert all(map(entry.matches, (ends[0], ends[1], changed)))
-    assert not entry.matches(ends[3])  # it fails so in each run
-    other = entry_of(crash, first, {entry.id})
-    assert (other.id, other.words) == ("sort-flaky-2", ("INTERNAL: no luck at *",))
-    assert other.matches(ends[2])
-    known = [replace(record, known="x") for record in second]
-    assert group_varying([first[2:3], known[2:3]]) == []
-
-
-def test_program_that_corrupts_memory_is_matched_by_any_crash() -> None:
-    """An overwritten heap ends a process with one of many messages of the allocator, or none."""
-    aborted, ended = "the process ended with SIGABRT", "the process ended with SIGSEGV"
-    ends = [
-        ("abort", f"{aborted}: free(): invalid next size (fast)"),
-        ("abort", f"{aborted}: Fatal glibc error: malloc assertion failure in sysmalloc"),
-        ("abort", aborted),
-        ("segmentation fault", ended),
-    ]
-    records = [a_record(n, "si2", Verdict.CRASHED, *end) for n, end in enumerate(ends)]
-    words = a_record(9, "si2", Verdict.CRASHED, "abort", f"{aborted}: a.cc:1] Check failed: rank")
-    heap, other = group_failures([*records, words])
-    entry = entry_of(heap, records, ())
-    assert entry.id == "sort-crashed-overwritten-memory"
-    assert entry.where == ('"stablehlo.sort"',)
-    for first in records:  # whichever was met when the entry was written
-        (group,) = group_failures([records[0], first])
-        assert all(map(entry_of(group, [], ()).matches, records))
-    assert not entry.matches(words)
-    assert other.cases == [words.id]
-    (silent,) = group_failures([records[3]])
-    assert entry_of(silent, [], ()).kinds == ("segmentation fault",)
-    assert [one for one in records if entry_of(silent, [], ()).matches(one)] == [records[3]]
-
-
-def test_only_unmatched_failures_of_a_record_are_new() -> None:
-    failing = (
-        Failing(Verdict.DIVERGENT, "NaN", "", 3, known="x"),
-        Failing(Verdict.INACCURATE, "accuracy", "", 2, worst_ulp=12.3),
-    )
-    record = replace(a_record(0, "f32", Verdict.INACCURATE, "accuracy"), failing=failing)
-    (group,) = group_failures([record])
-    assert (group.verdict, group.kind) == (Verdict.INACCURATE, "accuracy")
-    entry = entry_of(group, [record], ())
-    assert entry.max_ulp == 13
-    assert not entry.matches(replace(record, worst_ulp=64.0))
-    assert not entry.unpredictable
-
-
-def test_entry_of_twin_matches_xlabuilder_op() -> None:
-    known = a_record(0, "f32", Verdict.DIVERGENT, "NaN")
-    records = [known, replace(known, op="Sort"), replace(known, op="ScaledDot")]
-    assert [one.ops for one in group_failures(records)] == [("sort",), ("ScaledDot",)]
-    entry = entry_of(group_failures(records)[0], records, ())
-    assert [entry.matches(one) for one in records] == [True, True, False]
-    accepted = replace(known, op="Sort", verdict=Verdict.ACCEPTED, kind="P1")
-    assert [one.ops for one in group_failures([accepted])] == [("Sort",)]
-
-
-def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> None:
-    near, far = Verdict.INACCURATE, Verdict.DIVERGENT
-    records = [
-        a_record(0, "f32", near, "double rounding", ulp=2.0),
-        a_record(1, "f16", far, "double rounding"),
-        a_record(2, "f32", near, "accuracy", ulp=2.0),
-        a_record(3, "f32", far, "wrong value"),
-    ]
-    groups = group_failures(records)
-    assert [one.verdicts for one in groups] == [
-        ("inaccurate", "divergent"), ("inaccurate",), ("divergent",)
-    ]  # fmt: skip
-    first = entry_of(groups[0], records, ())
-    assert first.verdicts == ("inaccurate", "divergent")
-    assert (first.max_ulp, entry_of(groups[1], records, ()).max_ulp) == (float("inf"), 2)
-
-
-def test_a_class_that_nothing_predicts_is_said_to_be_unpredictable() -> None:
-    for kind in UNPREDICTABLE:
-        (group,) = group_failures([a_record(0, "f32", Verdict.DIVERGENT, kind)])
-        entry = entry_of(group, [], ())
-        is_flaky = kind == "not deterministic"  # it fails now and then, whatever its values
-        assert (entry.flaky, entry.unpredictable) == (is_flaky, not is_flaky)
-
-
 def test_a_program_that_the_verifier_refuses_is_its_own_counterexample() -> None:
     text = REFUSED
     assert unminimised_counterexample(text, b"") == Counterexample(text)
@@ -498,20 +317,6 @@ def test_an_extension_that_a_backend_takes_is_accepted_where_an_entry_says_so() 
     assert (seen.reproduces, seen.verdict, seen.kind) == (True, Verdict.ACCEPTED, "C13")
     other = replay(structs.replace(entry, kinds=("C14",)), "reference:accepts_invalid")
     assert not other.reproduces
-
-
-@pytest.mark.parametrize(
-    ("said", "words"),
-    [
-        ("", ""),
-        ("INTERNAL: no tensor<3x4xcomplex<f32>> at 0x7ffc12", "INTERNAL: no * at *"),
-        ("no (f32[2,3]{1,0}, pred[]) of s4[]", "no (*, *) of *"),
-        ("\n  12\n second  line 3\n", "second  line *"),
-        ("a " * 100, ("a " * 80).strip()),
-    ],
-)
-def test_words_are_common_to_all_similar_failures(said: str, words: str) -> None:
-    assert generalise_message(said) == words
 
 
 @pytest.mark.slow
