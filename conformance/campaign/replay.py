@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,7 @@ from conformance.executors.deferred import Deferred
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.gate.expectations import Expectation, hypotheses_of, match_record
-from conformance.gate.reading import load
-from conformance.gate.versions import add_given_version, applicable_entries, needs_backend_version
+from conformance.gate.reading import load_applicable
 from conformance.judging.messages import additional_failure_line
 from conformance.limits import LIMITS, Limits
 from conformance.results.store import FILE_NAME, Store
@@ -87,12 +87,9 @@ def replay(case: RecordedCase, limits: Limits = LIMITS, *, generic: bool = False
 
 def _expectations(case: RecordedCase, executor: Executor, backend: Choice) -> Sequence[Expectation]:
     """Return the expectations of the run that apply to the backend here."""
-    entries = load(case.expectations, (backend.name,), versions())
-    if needs_backend_version(entries):
-        given = {backend.name: case.version} if case.version else {}
-        described = add_given_version(describe(executor, backend), given)
-        entries = applicable_entries(entries, [described])
-    return entries
+    given = {backend.name: case.version} if case.version else {}
+    describe_backend = partial(describe, executor, backend)
+    return load_applicable(case.expectations, backend.name, versions(), describe_backend, given)
 
 
 def lines(replayed: Replay, before: Record) -> Sequence[str]:

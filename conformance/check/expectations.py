@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import structs
 
+from conformance.backends.base import Description
 from conformance.backends.registry import parse
 from conformance.check.calls import REPLAY_BATCH
 from conformance.check.counterexamples import replay_counterexamples
@@ -24,14 +25,8 @@ from conformance.gate.files import Given
 from conformance.gate.formatting import NotFormatted, format_text
 from conformance.gate.other_backends import files_about_others
 from conformance.gate.overlaps import Overlap, overlaps_between_files
-from conformance.gate.reading import load, paths_of, read
-from conformance.gate.versions import (
-    add_given_version,
-    applicable_entries,
-    given_versions,
-    needs_backend_version,
-    versions_text,
-)
+from conformance.gate.reading import load_applicable, paths_of, read
+from conformance.gate.versions import given_versions, versions_text
 from conformance.results.versions import versions
 from conformance.text import one_line, plural
 
@@ -50,12 +45,12 @@ def select_expectations(
     choice = parse(name)
     backend = choice.name
     by_hand = given_versions(own_versions, (backend,))
-    loaded = load(given, (backend,), versions())
-    if needs_backend_version(loaded):
+
+    def describe_backend() -> Description:
         with executor_of(choice, jobs=1) as executor:
-            loaded = applicable_entries(
-                loaded, [add_given_version(describe(executor, choice), by_hand)]
-            )
+            return describe(executor, choice)
+
+    loaded = load_applicable(given, backend, versions(), describe_backend, by_hand)
     return select_by_id([one for one in loaded if one.matches_backend(backend)], backend, ids)
 
 

@@ -7,7 +7,7 @@ files that a file includes come before its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ import msgspec
 from msgspec import structs
 
 from conformance.backends import isa
+from conformance.backends.base import Description
 from conformance.errors import describe_unknown
 from conformance.gate import computes, pairs, unpredictable
 from conformance.gate.classes import CLASSES
@@ -36,8 +37,13 @@ from conformance.gate.files import (
     content_of,
     files_of,
 )
+from conformance.gate.versions import (
+    add_given_version,
+    applicable_entries,
+    holds_for_jaxlib,
+    needs_backend_version,
+)
 from conformance.gate.versions import check as check_versions
-from conformance.gate.versions import holds_for_jaxlib
 from conformance.known.xla.crashing_operations import CONDITIONS, PREFIX
 from generators.case.columns import INVALID
 from generators.case.quantized_types import QUANTIZED_COLUMNS
@@ -85,6 +91,27 @@ def load(
     return tuple(
         e for e in map(partial(_limit_to_instruction_sets, backends), true_here) if e.backends
     )
+
+
+def load_applicable(
+    given: Given,
+    backend: str,
+    versions: Mapping[str, str],
+    describe: Callable[[], Description],
+    own_version: Mapping[str, str],
+) -> tuple[Expectation, ...]:
+    """Return the expectations that apply to a backend here, by its own version, too.
+
+    `describe` returns the backend's description. It is called only if an entry depends on it.
+    `own_version` has the version that the user gave for the backend, if any.
+
+    Raises:
+        ExpectationError: see `load`; if an entry requires a version that is not known.
+    """
+    entries = load(given, (backend,), versions)
+    if not needs_backend_version(entries):
+        return entries
+    return applicable_entries(entries, [add_given_version(describe(), own_version)])
 
 
 def entries_of(given: Given, backends: Sequence[str]) -> list[tuple[Path, Expectation]]:
