@@ -33,10 +33,10 @@ from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
+from conformance.localize.culprit import Step
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from conformance.text import plural
-from conformance.triage.stages import Step
 
 SEARCHING = 50.0
 """Limit of a search in seconds: none of the shipped counterexamples needs it on an idle machine."""

@@ -90,7 +90,8 @@ class Failing:
     in the unit of the op's rule; None if none can be measured. `inputs` is the archive of the input
     set that shows them, b"" if it is the archive of the case's `Detail`. `known` is the id of the
     expectation that matches them, "" if none does. `predicted` counts the elements that are within
-    2 ulp of the predictions of the class; 0 if it predicts no values.
+    2 ulp of the predictions of the class; 0 if it predicts no values. `causes` are the rewritings
+    that explain all of them, each as "pass: change" (conformance/localize/rewriting.py).
     """
 
     verdict: Verdict
@@ -102,6 +103,7 @@ class Failing:
     inputs: bytes = b""
     known: str = ""
     predicted: int = 0
+    causes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,12 @@ class Record:
         """The ids of all expectations that match any of its failing elements."""
         ids = (self.known, *(one.known for one in self.failing))
         return tuple(dict.fromkeys(id_ for id_ in ids if id_))
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """The rewritings that explain the failing elements that are shown."""
+        shown = (self.verdict, self.kind)
+        return next((f.causes for f in self.failing if (f.verdict, f.kind) == shown), ())
 
     @property
     def further_failures(self) -> tuple[Failing, ...]:

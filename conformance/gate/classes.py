@@ -37,6 +37,9 @@ UNEXPLAINED = (
 )  # fmt: skip
 """Classes that describe how results are wrong but predict nothing."""
 
+UNPREDICTED = frozenset(UNEXPLAINED) - {NOT_DETERMINISTIC, "no answer", "only in batch"}
+"""Classes of wrong results that no class predicts, which rewritings may explain."""
+
 OF_ONE_OPERATION = ("double rounding", "of a subnormal operand")
 """Classes that describe the backend's computation, with a different cause in each op."""
 

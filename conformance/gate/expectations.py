@@ -59,6 +59,21 @@ class Versions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     library: str = ""
 
 
+class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"name": "pass"}):
+    """A rewriting: the pass of the compiler that makes it (key `pass`), and the change, as globs.
+
+    conformance/localize/change.py describes the text of a change.
+    """
+
+    name: str
+    change: tuple[str, ...] | str
+
+    def matches(self, cause: str) -> bool:
+        """Return whether a rewriting, as "pass: change", is this one."""
+        changes = (self.change,) if isinstance(self.change, str) else self.change
+        return matches_any(cause, [f"{self.name}: {change}" for change in changes])
+
+
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One known divergence: a [[known]] table of a file, whose keys are these fields.
 
@@ -76,6 +91,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     A `flaky` entry matches cases and batches that do not fail every time; no other entry does. It
     is never stale. An `unpredictable` entry is about elements that
     may have any value (conformance/gate/unpredictable.py).
+
+    An entry with a `cause` matches only failures that this rewriting explains.
 
     `computes` is what the backend computes in place of the op (conformance/known/template.py). The
     entry then matches only elements that differ from it by no more than `within`. If it `flushes`,
@@ -97,6 +114,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counterexample: Counterexample | None = None
     versions: str | Versions = ""
     max_ulp: float = float("inf")
+    cause: Cause | None = None
     rare: bool = False
     backends: tuple[str, ...] = ("*",)
     isa: str = ""
@@ -158,8 +176,10 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return whether the entry matches a backend, by the backend's name or its family's."""
         return any(matches_any(name, self.backends) for name in names_of(backend))
 
-    def matches(self, failure: Failure | Record) -> bool:
-        """Return whether the entry matches a failure."""
+    def matches(self, failure: Failure | Record, cause: str = "") -> bool:
+        """Return whether the entry matches a failure, explained by the rewriting `cause` if any."""
+        if self.cause is not None and not self.cause.matches(cause):
+            return False
         classes = classes_of(failure)
         return (
             self.matches_except_op(
@@ -240,6 +260,7 @@ class Failure:
     message: str = ""
     worst_ulp: float | None = None
     operation: Operation | None = None
+    causes: tuple[str, ...] = ()
 
 
 def classes_of(failure: Failure | Record) -> tuple[str, ...]:
@@ -286,7 +307,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 def failures_of(cell: CellKey, failing: Sequence[Failing], operation: Operation) -> list[Failure]:
     """Return the failures of an operation's results, a failure for each class of wrong elements."""
     return [
-        Failure(*cell, one.verdict, one.kind, one.message, one.worst_ulp, operation)
+        Failure(*cell, one.verdict, one.kind, one.message, one.worst_ulp, operation, one.causes)
         for one in failing
     ]
 
@@ -304,10 +325,20 @@ def hypotheses_of(expectations: Sequence[Expectation], backend: str) -> tuple[St
 
 
 def matching_entry(expectations: Sequence[Expectation], failure: Failure | Record) -> str:
-    """Return the id of the first expectation that matches the failure; "" for none."""
+    """Return the id of the first expectation that matches the failure; "" for none.
+
+    If rewritings explain the failure, expectations are asked first that name a cause. They match if
+    each of the rewritings is the cause of any.
+    """
     if not failure.verdict.fails:
         return ""
-    return next((e.id for e in expectations if e.matches(failure)), "")
+    by_cause = [e for e in expectations if e.cause is not None]
+    ids = [
+        next((e.id for e in by_cause if e.matches(failure, cause)), "") for cause in failure.causes
+    ]
+    if ids and all(ids):
+        return ids[0]
+    return next((e.id for e in expectations if e.cause is None and e.matches(failure)), "")
 
 
 def match_record(record: Record, expectations: Sequence[Expectation]) -> Record:

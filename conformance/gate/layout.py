@@ -8,8 +8,8 @@ from typing import Any
 
 ORDER = (
     "id", "op", "element_types", "backends", "versions", "isa", "verdicts", "kinds", "words",
-    "where", "max_ulp", "rare", "flaky", "unpredictable", "instead_of", "computes", "within",
-    "flushes", "constants", "reason", "link", "counterexample",
+    "where", "cause", "max_ulp", "rare", "flaky", "unpredictable", "instead_of", "computes",
+    "within", "flushes", "constants", "reason", "link", "counterexample",
 )  # fmt: skip
 """The keys of an entry, in the order in which they are written; unknown keys come last."""
 

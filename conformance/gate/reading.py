@@ -24,6 +24,7 @@ from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import (
     FAILING,
     WITHOUT_RESULTS,
+    Cause,
     Counterexample,
     Expectation,
     Versions,
@@ -195,6 +196,8 @@ def _entry(
     try:
         if "op" not in values and (op := pairs.outermost_operation(given)):
             values["op"] = (op,)
+        if "op" not in values and "cause" in values:
+            values["op"] = ("*",)
         found = computes.add_prediction_class(msgspec.convert(values, Expectation), given)
         _check_meaning(found)
         _check_words(found, given)
@@ -208,7 +211,7 @@ def _entry(
 _WRONG_TYPE = re.compile(r"Expected `([^`]+)`, got `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `\$\.?([^`]*)`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
-_TABLES = {"counterexample": Counterexample, "versions": Versions}
+_TABLES = {"cause": Cause, "counterexample": Counterexample, "versions": Versions}
 _WORDS = {
     "str | object": "a string or a table",
     "str": "a string", "array": "a list of strings", "bool": "true or false", "float": "a number",
@@ -226,7 +229,7 @@ def _describe_error(error: msgspec.ValidationError) -> str:
         return f"{key!r} must be {wanted}, not {_WORDS.get(given, given)}"
     if found := _UNKNOWN.match(said):
         key, table = found.groups()
-        keys = _TABLES.get(table, Expectation).__struct_fields__
+        keys = _TABLES.get(table, Expectation).__struct_encode_fields__
         return describe_unknown("key", key, keys) + (f" (in {table})" if table else "")
     if found := _MISSING.match(said):
         key, table = found.groups()

@@ -97,6 +97,15 @@ def _reclassify(one: _Classified, kind: str) -> _Classified:
     return replace(one, kind=kind, message=one.message.replace(one.kind, kind, 1))
 
 
+def add_causes(judgement: Judgement, kinds: Collection[str], causes: tuple[str, ...]) -> Judgement:
+    """Return the judgement with the rewritings that explain its failures of some classes."""
+    failing = tuple(
+        replace(one, causes=causes, predicted=one.wrong) if one.kind in kinds else one
+        for one in judgement.failures
+    )
+    return replace(judgement, failing=failing)
+
+
 def collapse_failing(judgement: Judgement, predicted: int = 0) -> Judgement:
     """Return the judgement with a single failure of its own verdict and class."""
     failing = judgement.failing

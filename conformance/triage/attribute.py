@@ -22,6 +22,7 @@ from conformance.judging.perturbation.judge import find_candidate, judge_program
 from conformance.judging.perturbation.overrides import Override
 from conformance.known.programs import PROGRAM_LABELS, operations_of_class
 from conformance.known.rewritings.table import is_rewriting
+from conformance.localize.rewriting import Rewriting
 from conformance.transforms.extract import extract, extract_operation
 from conformance.transforms.values import definition_index
 from conformance.triage.audit import OperationAudit, WrongOperation, audit
@@ -56,6 +57,10 @@ class Explainer:
 
     def explain(self, failed: FailedProgram) -> Explanation:
         """Return the cause of a program's failure."""
+        return self._match_whole_rewriting(failed) or self._explain_operations(failed)
+
+    def _explain_operations(self, failed: FailedProgram) -> Explanation:
+        """Return the cause of a failure, sought among the program's operations."""
         judgement, steps = failed.judgement, failed.steps
         if judgement.kind in PROGRAM_LABELS:  # a class of the program explains everything
             for operation in operations_of_class(judgement.kind, failed.program):
@@ -93,6 +98,30 @@ class Explainer:
         if left is None or not left.verdict.fails:
             return found
         return self._explain_unshown(failed, steps, found)
+
+    def _match_whole_rewriting(self, failed: FailedProgram) -> Explanation | None:
+        """Return the cause if the compiler's own module explains the results, and expectations
+        match each of its rewritings.
+        """
+        if failed.infeeds or not self.expectations:
+            return None
+        given = failed.program, [failed.inputs], [failed.actual]
+        rewritings = self.search.find_rewritings(*given)
+        ids = [self._match_rewriting(one, failed.judgement) for one in rewritings]
+        if not rewritings or not all(ids):
+            return None
+        total = failed.judgement.total
+        judgement = replace(failed.judgement, message="; ".join(map(str, rewritings)))
+        first = Fault(rewritings[0].operation, judgement)
+        return Explanation(tuple(dict.fromkeys(ids)), first, None, passing_judgement(total))
+
+    def _match_rewriting(self, rewriting: Rewriting, judgement: Judgement) -> str:
+        """Return the expectation that has a rewriting as its cause, "" for none."""
+        operation, causes = rewriting.operation, (str(rewriting),)
+        said = self.backend, judgement.verdict, judgement.kind, judgement.message
+        cell = operation.name, column_of(operation)
+        asked = Failure(*cell, *said, operation=operation, causes=causes)
+        return matching_entry([e for e in self.expectations if e.cause is not None], asked)
 
     def _explain_unshown(
         self, failed: FailedProgram, steps: OperationAudit, found: Explanation

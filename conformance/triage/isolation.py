@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
+from conformance.gate.classes import UNPREDICTED
 from conformance.judging.compare import describe_malformed, judge
-from conformance.judging.judgement import Judgement
+from conformance.judging.judgement import Judgement, add_causes
 from conformance.known.rewritings.simplified.simplify import simplify
 from conformance.transforms.extract import extract_operation
 from conformance.transforms.substitute import substitute_constant
@@ -71,7 +72,9 @@ def judge_folded(
     if describe_malformed(expected, actual) is not None or not equal_results(actual, got):
         return None
     judgement = judge(whole, inputs, expected, actual, rule, platform=search.platform)
-    return judgement if judgement.verdict.fails else None
+    if not judgement.verdict.fails:
+        return None
+    return add_rewritings(search, whole, inputs, actual, judgement)
 
 
 def judge_in_isolation(search: Search, wrong: WrongOperation) -> Judgement | None:
@@ -89,8 +92,25 @@ def judge_in_isolation(search: Search, wrong: WrongOperation) -> Judgement | Non
     judgement = judge_by_rule(search, wrong.operation, taken, actual)
     if judgement is None or not judgement.verdict.fails:
         return None
-    is_alike = equal_results(actual, wrong.results) or _has_all_failures(judgement, wrong.judgement)
-    return judgement if is_alike else None
+    if equal_results(actual, wrong.results) or _has_all_failures(judgement, wrong.judgement):
+        return add_rewritings(search, *taken, actual, judgement)
+    return None
+
+
+def add_rewritings(
+    search: Search,
+    program: Program,
+    inputs: Sequence[Array],
+    actual: Sequence[Array],
+    judgement: Judgement,
+) -> Judgement:
+    """Return the judgement on an operation's results with the rewritings that explain them, if
+    any do.
+    """
+    if not any(one.kind in UNPREDICTED for one in judgement.failures):
+        return judgement
+    found = search.find_rewritings(program, [inputs], [actual])
+    return add_causes(judgement, UNPREDICTED, tuple(map(str, found))) if found else judgement
 
 
 def _has_all_failures(isolated: Judgement, whole: Judgement) -> bool:

@@ -17,6 +17,7 @@ from conformance.judging.compare import describe_malformed
 from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import explain_by_candidate, judge_program, judge_result
+from conformance.localize.rewriting import FindRewritings, find_no_rewritings
 from conformance.transforms.extract import extract, prefix
 from conformance.transforms.values import can_be_result, definition_index, used_values
 from conformance.triage.audit import Run
@@ -46,10 +47,13 @@ class LocatedOperation:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The settings of a search: the function that runs programs, and the platform."""
+    """The settings of a search: the function that runs programs, the platform, and the function
+    that asks the compiler for rewritings.
+    """
 
     run: Run
     platform: str
+    find_rewritings: FindRewritings = find_no_rewritings
 
     def locate(
         self,

@@ -8,8 +8,8 @@ from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.trial import Trial
 from conformance.gate.expectations import hypotheses_of
 from conformance.known.in_force import in_force
+from conformance.localize.culprit import Culprit, Step, find_culprit
 from conformance.phases import phase
-from conformance.triage.stages import Culprit, Step, find_culprit
 
 AS_OPTIMISED = "as the optimised module, evaluated by the reference"
 BEFORE_PASSES = "as HLO before all passes, evaluated by the reference"
@@ -29,7 +29,7 @@ def cause_by_stages(trial: Trial, finding: Finding) -> Cause | None:
     """Return the pass after which a finding's program has another meaning, or that none does.
 
     Returns:
-        None where the stages do not answer (see `conformance.triage.stages.find_culprit`).
+        None where the stages do not answer (see `conformance.localize.culprit.find_culprit`).
 
     Raises:
         NotAvailable: when the backend is not available.

@@ -8,8 +8,8 @@ from benchmarks.attribution import Agreement, Comparison, compare, lines_of
 from conformance.executors.local import LocalExecutor
 from conformance.fuzzing.trial import Trial
 from conformance.gate.reading import load
+from conformance.localize.culprit import Culprit, Step
 from conformance.results.versions import versions
-from conformance.triage.stages import Culprit, Step
 
 PASS = str(Culprit(Step.PASS, "algsimp", "simplification"))
 GENERATED = Step.CODE_GENERATION.value

@@ -8,7 +8,7 @@ if the modules between passes can be read back.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, partial
 from typing import Any
@@ -49,12 +49,14 @@ class Culprit:
         pipeline: the pipeline of that pass.
         others: passes before it that may be the culprit, too, as the modules after them cannot be
             evaluated.
+        stages: the last right stage and the first wrong one.
     """
 
     step: Step
     name: str = ""
     pipeline: str = ""
     others: tuple[str, ...] = ()
+    stages: tuple[Stage, Stage] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         """Return the culprit in a line."""
@@ -96,7 +98,7 @@ def find_culprit(
         None where the stages do not answer: the backend has no compiler that dumps them, the
         optimised module cannot be evaluated, or the program as a whole permits the results.
     """
-    judge = _Judge(program, inputs, session)
+    judge = ResultJudge(program, inputs, session)
     try:
         if is_failure and judge.is_single and not judge.is_expected(actual):
             judge.add_wrong(actual)
@@ -154,13 +156,15 @@ def culprit_among(
             wrong = middle
     culprit = stages[wrong]
     others = dict.fromkeys(one.name for one in stages[right + 1 : wrong])
-    return Culprit(Step.PASS, culprit.name, culprit.pipeline, tuple(others))
+    between = stages[right], culprit
+    return Culprit(Step.PASS, culprit.name, culprit.pipeline, tuple(others), between)
 
 
-class _Judge:
+class ResultJudge:
     """Judge of a program's results; equal results are judged once."""
 
     def __init__(self, program: Program, inputs: Sequence[Array], session: Session) -> None:
+        """Judge results of a program on these inputs, by the tolerances of a session's hardware."""
         flat = inline(program).program
         self._program, self._inputs, self._hardware = flat, tuple(inputs), session.hardware
         self._judged: list[tuple[Sequence[Array], bool]] = []

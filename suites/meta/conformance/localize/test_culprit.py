@@ -8,8 +8,8 @@ import pytest
 
 from conformance.backends.compiled.stages import Stage
 from conformance.backends.session import open_session
-from conformance.triage import stages
-from conformance.triage.stages import Culprit, Step, culprit_among, find_culprit
+from conformance.localize import culprit as stages
+from conformance.localize.culprit import Culprit, Step, culprit_among, find_culprit
 from suites.meta.support.small_programs import array, op_program, tensor_of
 
 NAMES = ["", "a", "b", "c", "d", "e", "f", ""]

@@ -1,0 +1,268 @@
+"""The changes that a compiler makes to a program, as text that an expectation can name.
+
+Values are written as expressions: `divide(divide(a, b), c) => divide(a, multiply(b, c))`. What both
+programs compute alike is a letter, constants are `C`. An element type is written where it is not
+that of the first operand: `convert<bf16>(a)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from string import ascii_lowercase
+
+from reference.interpreter.evaluate import evaluate
+from reference.ir.op import Structure
+from reference.ir.program import Attribute, Operation, Program, Region, TensorType, Value, ValueType
+from reference.ir.types import ELEMENT_TYPES, Array
+from reference.numerics.alike import equal_results
+from reference.ops.table import OPS
+
+DEPTH = 5
+"""Largest number of nested operations that are written; deeper ones are `...`."""
+
+_PREDICATE = ELEMENT_TYPES["i1"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An operation whose value a compiler computes in another way, and both ways as text."""
+
+    operation: Operation
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A value as a tree of what it is computed from; without an operation, an argument.
+
+    `key` is the same for equal expressions of programs that one `_Reader` reads. `regions` have the
+    expressions of what each region returns. `is_constant` says that it is a constant, or moves
+    elements of constants.
+    """
+
+    key: int
+    value: Value
+    operation: Operation | None = None
+    operands: tuple[Expression, ...] = ()
+    regions: tuple[tuple[Expression, ...], ...] = ()
+    is_constant: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the operation, "" for an argument."""
+        return "" if self.operation is None else self.operation.name
+
+    @property
+    def attributes(self) -> tuple[tuple[str, Attribute], ...]:
+        """The attributes of the operation."""
+        return () if self.operation is None else self.operation.attributes
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The expressions that it is made of: operands, then results of regions."""
+        return (*self.operands, *(one for region in self.regions for one in region))
+
+    def differs_in_parts_from(self, other: Expression) -> bool:
+        """Return whether it differs from another expression in nothing but its parts."""
+        mine, others = self.parts, other.parts
+        return bool(mine) and (self.name, self.value.type, self.attributes, len(mine)) == (
+            other.name, other.value.type, other.attributes, len(others)
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reader of expressions; equal ones have the same key, also those of several programs."""
+
+    keys: dict[object, int] = field(default_factory=dict[object, int])
+
+    def results(self, program: Program) -> tuple[Expression, ...]:
+        """Return what main returns."""
+        body = program.main.body
+        return self._returned(body, self._arguments(body, 0), 1)
+
+    def _arguments(self, region: Region, depth: int) -> dict[str, Expression]:
+        return {
+            one.name: Expression(self._key("argument", depth, number, one.type), one)
+            for number, one in enumerate(region.arguments)
+        }
+
+    def _returned(
+        self, region: Region, values: Mapping[str, Expression], depth: int
+    ) -> tuple[Expression, ...]:
+        found = dict(values)
+        for operation in region.operations[:-1]:
+            operands = tuple(found[one.name] for one in operation.operands)
+            regions = tuple(
+                self._returned(one, found | self._arguments(one, depth), depth + 1)
+                for one in operation.regions
+            )
+            parts = (
+                tuple(one.key for one in operands),
+                tuple(tuple(one.key for one in region) for region in regions),
+            )
+            is_constant = _is_constant(operation, operands)
+            for number, result in enumerate(operation.results):
+                stated = operation.name, operation.attributes, result.type
+                key = self._key(*stated, number, parts)
+                found[result.name] = Expression(
+                    key, result, operation, operands, regions, is_constant
+                )
+        return tuple(found[one.name] for one in region.operations[-1].operands)
+
+    def _key(self, *described: object) -> int:
+        return self.keys.setdefault(described, len(self.keys))
+
+
+def _is_constant(operation: Operation, operands: Sequence[Expression]) -> bool:
+    record = OPS.get(operation.name)
+    if record is None:
+        return False
+    is_stated = record.structure is Structure.CONSTANT
+    return is_stated or (record.moves_elements and all(one.is_constant for one in operands))
+
+
+def find_changes(before: Program, after: Program, inputs: Sequence[Array]) -> tuple[Change, ...]:
+    """Return the changes between two programs that change values on these inputs.
+
+    Where only operands of an operation are computed otherwise, these are the changes.
+
+    Raises:
+        EvaluationError: if a program cannot be evaluated.
+    """
+    reader = _Reader()
+    values = [_values_of(one, inputs) for one in (before, after)]
+    roots = zip(reader.results(before), reader.results(after), strict=False)
+    found: dict[tuple[int, int], Change] = {}
+    left, seen = list(roots), set[tuple[int, int]]()
+    while left:
+        old, new = left.pop(0)
+        keys = old.key, new.key
+        if keys in seen or old.key == new.key or _have_equal_values(old, new, values):
+            continue
+        seen.add(keys)
+        parts = _parts_apart(old, new, values)
+        if parts and _are_counterparts(old, new, parts):
+            left += parts
+        elif old.operation is not None:
+            found[keys] = Change(old.operation, _describe(old, new))
+        elif new.operation is not None:
+            found[keys] = Change(new.operation, _describe(old, new))
+    return tuple(found.values())
+
+
+def _parts_apart(
+    old: Expression, new: Expression, values: Sequence[Mapping[str, Array]]
+) -> list[tuple[Expression, Expression]]:
+    """Return the pairs of parts whose values differ, of expressions that differ in nothing else."""
+    if not old.differs_in_parts_from(new):
+        return []
+    pairs = zip(old.parts, new.parts, strict=True)
+    return [
+        one for one in pairs if one[0].key != one[1].key and not _have_equal_values(*one, values)
+    ]
+
+
+def _are_counterparts(
+    old: Expression, new: Expression, parts: Sequence[tuple[Expression, Expression]]
+) -> bool:
+    """Return whether the new part of each pair is computed in place of the old part.
+
+    It is not if an operand has moved, as in `divide(a, divide(b, c)) => divide(multiply(a, c), b)`.
+    """
+    shared = _shared_keys(old, new)
+    moved = [(one.key in shared or one.is_constant, other.key in shared) for one, other in parts]
+    return not any(is_old or (is_new and len(parts) > 1) for is_old, is_new in moved)
+
+
+def _values_of(program: Program, inputs: Sequence[Array]) -> Mapping[str, Array]:
+    """Return the values of main by name; none if several processes have values of their own."""
+    main, found = program.main, dict[str, Array]()
+    if program.process_count > 1:
+        return found
+    found |= zip((one.name for one in main.arguments), inputs, strict=True)
+    ends = {one.name for operation in main.body.operations for one in operation.results}
+
+    def keep(operation: Operation, results: Sequence[Array]) -> Sequence[Array]:
+        pairs = zip((one.name for one in operation.results), results, strict=True)
+        found.update((name, array) for name, array in pairs if name in ends)
+        return results
+
+    evaluate(program, inputs, on_result=keep)
+    return found
+
+
+def _have_equal_values(
+    old: Expression, new: Expression, values: Sequence[Mapping[str, Array]]
+) -> bool:
+    pair = [own.get(one.value.name) for one, own in zip((old, new), values, strict=True)]
+    first, second = pair
+    return first is not None and second is not None and equal_results([first], [second])
+
+
+def _describe(old: Expression, new: Expression) -> str:
+    writer = _Writer(_shared_keys(old, new))
+    texts = writer.write(old), writer.write(new)
+    if texts[0] != texts[1]:
+        return " => ".join(texts)
+    names = {name for name, _ in set(old.attributes) ^ set(new.attributes)}
+    return f"{texts[0]} with other {', '.join(sorted(names)) or 'types'}"
+
+
+def _shared_keys(old: Expression, new: Expression) -> frozenset[int]:
+    return frozenset(_keys(old)) & frozenset(_keys(new))
+
+
+def _keys(root: Expression) -> Iterator[int]:
+    """Yield the keys of an expression and of all expressions that it is made of."""
+    seen: set[int] = set()
+    left = [root]
+    while left:
+        one = left.pop()
+        if one.key not in seen:
+            seen.add(one.key)
+            yield one.key
+            left += one.parts
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writer of expressions: `shared` are the keys of those that both programs have."""
+
+    shared: frozenset[int]
+    letters: dict[int, str] = field(default_factory=dict[int, str])
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def write(self, one: Expression, depth: int = DEPTH) -> str:
+        """Return the text of an expression of at most `depth` nested operations."""
+        if one.is_constant:
+            return "C"
+        if one.operation is None or one.key in self.shared:
+            return self._letter(one.key)
+        if not depth:
+            return "..."
+        regions = (self._list(region, depth) for region in one.regions)
+        bodies = "".join(f"{{{region}}}" for region in regions)
+        return f"{one.name}{_type_text(one)}{bodies}({self._list(one.operands, depth)})"
+
+    def _list(self, several: Sequence[Expression], depth: int) -> str:
+        return ", ".join(self.write(one, depth - 1) for one in several)
+
+    def _letter(self, key: int) -> str:
+        if key not in self.letters:
+            turn, letter = divmod(next(self.numbers), len(ascii_lowercase))
+            self.letters[key] = ascii_lowercase[letter] + (str(turn) if turn else "")
+        return self.letters[key]
+
+
+def _type_text(one: Expression) -> str:
+    """Return the element type of a value in angle brackets, "" if it is that of an operand."""
+    own = _element_type(one.value.type)
+    first = _element_type(one.operands[0].value.type) if one.operands else None
+    return "" if own is None or own in (first, _PREDICATE) else f"<{own}>"
+
+
+def _element_type(of: ValueType) -> object:
+    return of.element_type if isinstance(of, TensorType) else None

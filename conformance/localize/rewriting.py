@@ -1,0 +1,169 @@
+"""Rewritings: the changes of a compiler that explain results, read off its own modules.
+
+The reference evaluates the optimised module that an executable was made of. If the backend's
+results are what that program may give, code generation is right, and all that is wrong is a
+rewriting. The modules between passes show which pass made it, and the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from conformance.backends.base import BackendError, NotReadBack
+from conformance.backends.compiled.modules import RewrittenProgram, read_back
+from conformance.backends.compiled.stages import Stage, dump_folder, dumped_stages
+from conformance.backends.session import Session
+from conformance.executors.limit import TooSlow, limit_wall_time
+from conformance.judging.compare import describe_malformed
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import judge_program
+from conformance.localize.change import find_changes
+from conformance.localize.culprit import ResultJudge, Step, culprit_among
+from conformance.transforms.inline import inline
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import EvaluationError
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+from reference.numerics.alike import equal_results
+
+TRANSLATION = "translation"
+"""The name, in place of a pass, of the translation of StableHLO to HLO."""
+
+MOST = 8
+"""Largest number of passes that change the meaning, one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """A change of meaning by a compiler: the pass ("" if unknown), the change, and the operation
+    that is computed otherwise.
+    """
+
+    name: str
+    change: str
+    operation: Operation
+
+    def __str__(self) -> str:
+        """Return pass and change as an expectation names them."""
+        return f"{self.name}: {self.change}"
+
+
+FindRewritings = Callable[
+    [Program, Sequence[Sequence[Array]], Sequence[Sequence[Array]]], tuple[Rewriting, ...]
+]
+"""A function find_rewritings(program, input sets, their results): the rewritings that explain the
+results, () if these are not explained.
+"""
+
+
+def find_no_rewritings(
+    program: Program, sets: Sequence[Sequence[Array]], results: Sequence[Sequence[Array]]
+) -> tuple[Rewriting, ...]:
+    """Return (): for callers that have no compiler to ask."""
+    del program, sets, results
+    return ()
+
+
+def find_rewritings(
+    session: Session,
+    seconds: float,
+    program: Program,
+    sets: Sequence[Sequence[Array]],
+    results: Sequence[Sequence[Array]],
+    text: str = "",
+) -> tuple[Rewriting, ...]:
+    """Return the rewritings that explain wrong results of a program, in the order of the passes.
+
+    After a pass that changes the meaning, the program that it leaves is the meaning for the passes
+    after it.
+
+    Args:
+        session: a session of the backend that gave the results.
+        seconds: the limit on one evaluation by the reference.
+        program: the program, on whose input `sets` the backend gave wrong `results`.
+        sets: the sets of inputs.
+        results: the results on each of them.
+        text: the program as it was compiled, if it was given as text.
+
+    Returns:
+        () if the backend gives no module, if results are not what the module may give, or if its
+        stages do not show the changes.
+    """
+    try:
+        session.compile_cached(program, text)
+        module = session.optimised_module(program, text)
+        if not module:
+            return ()
+        whole = read_back(module, program)
+        for inputs, actual in zip(sets, results, strict=True):
+            with limit_wall_time(seconds):
+                if not _may_give(whole, inputs, actual, session):
+                    return ()
+        found: dict[str, Rewriting] = {}
+        with dump_folder() as folder:
+            stages = dumped_stages(session, program, folder, text)
+            for inputs in sets:
+                chain = _Chain(session, program, inputs, seconds)
+                found |= {str(one): one for one in chain.rewritings(stages)}
+        return tuple(found.values())
+    except (BackendError, EvaluationError, TooSlow):
+        return ()
+
+
+def _may_give(
+    whole: RewrittenProgram, inputs: Sequence[Array], actual: Sequence[Array], session: Session
+) -> bool:
+    """Return whether an optimised module may give these results, some numbers flushed."""
+    results = whole.evaluate(inputs)
+    if equal_results(results, actual):
+        return True
+    if whole.placement is not None or describe_malformed(results, actual) is not None:
+        return False
+    judged = judge_program(PermittedResults(whole.program, inputs, session.hardware), actual)
+    return not judged.verdict.fails or judged.verdict is Verdict.FLUSHED
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """The passes of one compilation, each judged by the meaning that the passes before left."""
+
+    session: Session
+    program: Program
+    inputs: Sequence[Array]
+    seconds: float
+
+    def rewritings(self, stages: Sequence[Stage]) -> Iterator[Rewriting]:
+        """Yield the rewritings of passes that change the meaning.
+
+        Raises:
+            NotReadBack: if a stage around such a pass cannot be evaluated.
+        """
+        meaning = RewrittenProgram(inline(self.program).program)
+        for _ in range(MOST):
+            judge = ResultJudge(meaning.program, self.inputs, self.session)
+            culprit = culprit_among(stages, partial(self._is_right, judge))
+            if culprit is None:
+                raise NotReadBack("no stage shows the change")
+            if culprit.step is Step.CODE_GENERATION:
+                return
+            if culprit.stages is None:
+                before, after, name = meaning, stages[0], TRANSLATION
+            else:
+                before, after = culprit.stages[0].read(self.program), culprit.stages[1]
+                name = culprit.name
+            wrong = after.read(self.program)
+            for change in find_changes(before.program, wrong.program, self.inputs):
+                yield Rewriting(name, change.text, change.operation)
+            if wrong.placement is not None:
+                return
+            meaning, stages = wrong, stages[stages.index(after) :]
+        raise NotReadBack("too many passes change the meaning")
+
+    def _is_right(self, judge: ResultJudge, stage: Stage) -> bool | None:
+        try:
+            with limit_wall_time(self.seconds):
+                return judge.is_right(stage.read(self.program).evaluate(self.inputs))
+        except (NotReadBack, TooSlow):
+            return None
