@@ -60,9 +60,9 @@ from reference.ir.program import Operation
 
 COLUMNS = "columns of a product taken from before"
 
-_COLUMN_BYTES, _BACK = 1 << 17, 1 << 9
+_COLUMN_BYTES, _TILE_BYTES = 1 << 17, (1 << 9, 1 << 8, 1 << 7)
 """Columns of a matrix product that lie beyond the first `_COLUMN_BYTES` bytes of a row repeat the
-columns that are `_BACK` bytes before them.
+columns that are a tile before them; the width of a tile in bytes depends on the CPU.
 """
 
 Rewriting = Callable[[ObservedProgram, Operation], Predictions]
@@ -105,9 +105,10 @@ def sums_of_squares(shown: ObservedProgram, operation: Operation) -> Predictions
     if first != second or product is None or product.name != "dot_general":
         return
     (result,) = apply(operation, operands)
-    begin, back = (size // result.dtype.itemsize for size in (_COLUMN_BYTES, _BACK))
+    begin, *backs = (size // result.dtype.itemsize for size in (_COLUMN_BYTES, *_TILE_BYTES))
     if result.ndim == 1 and len(result) > begin:
-        yield ValuePrediction(np.concatenate([result[:begin], result[begin - back : -back]]))
+        for back in backs:
+            yield ValuePrediction(np.concatenate([result[:begin], result[begin - back : -back]]))
 
 
 def _contraction_models(

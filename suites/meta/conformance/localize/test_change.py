@@ -1,0 +1,84 @@
+"""Changes between two programs are written as the expressions that differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.localize.change import find_changes
+from conformance.stablehlo.parse import parse_module
+from reference.ir.program import Program
+
+INPUTS = dict(zip("xyz", np.random.default_rng(0).uniform(1, 9, (3, 64)).astype("f"), strict=True))
+GIVEN = tuple(INPUTS.values())
+C = "%c = stablehlo.constant dense<0.1> : tensor<64xf32>"
+
+
+def program_of(*lines: str, result: str = "tensor<64xf32>") -> Program:
+    arguments = ", ".join(f"%{name}: tensor<64xf32>" for name in INPUTS)
+    body = "\n".join(lines)
+    return parse_module(
+        f"func.func @main({arguments}) -> {result} {{\n{body}\nreturn %r : {result}\n}}"
+    )
+
+
+def op(result: str, name: str, *operands: str, of: str = "tensor<64xf32>") -> str:
+    return f"%{result} = stablehlo.{name} {', '.join(f'%{one}' for one in operands)} : {of}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (
+            [op("q", "divide", "x", "y"), op("r", "divide", "q", "z")],
+            [op("p", "multiply", "y", "z"), op("r", "divide", "x", "p")],
+            {"divide(divide(a, b), c) => divide(a, multiply(b, c))"},
+        ),
+        ([C, op("r", "divide", "x", "c")], [C, op("r", "multiply", "x", "c")],
+         {"divide(a, C) => multiply(a, C)"}),
+        (
+            [op("e", "sine", "z"), op("l", "tanh", "e"), op("r", "add", "l", "y")],
+            [op("r", "add", "z", "y")],
+            {"tanh(sine(a)) => a"},
+        ),
+        (
+            [op("f", "sine", "x"), op("g", "cosine", "y"), op("r", "add", "f", "g")],
+            [op("f", "tanh", "x"), op("g", "sqrt", "y"), op("r", "add", "f", "g")],
+            {"sine(a) => tanh(a)", "cosine(a) => sqrt(a)"},
+        ),
+        (
+            [op("f", "divide", "y", "z"), op("r", "divide", "x", "f")],
+            [op("f", "multiply", "x", "z"), op("r", "divide", "f", "y")],
+            {"divide(a, divide(b, c)) => divide(multiply(a, c), b)"},
+        ),
+        (
+            ["%b = stablehlo.convert %x : (tensor<64xf32>) -> tensor<64xbf16>",
+             "%d = stablehlo.convert %b : (tensor<64xbf16>) -> tensor<64xf32>",
+             op("r", "multiply", "d", "z")],
+            [op("r", "multiply", "x", "z")],
+            {"convert<f32>(convert<bf16>(a)) => a"},
+        ),
+    ],
+)  # fmt: skip
+def test_change_is_the_smallest_expression_that_differs(
+    before: list[str], after: list[str], expected: set[str]
+) -> None:
+    found = find_changes(program_of(*before), program_of(*after), GIVEN)
+    assert {one.text for one in found} == expected
+
+
+def test_a_change_without_effect_on_the_values_is_left_out() -> None:
+    before = program_of(op("f", "add", "x", "y"), op("g", "sine", "z"), op("r", "add", "f", "g"))
+    after = program_of(op("f", "add", "y", "x"), op("g", "tanh", "z"), op("r", "add", "f", "g"))
+    assert [one.text for one in find_changes(before, after, GIVEN)] == ["sine(a) => tanh(a)"]
+
+
+def test_other_attributes_are_named() -> None:
+    def compared(direction: str) -> Program:
+        given = "(tensor<64xf32>, tensor<64xf32>) -> tensor<64xi1>"
+        line = f"%r = stablehlo.compare {direction}, %x, %y : {given}"
+        return program_of(line, result="tensor<64xi1>")
+
+    (found,) = find_changes(compared("LT"), compared("GT"), GIVEN)
+    assert found.text == "compare(a, b) with other comparison_direction"
+    assert found.operation.name == "compare"
