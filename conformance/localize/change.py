@@ -207,8 +207,19 @@ def _describe(old: Expression, new: Expression) -> str:
     texts = writer.write(old), writer.write(new)
     if texts[0] != texts[1]:
         return " => ".join(texts)
-    names = {name for name, _ in set(old.attributes) ^ set(new.attributes)}
-    return f"{texts[0]} with other {', '.join(sorted(names)) or 'types'}"
+    return f"{texts[0]} with other {', '.join(sorted(_other_attributes(old, new))) or 'types'}"
+
+
+def _other_attributes(old: Expression, new: Expression) -> set[str]:
+    """Return the names of the attributes that differ in expressions with the same text."""
+    found, seen, left = set[str](), set[int](), [(old, new)]
+    while left:
+        one, other = left.pop()
+        if one.key != other.key and one.key not in seen:
+            seen.add(one.key)
+            found |= {name for name, _ in set(one.attributes) ^ set(other.attributes)}
+            left += zip(one.parts, other.parts, strict=False)
+    return found
 
 
 def _shared_keys(old: Expression, new: Expression) -> frozenset[int]:

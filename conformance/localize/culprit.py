@@ -8,7 +8,7 @@ if the modules between passes can be read back.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, partial
 from typing import Any
@@ -49,14 +49,12 @@ class Culprit:
         pipeline: the pipeline of that pass.
         others: passes before it that may be the culprit, too, as the modules after them cannot be
             evaluated.
-        stages: the last right stage and the first wrong one.
     """
 
     step: Step
     name: str = ""
     pipeline: str = ""
     others: tuple[str, ...] = ()
-    stages: tuple[Stage, Stage] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         """Return the culprit in a line."""
@@ -144,20 +142,28 @@ def culprit_among(
     first, begun = next((one for one in answers if one[1] is not None), (last, False))
     if not begun:
         return Culprit(Step.TRANSLATION) if first == 0 else None
-    right, wrong, unknown = first, last, set[int]()
+    right, wrong = bisect_stages(first, last, lambda number: is_right(stages[number]))
+    others = dict.fromkeys(one.name for one in stages[right + 1 : wrong])
+    return Culprit(Step.PASS, stages[wrong].name, stages[wrong].pipeline, tuple(others))
+
+
+def bisect_stages(
+    right: int, wrong: int, is_right: Callable[[int], bool | None]
+) -> tuple[int, int]:
+    """Return the numbers of a right stage and of a wrong stage after it, with no stage between them
+    that can be evaluated.
+    """
+    unknown = set[int]()
     while between := [n for n in range(right + 1, wrong) if n not in unknown]:
         middle = between[len(between) // 2]
-        answer = is_right(stages[middle])
+        answer = is_right(middle)
         if answer is None:
             unknown.add(middle)
         elif answer:
             right = middle
         else:
             wrong = middle
-    culprit = stages[wrong]
-    others = dict.fromkeys(one.name for one in stages[right + 1 : wrong])
-    between = stages[right], culprit
-    return Culprit(Step.PASS, culprit.name, culprit.pipeline, tuple(others), between)
+    return right, wrong
 
 
 class ResultJudge:

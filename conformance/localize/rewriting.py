@@ -20,7 +20,7 @@ from conformance.judging.compare import describe_malformed
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.localize.change import find_changes
-from conformance.localize.culprit import ResultJudge, Step, culprit_among
+from conformance.localize.culprit import ResultJudge, bisect_stages
 from conformance.transforms.inline import inline
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
@@ -140,30 +140,29 @@ class _Chain:
         Raises:
             NotReadBack: if a stage around such a pass cannot be evaluated.
         """
-        meaning = RewrittenProgram(inline(self.program).program)
+        meaning, begin = RewrittenProgram(inline(self.program).program), -1
         for _ in range(MOST):
             judge = ResultJudge(meaning.program, self.inputs, self.session)
-            culprit = culprit_among(stages, partial(self._is_right, judge))
-            if culprit is None:
-                raise NotReadBack("no stage shows the change")
-            if culprit.step is Step.CODE_GENERATION:
+            is_right = partial(self._is_right, judge, stages)
+            last = len(stages) - 1
+            ended = is_right(last) if last > begin else True
+            if ended is None:
+                raise NotReadBack("the last stage cannot be evaluated")
+            if ended:
                 return
-            if culprit.stages is None:
-                before, after, name = meaning, stages[0], TRANSLATION
-            else:
-                before, after = culprit.stages[0].read(self.program), culprit.stages[1]
-                name = culprit.name
-            wrong = after.read(self.program)
-            for change in find_changes(before.program, wrong.program, self.inputs):
-                yield Rewriting(name, change.text, change.operation)
-            if wrong.placement is not None:
+            right, wrong = bisect_stages(begin, last, is_right)
+            before = meaning if right == begin else stages[right].read(self.program)
+            after = stages[wrong].read(self.program)
+            for change in find_changes(before.program, after.program, self.inputs):
+                yield Rewriting(stages[wrong].name or TRANSLATION, change.text, change.operation)
+            if after.placement is not None:
                 return
-            meaning, stages = wrong, stages[stages.index(after) :]
+            meaning, begin = after, wrong
         raise NotReadBack("too many passes change the meaning")
 
-    def _is_right(self, judge: ResultJudge, stage: Stage) -> bool | None:
+    def _is_right(self, judge: ResultJudge, stages: Sequence[Stage], number: int) -> bool | None:
         try:
             with limit_wall_time(self.seconds):
-                return judge.is_right(stage.read(self.program).evaluate(self.inputs))
+                return judge.is_right(stages[number].read(self.program).evaluate(self.inputs))
         except (NotReadBack, TooSlow):
             return None
