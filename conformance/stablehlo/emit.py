@@ -17,8 +17,10 @@ from conformance.stablehlo.attributes import (
     spell_tensor,
 )
 from conformance.stablehlo.custom_calls import to_custom_call
+from conformance.stablehlo.shardings import spell_manual_attributes, spell_meshes
 from conformance.stablehlo.structs import group_attributes
 from reference.ir.constraints import ConstraintViolation
+from reference.ir.op import Structure
 from reference.ir.program import (
     Function,
     FutureType,
@@ -31,7 +33,7 @@ from reference.ir.program import (
     Value,
     ValueType,
 )
-from reference.ops.structure import CONTROL_FLOW
+from reference.ops.structure import CONTROL_FLOW, structure_of
 from reference.ops.xla.composites import write_composites
 from reference.ops.xla.lowering import lower_program
 
@@ -86,13 +88,14 @@ def emit(program: Program) -> str:
         program = write_composites(lower_program(program))
     except ConstraintViolation as violation:
         raise EmitError(str(violation)) from None
-    lines = ['"builtin.module"() ({']
-    main = program.main
+    meshes, main = spell_meshes(program), program.main
+    grid = (1, program.shared_among) if meshes else program.process_grid
+    lines = ['"builtin.module"() ({', *(f"  {mesh}" for mesh in meshes)]
     _, partitions = program.process_grid or (1, 1)
     placed = _MANUAL if partitions > 1 else ""
     for function in program.functions:
         lines += _function(function, placed, public=function is main)
-    lines.append(f"}}){_grid(program)} : () -> ()")
+    lines.append(f"}}){_grid(grid)} : () -> ()")
     return "\n".join(lines) + "\n"
 
 
@@ -127,11 +130,11 @@ def operations_in(text: str) -> Iterator[str]:
         yield "\n".join(lines[number : last + 1])
 
 
-def _grid(program: Program) -> str:
-    """Return the module attributes that give the number of processes."""
-    if program.process_grid is None:
+def _grid(grid: tuple[int, int] | None) -> str:
+    """Return the module attributes that give the numbers of replicas and partitions."""
+    if grid is None:
         return ""
-    replicas, partitions = program.process_grid
+    replicas, partitions = grid
     return f" {{mhlo.num_partitions = {partitions} : i32, mhlo.num_replicas = {replicas} : i32}}"
 
 
@@ -174,9 +177,7 @@ def _region(region: Region, indent: str, terminator: str, placed: str) -> Iterat
 def _operation(operation: Operation, qualified: str, indent: str, placed: str) -> Iterator[str]:
     head = f"{_spell_names(operation.results)} = " if operation.results else ""
     head += f'"{qualified}"({_spell_names(operation.operands)})'
-    alone, structs = group_attributes(operation.name, operation.attributes)
-    own = [spell_attribute(name, value) for name, value in alone]
-    texts = [*(enums_of_dialect(operation.name, text) for text in own), *structs]
+    texts = list(_spell_attributes(operation))
     own_place = placed if len(operation.results) < 2 else ""  # no attribute speaks of XLA's tuples
     given = ", ".join(filter(None, [*texts, own_place]))
     tail = f" {{{given}}}" if given else ""
@@ -191,6 +192,16 @@ def _operation(operation: Operation, qualified: str, indent: str, placed: str) -
         inside = placed if operation.name in CONTROL_FLOW else ""
         yield from _region(region, indent + "  ", "stablehlo.return", inside)
     yield f"{indent}}}){tail}"
+
+
+def _spell_attributes(operation: Operation) -> Iterator[str]:
+    if structure_of(operation) is Structure.SHARDS:
+        yield from spell_manual_attributes(operation)
+        return
+    alone, structs = group_attributes(operation.name, operation.attributes)
+    for name, value in alone:
+        yield enums_of_dialect(operation.name, spell_attribute(name, value))
+    yield from structs
 
 
 def _spell_names(values: Iterable[Value]) -> str:

@@ -1,4 +1,4 @@
-"""Shardings of Shardy's dialect, read from MLIR's text; detection of GSPMD's annotations.
+"""Shardings of Shardy's dialect, in MLIR's text; detection of GSPMD's annotations.
 
 Source: Shardy's sdy.mesh, sdy.manual_computation and #sdy.sharding; StableHLO's
 #stablehlo.replica_group_mesh_axes.
@@ -11,16 +11,15 @@ from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
 
+from conformance.stablehlo.attributes import quote
+from reference.interpreter.shards import Mesh, Sharding
 from reference.ir.mesh import AxisRef, MeshAxis, mesh_groups
-from reference.ir.program import Attribute, Dense
-
-MANUAL = "sdy.manual_computation"
-
-Mesh = tuple[tuple[str, int], ...]
-"""The axes of a mesh, in order, with their sizes."""
+from reference.ir.op import Structure
+from reference.ir.program import Attribute, Dense, Operation, Program
+from reference.ops.structure import structure_of
 
 _AXIS = re.compile(r'"([^"]+)"=(\d+)')
-_SHARDING = re.compile(r"<@([^,]+), \[([^\[\]]*)\]")
+_SHARDING = re.compile(r'<@"?([^,"]+)"?, \[([^\[\]]*)\]')
 _DIMENSION = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r'"([^"]+)"(:?)')
 _DEVICE_IDS = re.compile(r"device_ids=\[([^\]]*)\]")
@@ -56,6 +55,41 @@ def manual_attributes(operation: Any) -> dict[str, Attribute]:
         raise ValueError(f"shardings of {len(names)} meshes are not read")
     axes = tuple(name for name, _ in _NAME.findall(str(operation.attributes["manual_axes"])))
     return {"mesh": mesh_of(operation, names.pop()), "manual_axes": axes, **shardings}
+
+
+def spell_manual_attributes(operation: Operation) -> list[str]:
+    """Return the attributes of a manual computation as MLIR's text."""
+    mesh: Any = operation.attribute("mesh")
+    axes: Any = operation.attribute("manual_axes")
+    texts = [f"manual_axes = #sdy<manual_axes{{{', '.join(map(quote, axes))}}}>"]
+    for name in ("in_shardings", "out_shardings"):
+        shardings: Any = operation.attribute(name)
+        each = ", ".join(f"<{_symbol(mesh)}, [{_spell_sharding(one)}]>" for one in shardings)
+        texts.append(f"{name} = #sdy.sharding_per_value<[{each}]>")
+    return texts
+
+
+def _spell_sharding(sharding: Sharding) -> str:
+    return ", ".join(f"{{{', '.join(map(quote, axes))}}}" for axes in sharding)
+
+
+def spell_meshes(program: Program) -> list[str]:
+    """Return the operations that declare the meshes of a program's manual computations."""
+    meshes = dict.fromkeys(
+        one.attribute("mesh") for one in program.walk() if structure_of(one) is Structure.SHARDS
+    )
+    return [_spell_mesh(mesh) for mesh in meshes]
+
+
+def _spell_mesh(mesh: Any) -> str:
+    axes = ", ".join(f"{quote(name)}={size}" for name, size in mesh)
+    symbol = _symbol(mesh).removeprefix("@")
+    return f'"sdy.mesh"() <{{mesh = #sdy.mesh<[{axes}]>, sym_name = {symbol}}}> : () -> ()'
+
+
+def _symbol(mesh: Mesh) -> str:
+    """Return the symbol of a mesh in texts: its axes and their sizes."""
+    return "@" + quote(" ".join(f"{name}={size}" for name, size in mesh))
 
 
 def _dimensions(text: str) -> tuple[tuple[str, ...], ...]:

@@ -1,4 +1,4 @@
-"""Programs whose loop state is visible to evaluation hooks."""
+"""Programs in which evaluation hooks see the arguments of regions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from reference.ir.program import Operation, Program, Region, TensorType, Value
 from reference.ops.structure import is_inside
 
 
-def insert_loop_barriers(program: Program) -> Program:
-    """Return the program with a barrier around the state of each loop, so that hooks see it."""
+def insert_region_barriers(program: Program) -> Program:
+    """Return the program with a barrier on the arguments of each region of main, so that hooks see
+    them as results of an operation: the state of a loop, the shards of a manual computation.
+    """
     main = program.main
     body = replace(main.body, operations=tuple(map(_observe_operation, main.body.operations)))
     return replace_main(program, replace(main, body=body))

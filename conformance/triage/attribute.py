@@ -147,10 +147,13 @@ class Explainer:
         """Return expectations of rewritings that give the program's results from the backend's
         values.
 
-        The values are the backend's. Empty if any result is neither rewritten nor right on them.
+        The values are the backend's. Empty if any result is neither rewritten nor right on them, or
+        several processes have values.
         """
         known: dict[str, None] = {}
         program, makers = failed.program, definition_index(failed.program)
+        if program.process_count > 1:
+            return ()
         ends = program.main.body.operations[-1].operands
         for value, got in zip(ends, failed.actual, strict=True):
             place = makers.get(value.name)

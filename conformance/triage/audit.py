@@ -5,24 +5,23 @@ if its results are wrong for its operands by its own rule. In a fused group that
 operands, the group's operands count. Unspecified results are taken as the backend has them, and
 later operations are judged with them.
 
-Loops are followed with the backend's own body, branches as the backend takes them.
+Loops are followed with the backend's own body, branches as the backend takes them. The region of a
+manual computation is a program of several processes: each process is judged on its own values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
-from conformance.judging.compare import describe_malformed, judge
+from conformance.judging.compare import describe_malformed, judge, judge_operation
 from conformance.judging.judgement import Judgement
-from conformance.judging.lapack import backward_error
-from conformance.judging.lapack.residuals import top_k_violation, violation
+from conformance.judging.lapack.residuals import judge_by_equations
 from conformance.judging.perturbation.error_model import make_mover
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.hull import is_within
@@ -33,61 +32,30 @@ from conformance.known.rewritings.simplified.simplify import SimplifiedProgram, 
 from conformance.known.rewritings.table import stated_of
 from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import extract, extract_operation, replace_results
-from conformance.transforms.outline import outline
-from conformance.transforms.values import can_be_result, definition_index, element_count
+from conformance.transforms.outline import outline_region
+from conformance.transforms.values import (
+    can_be_result,
+    element_count,
+    operations_within,
+)
 from conformance.triage.influence import influential_overrides
 from conformance.triage.prediction import is_modelled, is_refuted
+from conformance.triage.region_judge import RegionJudge, Run, WrongOperation, is_consequence
 from conformance.triage.rewritings import add_rewriting_class
 from conformance.verdict import Verdict
-from reference.custom_calls.lapack.routines import TOP_K, comparison_direction
-from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.interpreter.evaluate import EvaluationError, evaluate, split_by_process
 from reference.ir.op import Structure
-from reference.ir.program import Operation, Program, Region, Value
+from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements, equal_results
-from reference.ops.structure import calls_target, is_structure, structure_of
+from reference.ops.structure import COMMUNICATION, calls_target, is_structure, structure_of
 from reference.unspecified.table import unspecified_mask
-
-Run = Callable[[Program, Sequence[Sequence[Array]]], Iterator[list[Array]]]
-"""A function run(program, input sets) that yields the backend's results on each; raises
-BackendError.
-"""
 
 MOST_ELEMENTS = 1 << 24
 """Largest total number of elements of values that are returned at once."""
 
-ITERATIONS = 500
-"""Largest number of iterations of a loop that are judged."""
-
-FAULTY_ITERATIONS = 8
-"""Largest number of wrong iterations that are judged; later iterations seldom show another fault.
-"""
-
 WINDOW = 3
 """Depth of the search for operands that a backend may have recomputed."""
-
-NO_SOLUTION = "not a solution"
-"""The class of a decomposition's results that violate its equations."""
-
-
-@dataclass(frozen=True, slots=True)
-class WrongOperation:
-    """An operation whose results are wrong for its operands, and the judgement on them.
-
-    `program` and `values` are its surroundings: main, or the body of a loop or a branch in one
-    iteration. `within` are the loops and branches around it, the outermost first.
-    """
-
-    operation: Operation
-    judgement: Judgement
-    program: Program = field(repr=False)
-    values: Mapping[str, Array] = field(repr=False)
-    within: tuple[Operation, ...] = ()
-
-    @property
-    def results(self) -> list[Array]:
-        """The operation's results that have values."""
-        return [self.values[one.name] for one in self.operation.results if one.name in self.values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +66,8 @@ class OperationAudit:
     `adopted` are operations with unspecified elements. `differing` are the operations of main at
     fault (or with a fault inside). Both come with the reference's results on the same operands.
     `unsettled` are loops that could not be judged as a whole. `harmless` are wrong operations whose
-    repair changes no result by more than rounding.
+    repair changes no result by more than rounding. Of a program of several processes, each with its
+    own values, there are no `values`, `adopted`, `differing` and `harmless`.
     """
 
     values: Mapping[str, Array]
@@ -119,13 +88,11 @@ def audit(
 ) -> OperationAudit | None:
     """Return the audit of the operations that lead to the results in `numbers`.
 
-    None if values cannot be shown: there are too many, the backend or the reference refuses, or
-    several processes execute the program, each with its own values.
+    Results of several processes are numbered like the results of `evaluate`. None if values cannot
+    be shown: there are too many, or the backend or the reference refuses.
     """
-    if program.process_count > 1:
-        return None
     ends = program.main.body.operations[-1].operands
-    wanted = [ends[number] for number in numbers]
+    wanted = [*dict.fromkeys(ends[number % len(ends)] for number in numbers)]
     less = restrict_to(program, wanted)
     made = (value for one in less.main.body.operations[:-1] for value in one.results)
     shown = [value for value in made if can_be_result(value)]
@@ -133,18 +100,45 @@ def audit(
         return None
     returned = {value.name for value in wanted}
     outputs = [*wanted, *(value for value in shown if value.name not in returned)]
+    names = [value.name for value in (*less.main.arguments, *outputs)]
     try:
         (arrays,) = run(replace_results(less, outputs), [inputs])
-        if len(arrays) != len(outputs):
+        if len(arrays) != len(outputs) * program.process_count:
             return None
-        given = (one.name for one in less.main.arguments)
-        values = {v.name: a for v, a in zip(outputs, arrays, strict=True)}
-        values |= dict(zip(given, inputs, strict=True))
-        results = dict(zip(numbers, arrays, strict=False))
-        found = _Auditor(run, platform, replace_results(less, shown), inputs, values).audit(results)
+        shares = zip(
+            split_by_process(program, inputs), split_by_process(program, arrays), strict=True
+        )
+        processes = [dict(zip(names, (*given, *made), strict=True)) for given, made in shares]
+        results = {n: processes[n // len(ends)][ends[n % len(ends)].name] for n in numbers}
+        whole = replace_results(less, shown)
+        if program.process_count > 1:
+            return _audit_processes(run, platform, whole, processes, results)
+        found = _Auditor(run, platform, whole, processes[0]).audit(results)
         return _separate_harmless(less, platform, found)
     except (BackendError, EvaluationError):
         return None
+
+
+def _audit_processes(
+    run: Run,
+    platform: str,
+    program: Program,
+    processes: Sequence[dict[str, Array]],
+    ends: Mapping[int, Array],
+) -> OperationAudit:
+    """Return the audit of a program of several processes, given the values of each.
+
+    An operation is judged in each process by itself, unless processes communicate in it.
+    """
+    own = replace(program, process_grid=None)
+    auditors = [_Auditor(run, platform, own, values) for values in processes]
+    jointly = _JointAuditor(run, platform, program, processes)
+    wrong: list[WrongOperation] = []
+    for number, operation in enumerate(program.main.body.operations[:-1]):
+        judges = (jointly,) if jointly.is_for(operation) else auditors
+        wrong += [found for one in judges for found in one.judge_operation(number, operation)]
+    unsettled = tuple(one for each in (*auditors, jointly) for one in each.unsettled)
+    return OperationAudit({}, ends, tuple(wrong), (), (), unsettled)
 
 
 def _separate_harmless(program: Program, platform: str, found: OperationAudit) -> OperationAudit:
@@ -165,31 +159,30 @@ def _separate_harmless(program: Program, platform: str, found: OperationAudit) -
     return replace(found, wrong=wrong, differing=culprits, harmless=harmless)
 
 
-class _Auditor:
+class _Auditor(RegionJudge):
     """Judge of the operations of one program, given the backend's values."""
 
-    def __init__(
-        self, run: Run, platform: str, program: Program, inputs: Sequence[Array],
-        values: dict[str, Array],
-    ) -> None:  # fmt: skip
-        self._run, self._platform, self._program = run, platform, program
-        self._inputs, self._values = inputs, values
-        self._operations = program.main.body.operations[:-1]
-        self._makers = definition_index(program)
+    def __init__(self, run: Run, platform: str, program: Program, values: dict[str, Array]) -> None:
+        super().__init__(run, program, values)
+        self._platform = platform
         self._by_values: PermittedResults | None = None
-        self._wrong: list[WrongOperation] = []
         self._adopted: list[Override] = []
         self._differing: list[Override] = []
-        self._unsettled: list[Operation] = []
 
     def audit(self, ends: Mapping[int, Array]) -> OperationAudit:
         """Judge every operation in order."""
         for number, operation in enumerate(self._operations):
-            self._judge_operation(number, operation)
+            self.judge_operation(number, operation)
         return OperationAudit(
             self._values, ends, tuple(self._wrong), tuple(self._adopted), tuple(self._differing),
-            tuple(self._unsettled),
+            tuple(self.unsettled),
         )  # fmt: skip
+
+    def judge_operation(self, number: int, operation: Operation) -> list[WrongOperation]:
+        """Judge an operation of main, and return it if it is wrong, or the operations in it."""
+        before = len(self._wrong)
+        self._judge_operation(number, operation)
+        return self._wrong[before:]
 
     def _judge_operation(self, number: int, operation: Operation) -> None:
         seen = [value for value in operation.results if value.name in self._values]
@@ -197,7 +190,11 @@ class _Auditor:
         taken = extract_operation(self._program, operation, self._values, self._makers)
         if taken is None:  # an operand or result cannot be shown
             for value, array in zip(seen, got, strict=True):
-                self._record(operation, self._judge_value(value, array))
+                judgement = self._judge_value(value, array)
+                if structure_of(operation) is Structure.AWAITS and judgement.verdict.fails:
+                    judgement = self._judge_regions(operation, (), got, judgement)
+                if judgement is not None:
+                    self._record(operation, judgement)
             return
         expected = evaluate(*taken)
         if equal_results(expected, got):
@@ -219,8 +216,9 @@ class _Auditor:
     def _judge_value(self, value: Value, got: Array) -> Judgement:
         """Judge the backend's value by the results that its other returned values permit."""
         if self._by_values is None:
+            inputs = [self._values[one.name] for one in self._program.main.arguments]
             self._by_values = PermittedResults(
-                self._program, self._inputs, self._platform, taken=self._values
+                self._program, inputs, self._platform, taken=self._values
             )
         names = [one.name for one in self._program.main.body.operations[-1].operands]
         return judge_result(self._by_values, names.index(value.name), got)
@@ -234,7 +232,8 @@ class _Auditor:
         got: tuple[Array, ...],
     ) -> Judgement | None:
         """Judge results that differ from the reference's; None if they are right."""
-        refuted = self._judge_by_equations(operation, got)
+        operands = tuple(self._values[value.name] for value in operation.operands)
+        refuted = judge_by_equations(self._program, operation, operands, got)
         if refuted is not None:
             return refuted if refuted.verdict.fails else _adopting_judgement(refuted, got)
         rule = rule_of(operation)
@@ -266,24 +265,6 @@ class _Auditor:
     @cached_property
     def _simplified(self) -> SimplifiedProgram:
         return simplify(self._program)
-
-    def _judge_by_equations(self, operation: Operation, got: tuple[Array, ...]) -> Judgement | None:
-        """Judge a decomposition's results by its equations; None for other operations."""
-        operands = tuple(self._values[value.name] for value in operation.operands)
-        if operation.attribute("call_target_name") == TOP_K:
-            named = operation.attribute("called_computations")
-            bodies = tuple(f.body for f in self._program.functions if (f.name,) == named)
-            wrong = top_k_violation(
-                operation, operands, got, largest=comparison_direction(bodies) == "GT"
-            )
-        elif backward_error.decomposition_name(operation) is not None:
-            wrong = violation(operation, operands, got)
-        else:
-            return None
-        total = sum(array.size for array in got)
-        verdict = Verdict.DIVERGENT if wrong else Verdict.PASS
-        kind = NO_SOLUTION if wrong else ""
-        return Judgement(verdict, kind, wrong or "", total, total)
 
     def _is_near(
         self, operation: Operation, expected: tuple[Array, ...], got: tuple[Array, ...]
@@ -378,68 +359,7 @@ class _Auditor:
     def _copies(self) -> dict[str, Value]:
         return find_copies(self._program)
 
-    # --- Loops and branches ----------------------------------------------------------------------
-
-    def _judge_regions(
-        self,
-        operation: Operation,
-        expected: tuple[Array, ...],
-        got: tuple[Array, ...],
-        judgement: Judgement,
-    ) -> Judgement | None:
-        """Return None if a loop or a branch is right inside, or its faults are recorded."""
-        before = len(self._wrong)
-        try:
-            if structure_of(operation) is Structure.LOOPS:
-                told = self._judge_loop(operation, expected, got)
-            elif structure_of(operation) is Structure.BRANCHES:
-                told = self._judge_branch(operation, got)
-            else:
-                return judgement
-        except (BackendError, EvaluationError, KeyError):
-            told = len(self._wrong) > before
-        if told:
-            return None
-        self._unsettled.append(operation)
-        return judgement
-
-    def _judge_branch(self, operation: Operation, got: tuple[Array, ...]) -> bool:
-        region = taken_branch(operation, self._values)
-        program, around = outline(self._program, region, self._values)
-        return self._judge_region(operation, program, around, got)
-
-    def _judge_loop(
-        self, operation: Operation, expected: tuple[Array, ...], got: tuple[Array, ...]
-    ) -> bool:
-        """Return whether the backend's own condition and body, iterated, give its results.
-
-        Every iteration must be right, or its faults are recorded.
-        """
-        (condition, around), (body, inside) = (
-            outline(self._program, region, self._values) for region in operation.regions
-        )
-        carried = [self._values[value.name] for value in operation.operands]
-        faulty, before = 0, len(self._wrong)
-        noted = before
-        for _ in range(ITERATIONS):
-            (goes_on,) = self._run(condition, [[*carried, *around]])
-            if not self._judge_region(operation, condition, [*carried, *around], goes_on):
-                return False
-            if not bool(goes_on[0]):
-                break
-            inputs = [*carried, *inside]
-            (carried,) = self._run(body, [inputs])
-            if not self._judge_region(operation, body, inputs, carried):
-                return False
-            if len(self._wrong) > noted:
-                faulty, noted = faulty + 1, len(self._wrong)
-            if faulty == FAULTY_ITERATIONS:
-                return True
-        else:
-            return noted > before
-        if noted > before:
-            return _is_consequence(expected, carried, got)
-        return equal_results(carried, got)
+    # --- Regions ---------------------------------------------------------------------------------
 
     def _judge_region(
         self,
@@ -462,38 +382,55 @@ class _Auditor:
             )
         if found.wrong:
             ends = [found.ends[number] for number in range(len(actual))]
-            return _is_consequence(permitted.expected, ends, actual)
+            return is_consequence(permitted.expected, ends, actual)
         return found.has_same_results(actual) and not found.unsettled
 
 
-def _is_consequence(
-    expected: Sequence[Array], shown: Sequence[Array], actual: Sequence[Array]
-) -> bool:
-    """Return whether recorded faults explain all errors of the results.
+class _JointAuditor(_Auditor):
+    """Judge of the operations in which processes communicate, given the values of each process."""
 
-    Each result is as in the audit, or as expected, or no further from these two than they are from
-    each other.
-    """
-    for want, one, got in zip(expected, shown, actual, strict=True):
-        of = element_type_of(got)
-        right = equal_elements(want, got) | equal_elements(one, got)
-        if of.is_float or of.is_complex:
-            right = right | is_within([want, one], got, of)
-        if not right.all():
-            return False
-    return True
+    def __init__(
+        self, run: Run, platform: str, program: Program, processes: Sequence[Mapping[str, Array]]
+    ) -> None:
+        super().__init__(run, platform, program, {})
+        self._processes = processes
+
+    def is_for(self, operation: Operation) -> bool:
+        """Return whether processes communicate in an operation, or in what it awaits."""
+        if structure_of(operation) is Structure.AWAITS:
+            operation = self._operations[self._makers[operation.operands[0].name]]
+        return any(one.name in COMMUNICATION for one in operations_within(operation))
+
+    def _judge_operation(self, number: int, operation: Operation) -> None:
+        if not all(map(can_be_result, operation.results)):
+            return
+        kept = {number}
+        if structure_of(operation) is Structure.AWAITS:
+            kept.add(self._makers[operation.operands[0].name])
+        taken = extract(self._program, kept, operation.results, self._makers)
+        given = self._values_of(taken.main.arguments)
+        got = self._values_of(operation.results)
+        permitted = PermittedResults(taken, given, self._platform)
+        judgement = judge_program(permitted, got)
+        if not judgement.verdict.fails:
+            return
+        if structure_of(operation) is Structure.COMMUNICATES:
+            judgement = judge_operation(taken, given, permitted.expected, got, self._platform)
+        elif self._judge_regions(operation, (), got, judgement) is None:
+            return
+        self._record(operation, judgement)
+
+    def _values_of(self, values: Iterable[Value]) -> tuple[Array, ...]:
+        return tuple(each[value.name] for each in self._processes for value in values)
+
+    def _judge_start(self, operation: Operation, got: tuple[Array, ...]) -> bool:
+        start = self._operations[self._makers[operation.operands[0].name]]
+        program, free = outline_region(start.regions[0])
+        program = replace(program, process_grid=self._program.process_grid)
+        inputs = self._values_of((*start.operands, *free))
+        return self._judge_region(start, program, inputs, got)
 
 
 def _adopting_judgement(judgement: Judgement, got: tuple[Array, ...]) -> Judgement:
     total = sum(array.size for array in got)
     return Judgement(Verdict.UNSPECIFIED, "choice", judgement.message, total, total)
-
-
-def taken_branch(operation: Operation, values: Mapping[str, Any]) -> Region:
-    """Return the branch of an `if` or a `case` that is taken."""
-    index = np.asarray(values[operation.operands[0].name])
-    if index.dtype == np.bool_:
-        return operation.regions[0 if index else 1]
-    index = int(index)
-    last = len(operation.regions) - 1
-    return operation.regions[index if 0 <= index <= last else last]

@@ -13,7 +13,7 @@ from conformance.backends.base import BackendError
 from conformance.transforms.extract import extract_operation
 from conformance.transforms.outline import outline
 from conformance.transforms.single_iteration import replace_loop_by_body
-from conformance.triage.audit import (
+from conformance.triage.region_judge import (
     FAULTY_ITERATIONS,
     ITERATIONS,
     Run,

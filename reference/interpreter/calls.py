@@ -22,7 +22,7 @@ from reference.interpreter.frames import (
     store,
 )
 from reference.interpreter.processes import Grid, GridProcess, Start
-from reference.interpreter.shards import devices_of, join_shards, shard
+from reference.interpreter.shards import devices_of, join_shards, shards_by_device
 from reference.interpreter.steps import body
 from reference.ir.errors import EvaluationError, evaluation_error, mismatch
 from reference.ir.program import Operation
@@ -148,8 +148,7 @@ def sharding_step(wired: SlottedOperation, blocks: list[Block]) -> Step:
         if len(devices) == 1:
             return blocks[0].run(run, frame, *values)
 
-        def start(device: int) -> Start:
-            shards = [shard(v, s, mesh, devices[device]) for v, s in zip(values, ins, strict=True)]
+        def start(shards: list[Any]) -> Start:
             own = [*frame]
 
             def start_member(member: GridProcess) -> tuple[Any, ...]:
@@ -158,7 +157,8 @@ def sharding_step(wired: SlottedOperation, blocks: list[Block]) -> Step:
 
             return start_member
 
-        ran = Grid((1, len(devices))).run([start(device) for device in range(len(devices))])
+        starts = list(map(start, shards_by_device(values, ins, mesh)))
+        ran = Grid((1, len(devices))).run(starts)
         return [
             join_shards(parts, sharding, mesh, devices)
             for parts, sharding in zip(zip(*ran, strict=True), outs, strict=True)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from reference.ir.program import Function, Operation, Program, Region, Value
-from reference.ops.structure import CALLEE, CONTROL_FLOW
+from reference.ops.structure import CALLEE, is_inside
 
 _NOT_IN_NAMES = re.compile(r"^(?=\d)|[^\w$.-]")
 """Characters that a value name cannot contain or begin with; function names may be any string."""
@@ -35,7 +35,7 @@ def inline_calls(operation: Operation, program: Program) -> Operation:
     Raises:
         NotInlined: if a function calls itself or an unknown function, or the result is too large.
     """
-    if operation.name in CONTROL_FLOW or not any(map(_calls, operation.regions)):
+    if is_inside(operation) or not any(map(_calls, operation.regions)):
         return operation
     work = Inlining(program)
     regions = tuple(work.region(inner, {}, "", "", ()) for inner in operation.regions)

@@ -26,6 +26,16 @@ def devices_of(mesh: Mesh) -> list[Device]:
     return [dict(zip(names, place, strict=True)) for place in np.ndindex(*sizes)]
 
 
+def shards_by_device(
+    arrays: Sequence[Array], shardings: Sequence[Sharding], mesh: Mesh
+) -> list[list[Array]]:
+    """Return each device's shards of arrays, in the order of device ids."""
+    return [
+        [shard(array, one, mesh, device) for array, one in zip(arrays, shardings, strict=True)]
+        for device in devices_of(mesh)
+    ]
+
+
 def shard(array: Array, sharding: Sharding, mesh: Mesh, device: Device) -> Array:
     """Return the part of an array on a device."""
     counts = [_shard_count(axes, mesh) for axes in sharding]

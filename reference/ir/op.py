@@ -90,19 +90,13 @@ class Structure(Enum):
     BRANCHES = "regions that are parts of the program, of which one is run"
     LOOPS = "regions that are parts of the program, run repeatedly"
     STARTS = "a region that is a part of the program, run asynchronously"
+    SHARDS = "a region that is a part of the program, run by every device of a mesh on its shards"
     CALLS = "a function of the program"
     CALLS_TARGET = "something outside of the program, by the name of a target"
     COMMUNICATES = "values that the processes of a group exchange, or the process's id"
     TRANSFERS = "values that go to or come from the host or another process, by queues"
     FORWARDS = "unchanged values of operands, packed into a tuple or unpacked"
     AWAITS = "the results of an asynchronous start"
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether the regions of an op of this structure are executed as part of the enclosing
-        program.
-        """
-        return self in (Structure.BRANCHES, Structure.LOOPS)
 
     @property
     def forwards_values(self) -> bool:
@@ -114,7 +108,9 @@ class Structure(Enum):
     @property
     def holds_program(self) -> bool:
         """Whether the regions of an op of this structure are parts of the enclosing program."""
-        return self in (Structure.BRANCHES, Structure.LOOPS, Structure.STARTS)
+        return self in (
+            Structure.BRANCHES, Structure.LOOPS, Structure.STARTS, Structure.SHARDS,
+        )  # fmt: skip
 
 
 EACH = None

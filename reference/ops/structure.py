@@ -14,6 +14,12 @@ from reference.ops.table import OPS
 _CALLS = {"call": "callee", "func.call": "callee"}
 """Operations of other dialects that call a function, and the attribute that names it."""
 
+MANUAL = "sdy.manual_computation"
+"""Shardy's operation whose region each device runs on its shards; jax's `shard_map`."""
+
+_OTHER_DIALECTS = {**dict.fromkeys(_CALLS, Structure.CALLS), MANUAL: Structure.SHARDS}
+"""Operations of other dialects that have a role in a program."""
+
 CALLEE = _CALLS | {record.name: record.callee for record in OPS.values() if record.callee}
 """Ops whose result is a function's, and the attribute that names the function."""
 
@@ -68,9 +74,7 @@ def redirect_calls(operation: Operation, names: Mapping[str, str]) -> Operation:
 def structure_of(operation: Operation) -> Structure | None:
     """Return the role of an operation in its program; None for operations of other dialects."""
     record = OPS.get(operation.name)
-    if record is None:
-        return Structure.CALLS if operation.name in _CALLS else None
-    return record.structure
+    return _OTHER_DIALECTS.get(operation.name) if record is None else record.structure
 
 
 def is_constant(operation: Operation) -> bool:
@@ -93,9 +97,11 @@ def calls_target(operation: Operation) -> bool:
 
 
 def is_inside(operation: Operation) -> bool:
-    """Return whether an operation is a branch or a loop, whose regions are executed inline."""
+    """Return whether the regions of an operation are parts of the program: those of a branch, a
+    loop, an asynchronous start or a manual computation.
+    """
     structure = structure_of(operation)
-    return structure is not None and structure.is_inside
+    return structure is not None and structure.holds_program
 
 
 def is_structure(operation: Operation) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -31,15 +32,14 @@ from conformance.backends.fake.wrong_operations import Wrong
 from conformance.backends.fake.wrong_processes import compute_in_process
 from conformance.tolerance.hardware import Hardware
 from conformance.transforms.inline import NotInlined, inline
+from conformance.transforms.observe import insert_region_barriers
+from conformance.transforms.values import operations_within
 from reference.interpreter.evaluate import EvaluationError, check, evaluate, split_by_process
 from reference.interpreter.processes import current_process
 from reference.ir.processes import ProcessId, processes
 from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import Array
-from reference.ops.structure import HOST, is_constant
-from reference.ops.table import OPS
-
-_STRUCTURE = frozenset({"return", "func.return", "func.call", "call"})
+from reference.ops.structure import HOST, RETURNS, is_constant, is_inside, structure_of
 
 
 class ReferenceBackend:
@@ -76,7 +76,7 @@ class ReferenceBackend:
         del text
         if self._fault.compile is not None:
             self._fault.compile(program)
-        unknown = {op.name for op in program.walk()} - OPS.keys() - _STRUCTURE
+        unknown = {one.name for one in program.walk() if structure_of(one) is None} - RETURNS
         if unknown:
             raise Unsupported(f"the reference does not implement {', '.join(sorted(unknown))}")
         broken = [] if self._fault.accepts_invalid else check(program)
@@ -95,6 +95,7 @@ class ReferenceExecutable:
     executions: int = 0
     previous: list[Array] = field(default_factory=list[Array])
     _inlined: Program | None = None
+    _observed: Program | None = None
 
     def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Run main (see `conformance.backends.base.Executable`)."""
@@ -120,8 +121,9 @@ class ReferenceExecutable:
             return evaluate(self.fault.rewrite(self.program), inputs)
         if wrong is None and process is None:
             return evaluate(self.program, inputs)
-        if self._inlined is None:
+        if self._inlined is None or self._observed is None:
             self._inlined = inline(self.program).program
+            self._observed = insert_region_barriers(self._inlined)
         if process is not None:
             return evaluate(self._inlined, inputs, on_result=partial(compute_in_process, process))
         assert wrong is not None
@@ -130,31 +132,30 @@ class ReferenceExecutable:
         shares = zip(grid, split_by_process(self.program, inputs), strict=True)
         given = {process: dict(zip(names, share, strict=True)) for process, share in shares}
         hook = _Faulty(wrong, self._inlined, given)
-        return evaluate(self._inlined, inputs, on_result=hook)
+        return evaluate(self._observed, inputs, on_result=hook)
 
 
 class _Faulty:
     """The evaluation hook that replaces right results by the results of a fault.
 
-    Operations of main on tensors are faulty, except constants. Operations in loops and branches are
-    part of the loop or branch.
+    Operations on tensors are faulty, except constants. In place of a branch, a loop or a manual
+    computation the operations in its regions are faulty.
     """
 
     def __init__(
         self, wrong: Wrong, program: Program, values: dict[ProcessId, dict[str, Any]]
     ) -> None:
         self._wrong, self._program, self._by_process = wrong, program, values
-        self._own = frozenset(map(id, program.main.body.operations))
+        own = map(operations_within, program.main.body.operations)
+        self._own = frozenset(map(id, chain.from_iterable(own)))
         self._constants: set[str] = set()
 
     def __call__(self, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        if id(operation) not in self._own:
-            return results
-        values = self._by_process[current_process()]
+        values = self._by_process.setdefault(current_process(), {})
         names = [value.name for value in operation.results]
         if is_constant(operation):
             self._constants.update(names)
-        elif _is_on_tensors(operation):
+        elif id(operation) in self._own and not is_inside(operation) and _is_on_tensors(operation):
             operands = tuple(values[value.name] for value in operation.operands)
             known = any(value.name in self._constants for value in operation.operands)
             computation = Computation(self._program, operation, operands, results, values, known)

@@ -28,7 +28,7 @@ from reference.numerics.rounding import (
     to_float64,
 )
 from reference.ops.elementwise.elementwise import OPS as ELEMENTWISE
-from reference.ops.structure import CONTROL_FLOW
+from reference.ops.structure import is_inside
 from reference.ops.table import OPS
 
 Operands = tuple[Array, ...]
@@ -371,7 +371,7 @@ def drop_bodies(computation: Computation, operands: Operands) -> Results:
     """Replace bodies with ops that are not elementwise by bodies that return their first
     arguments."""
     operation = computation.operation
-    if operation.name in CONTROL_FLOW or not operation.regions:
+    if is_inside(operation) or not operation.regions:
         return computation.right(operands)
     return computation.replace_fields(
         regions=tuple(map(_first_arguments, operation.regions))

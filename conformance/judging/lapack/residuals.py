@@ -13,13 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from conformance.judging.judgement import Judgement
 from conformance.judging.lapack import backward_error
 from conformance.tolerance.bounds.linear_algebra import SOLVED
+from conformance.verdict import Verdict
 from reference.custom_calls.lapack.calls import complete_hermitian, finite_matrices, option_letter
 from reference.custom_calls.lapack.factors import permutation, trsm_attributes
 from reference.custom_calls.lapack.reflectors import apply_reflectors, unit_columns
-from reference.custom_calls.lapack.routines import routine_call, top_elements
-from reference.ir.program import Operation
+from reference.custom_calls.lapack.routines import (
+    TOP_K,
+    comparison_direction,
+    routine_call,
+    top_elements,
+)
+from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.rounding import to_float64
@@ -66,6 +73,32 @@ class Problem(NamedTuple):
 Equations = Callable[[Problem], Iterator[str]]
 """A function equations(problem) that yields a message for each equation that the results violate.
 """
+
+
+NO_SOLUTION = "not a solution"
+"""The class of a decomposition's results that violate its equations."""
+
+
+def judge_by_equations(
+    program: Program, operation: Operation, operands: Arrays, results: Arrays
+) -> Judgement | None:
+    """Judge a decomposition's results by its equations; None for other operations.
+
+    `program` has the functions that the operation calls.
+    """
+    if operation.attribute("call_target_name") == TOP_K:
+        named = operation.attribute("called_computations")
+        bodies = tuple(f.body for f in program.functions if (f.name,) == named)
+        largest = comparison_direction(bodies) == "GT"
+        wrong = top_k_violation(operation, operands, results, largest=largest)
+    elif backward_error.decomposition_name(operation) is not None:
+        wrong = violation(operation, operands, results)
+    else:
+        return None
+    total = sum(array.size for array in results)
+    verdict = Verdict.DIVERGENT if wrong else Verdict.PASS
+    kind = NO_SOLUTION if wrong else ""
+    return Judgement(verdict, kind, wrong or "", total, total)
 
 
 def violation(operation: Operation, operands: Arrays, results: Arrays) -> str | None:

@@ -25,7 +25,7 @@ from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.phases import phase
 from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import extract
-from conformance.transforms.observe import insert_loop_barriers
+from conformance.transforms.observe import insert_region_barriers
 from conformance.transforms.unrounded import remove_roundings
 from conformance.transforms.values import used_values, working_operations
 from reference.interpreter.evaluate import evaluate, split_by_process
@@ -95,7 +95,7 @@ class PermittedResults:
         """
         self.program, self.inputs = program, inputs
         self._infeeds, self._shifts, self._taken = infeeds, shifts, taken or {}
-        self._whole, self._platform = insert_loop_barriers(program), platform
+        self._whole, self._platform = insert_region_barriers(program), platform
         self._program = self._whole
         self._seed = int(program.digest, 16) % (1 << 32)
         self._count = len(program.main.result_types) * program.process_count

@@ -12,10 +12,11 @@ from conformance.stablehlo.attributes import KINDS, Verbatim
 from conformance.stablehlo.configurations import CONFIGURATIONS
 from conformance.stablehlo.reading.constants import constant
 from conformance.stablehlo.reading.kinds import read_as
-from conformance.stablehlo.shardings import MANUAL, manual_attributes, replica_groups
+from conformance.stablehlo.shardings import manual_attributes, replica_groups
 from conformance.stablehlo.structs import Struct, flatten_struct, struct_of
 from reference.ir.op import Structure
 from reference.ir.program import Attribute
+from reference.ops.structure import MANUAL
 from reference.ops.table import OPS
 
 CONSTANTS = ("arith.constant", "stablehlo.constant")

@@ -1,5 +1,5 @@
-"""Programs that jax wrote for GSPMD, with mhlo.sharding: XLA shares them out, the reference takes
-them as one process's."""
+"""Programs that jax wrote for several devices, with GSPMD's mhlo.sharding or as Shardy's manual
+computations: XLA shares them out, the reference takes them as one process's."""
 
 from __future__ import annotations
 
@@ -68,3 +68,58 @@ def test_shard_map_of_gspmd_is_refused_in_words(call: str, tmp_path: Path) -> No
     (found,) = read_units(path)
     assert isinstance(found, NotChecked)
     assert "is not read: export it with jax 0.5 or later" in found.reason
+
+
+MANUAL = """
+module @jit_f attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%arg0: tensor<4x16xf32>)
+      -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<16x3xf32>, tensor<4x16xi32>) {
+    %cst = stablehlo.constant dense<[[0.3, -0.7, 0.1], [0.9, 0.6, -0.2], [1.1, -1.3, 0.7],
+      [0.1, 0.2, 0.3]]> : tensor<4x3xf32>
+    %0:4 = sdy.manual_computation(%arg0, %cst)
+        in_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{}, {}]>]
+        out_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>, <@mesh, [{}, {}]>,
+                       <@mesh, [{"x"}, {}]>]
+        manual_axes={"x"} (%arg1: tensor<1x16xf32>, %arg2: tensor<4x3xf32>) {
+      %1 = stablehlo.tanh %arg1 : tensor<1x16xf32>
+      %2 = "stablehlo.all_reduce"(%arg1) ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }) {GROUPS} : (tensor<1x16xf32>) -> tensor<1x16xf32>
+      %3 = stablehlo.add %2, %arg1 : tensor<1x16xf32>
+      %4 = "stablehlo.all_gather"(%arg1) {all_gather_dim = 0 : i64, GROUPS}
+        : (tensor<1x16xf32>) -> tensor<4x16xf32>
+      %5 = stablehlo.dot_general %4, %arg2, contracting_dims = [0] x [0]
+        : (tensor<4x16xf32>, tensor<4x3xf32>) -> tensor<16x3xf32>
+      %6 = stablehlo.exponential %arg1 : tensor<1x16xf32>
+      %7 = stablehlo.convert %6 : (tensor<1x16xf32>) -> tensor<1x16xi32>
+      sdy.return %1, %3, %5, %7
+        : tensor<1x16xf32>, tensor<1x16xf32>, tensor<16x3xf32>, tensor<1x16xi32>
+    } : (tensor<4x16xf32>, tensor<4x3xf32>)
+      -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<16x3xf32>, tensor<4x16xi32>)
+    %8 = stablehlo.negate %0#0 : tensor<4x16xf32>
+    return %8, %0#1, %0#2, %0#3
+      : tensor<4x16xf32>, tensor<4x16xf32>, tensor<16x3xf32>, tensor<4x16xi32>
+  }
+}""".replace(
+    "GROUPS",
+    "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids, "
+    "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>",
+)
+
+
+def test_operations_on_a_device_s_shards_have_their_tolerances(tmp_path: Path) -> None:
+    found = check_text(tmp_path, MANUAL, Settings("cpu"))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
+
+
+@pytest.mark.parametrize(
+    ("fault", "operation"), [("sign_lost", "tanh %1"), ("share_lost", "all_reduce %2")]
+)
+def test_a_wrong_operation_of_a_device_is_named(tmp_path: Path, fault: str, operation: str) -> None:
+    found = check_text(tmp_path, MANUAL, Settings(f"reference:{fault}"))
+    assert found.verdict is Verdict.DIVERGENT
+    assert found.operation.startswith(operation)
+    assert " in sdy.manual_computation %0" in found.operation

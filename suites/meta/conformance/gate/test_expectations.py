@@ -20,6 +20,7 @@ from conformance.gate.expectations import (
     matching_entry,
 )
 from conformance.gate.reading import ExpectationError, load, read
+from conformance.judging.lapack.residuals import NO_SOLUTION
 from conformance.judging.messages import additional_failure_line
 from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.programs import ARITHMETIC_HYPOTHESES, PROGRAMS
@@ -29,7 +30,6 @@ from conformance.known.xla.indexing.out_of_bounds import BOUND, WINDOW
 from conformance.known.xla.orders import LABEL, TILES, UNPADDED
 from conformance.known.xla.sorting.sorts import LABEL as NEGATIVE
 from conformance.known.xla.windows.no_source import LABEL as NO_SOURCE
-from conformance.triage.audit import NO_SOLUTION
 from conformance.verdict import Detail, Element, Failing, Record, Verdict
 
 VERSIONS = {"jaxlib": "0.10.2"}

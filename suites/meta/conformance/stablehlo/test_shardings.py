@@ -6,13 +6,15 @@ import pytest
 from jaxlib.mlir import ir
 
 from conformance.stablehlo.context import reading_context
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
 from conformance.stablehlo.shardings import (
-    MANUAL,
     is_annotated,
     is_shared_out,
     manual_attributes,
     mesh_of,
 )
+from reference.ops.structure import MANUAL
 
 MODULE = """
 sdy.mesh @mesh = <["x"=2, "y"=3]>
@@ -47,6 +49,15 @@ def test_manual_computation_has_a_mesh_and_axes_by_dimension() -> None:
             "in_shardings": ((("x",), ()),),
             "out_shardings": ((("x",), ()),),
         }
+
+
+def test_written_manual_computations_are_read_back() -> None:
+    attributes = " attributes {mhlo.num_partitions = 6 : i32}"
+    program = parse_module(f"module{attributes} {{{MODULE}}}")
+    assert program.shared_among == 6
+    written = parse_module(emit(program))
+    assert written == program
+    assert written.shared_among == 6
 
 
 def test_meshes_that_are_missing_or_in_another_order_are_not_read() -> None:

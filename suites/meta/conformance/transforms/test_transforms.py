@@ -27,7 +27,7 @@ from conformance.transforms.extract import (
 )
 from conformance.transforms.inline import inline
 from conformance.transforms.merge import merge, merge_arguments, merge_kind, split_results
-from conformance.transforms.observe import insert_loop_barriers
+from conformance.transforms.observe import insert_region_barriers
 from conformance.transforms.outline import outline, outline_region
 from conformance.transforms.replacing import rewrite_ops
 from conformance.transforms.substitute import (
@@ -386,7 +386,7 @@ def test_hooks_see_what_a_loop_carries() -> None:
             seen.append(tuple(value.name for value in operation.results))
         return results
 
-    assert_equal(evaluate(insert_loop_barriers(FLAT), INPUTS, on_result=keep), RESULTS)
+    assert_equal(evaluate(insert_region_barriers(FLAT), INPUTS, on_result=keep), RESULTS)
     condition, body = only_operation("while").regions
     carried = {tuple(value.name for value in region.arguments) for region in (condition, body)}
     assert set(seen) == carried

@@ -19,7 +19,8 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.audit import FAULTY_ITERATIONS, audit
+from conformance.triage.audit import audit
+from conformance.triage.region_judge import FAULTY_ITERATIONS
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.judging.judgement import passing_judgement
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.audit import FAULTY_ITERATIONS, WrongOperation
+from conformance.triage.region_judge import FAULTY_ITERATIONS, WrongOperation
 from conformance.triage.regions import Explain, match_in_regions
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program

@@ -8,6 +8,7 @@ from reference.ir.program import Operation, TensorType, TokenType, Value, attrib
 from reference.ir.types import element_type
 from reference.ops import structure
 from reference.ops.structure import (
+    MANUAL,
     calls_target,
     computations,
     is_constant,
@@ -43,8 +44,16 @@ def test_calls_are_redirected_and_other_attributes_stay() -> None:
     [
         (is_constant, ["constant"], ["iota", "add"]),
         (calls_target, ["custom_call"], ["func.call", "composite"]),
-        (is_inside, ["if", "case", "while"], ["reduce", "func.call", "mine.op"]),
-        (is_structure, ["constant", "if", "while", "func.call"], ["add", "reduce", "mine.op"]),
+        (
+            is_inside,
+            ["if", "case", "while", "async_start", MANUAL],
+            ["reduce", "func.call", "mine.op"],
+        ),
+        (
+            is_structure,
+            ["constant", "if", "while", "func.call", MANUAL],
+            ["add", "reduce", "mine.op"],
+        ),
     ],
 )
 def test_roles(predicate: object, those: list[str], others: list[str]) -> None:
@@ -60,7 +69,7 @@ def test_a_barrier_is_structure_unless_it_forwards_a_tensor() -> None:
     assert not is_structure(Operation(forwarding, (), (tensor,)))
 
 
-def test_ops_of_other_dialects_have_no_role_unless_they_call() -> None:
+def test_other_ops_of_other_dialects_have_no_role() -> None:
     assert structure_of(Operation("mine.op")) is None
     assert structure_of(CALL) is structure.Structure.CALLS
 
