@@ -320,14 +320,14 @@ def kind_of(
 def _is_excused(before: CaseOutcome, after: CaseOutcome, *, is_same_backend: bool) -> bool:
     """Return whether a flaky entry excuses a change: a case that fails now and then may pass.
 
-    It does not excuse a case that fails every time, if it did not in the baseline. But the baseline
-    of the same backend may have passed by chance.
+    On another backend, it does not excuse a case that fails every time, if it did not in the
+    baseline. On the same backend that is chance, too.
     """
     if not after.verdict.fails:
         return before.flaky and (after.verdict.has_results or is_same_backend)
     if not after.flaky or before.verdict is Verdict.UNSUPPORTED:
         return False
-    return after.varies or (not before.varies and (before.flaky or is_same_backend))
+    return is_same_backend or after.varies or (before.flaky and not before.varies)
 
 
 def _is_chance(change: Change) -> bool:
