@@ -67,14 +67,17 @@ def repeat_changed_cases(
 
 
 def _changed_records(store: Store, baseline: ReadBaseline) -> list[Record]:
-    """Return the records of changes that may be changes from run to run."""
+    """Return the records of changes that may be changes from run to run.
+
+    A case that failed in the same way before has only lost its entry.
+    """
     comparison = compare(read_store(store), baseline)
     return [
         change.record
         for change in (*comparison.changes, *comparison.varying)
         if change.record is not None and change.after is not None and change.index is not None
         if change.backend in comparison.same_backends or change.after.flaky
-        if not change.after.varies
+        if not change.after.varies and not change.has_same_end
     ]
 
 

@@ -71,6 +71,16 @@ class Change:
         """The cell: op, element type, backend."""
         return (self.op, self.element_type, self.backend)
 
+    @property
+    def has_same_end(self) -> bool:
+        """Whether verdict, class and error are as before, so that only an expectation changed."""
+        before, after = self.before, self.after
+        return (
+            before is not None
+            and after is not None
+            and (_way(before), before.error) == (_way(after), after.error)
+        )
+
 
 @dataclass(frozen=True)
 class Comparison:

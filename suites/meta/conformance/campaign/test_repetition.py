@@ -98,6 +98,16 @@ def test_flaky_case_that_always_fails_is_new_on_another_backend(
     assert run(options(tmp_path / "now", **fault, baseline=baseline)).exit_code == code
 
 
+def test_removed_entry_runs_nothing_again(tmp_path: Path) -> None:
+    file = tmp_path / "flaky.toml"
+    file.write_text(FLAKY)
+    given = options(tmp_path / "then", "one_wrong_element", expectations=str(file))
+    baseline, listener = ReadBaseline("base.txt", baseline_of(run(given))), Listener()
+    given = replace(given, out=tmp_path / "now", expectations="none", baseline=baseline)
+    assert run(given, listener).exit_code == 1
+    assert listener.said == []
+
+
 def test_many_changes_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetition, "MOST", 1)
     baseline = ReadBaseline("base.txt", baseline_of(run(options(tmp_path / "good"))))
