@@ -61,8 +61,10 @@ def repeat_changed_cases(
         runner = TaskRunner(options.limits, watcher.say, Manner(known, options.repeats))
         records = {_task_of(r, options.seed): r for r in changed if r.backend == choice.name}
         again = _run_again(runner, executor, records, options.repeats) if records else {}
-        repeated += [_joined_record(records[task], found) for task, found in again.items()]
-    store.settle([match_record(record, expectations) for record in repeated])
+        repeated += [
+            join_records(records[task], found, expectations) for task, found in again.items()
+        ]
+    store.settle(repeated)
     store.set_meta({_REPEATED: [*done, *(record.id for record in changed)]})
 
 
@@ -99,16 +101,19 @@ def _run_again(
     return found
 
 
-def _joined_record(first: Record, again: Sequence[Record]) -> Record:
+def join_records(
+    first: Record, again: Sequence[Record], expectations: Sequence[Expectation]
+) -> Record:
     """Return the record of a case from those of all runs: the first, unless their ends differ."""
-    runs = [first, *again]
+    runs = [match_record(record, expectations) for record in (first, *again)]
     failing = [record for record in runs if record.verdict.fails]
     ends = [(record.verdict, record.kind) for record in runs]
     if len({*ends}) == 1:
-        return first
+        return runs[0]
     if not failing:
         return min(runs, key=lambda record: record.verdict.severity)
     for record in failing:
         if record.kind == NOT_DETERMINISTIC:
             return record
-    return intermittent_record(replace(failing[0], failing=(), known=""), repeats_of(ends))
+    varying = intermittent_record(replace(failing[0], failing=(), known=""), repeats_of(ends))
+    return match_record(varying, expectations)

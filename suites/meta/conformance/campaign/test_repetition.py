@@ -10,13 +10,15 @@ import pytest
 from conformance.campaign import repetition
 from conformance.campaign.planning import Options
 from conformance.campaign.progress import Watcher
+from conformance.campaign.repetition import join_records
 from conformance.campaign.runner import run
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of, read_baseline
 from conformance.gate.baselines.comparison import compare
 from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.gate.expectations import Expectation, match_record
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData
-from conformance.verdict import Verdict
+from conformance.verdict import Failing, Record, Verdict
 
 FLAKY = """
 [[known]]
@@ -106,6 +108,25 @@ def test_removed_entry_runs_nothing_again(tmp_path: Path) -> None:
     given = replace(given, out=tmp_path / "now", expectations="none", baseline=baseline)
     assert run(given, listener).exit_code == 1
     assert listener.said == []
+
+
+def test_ends_are_compared_by_what_no_entry_matches() -> None:
+    """A stored record shows the class that no entry matches, a new one the gravest class."""
+    wrong, small = (
+        Failing(Verdict.DIVERGENT, "NaN", "", 1),
+        Failing(Verdict.INACCURATE, "accuracy", "in part", 1),
+    )
+    again = Record("negate", "f32", "cpu", 0, "", Verdict.DIVERGENT, "NaN", failing=(wrong, small))
+    entry = Expectation("e", ("negate",), "r", kinds=("NaN",))
+    first = match_record(again, [entry])
+    assert (first.verdict, first.kind) == (Verdict.INACCURATE, "accuracy")
+    assert join_records(first, [again], [entry]) == first
+    right = replace(again, verdict=Verdict.PASS, kind="", failing=())
+    joined = join_records(first, [again, right], [entry])
+    assert (joined.verdict, joined.kind) == (Verdict.INACCURATE, NOT_DETERMINISTIC)
+    assert joined.message == "in 2 of 3 runs: in part"
+    unsupported = replace(right, verdict=Verdict.UNSUPPORTED)
+    assert join_records(unsupported, [right], [entry]) == right
 
 
 def test_many_changes_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
