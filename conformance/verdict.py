@@ -15,6 +15,8 @@ class Verdict(StrEnum):
     """Differs only where the specification does not define the result; never a failure."""
     UNSUPPORTED = "unsupported"
     """The backend says that it does not implement this."""
+    NOT_JUDGED = "not_judged"
+    """hlo-conformance cannot judge this, for example because its reference has no result."""
     FLUSHED = "flushed"
     """Differs only in that subnormal inputs or results are treated as zero."""
     INACCURATE = "inaccurate"
@@ -36,12 +38,17 @@ class Verdict(StrEnum):
         return self not in _HARMLESS
 
     @property
+    def is_tested(self) -> bool:
+        """Whether the backend was tested: its answer was judged."""
+        return self not in (Verdict.UNSUPPORTED, Verdict.NOT_JUDGED)
+
+    @property
     def has_results(self) -> bool:
-        """Whether the backend compiled the program, and returned results if it executed the
-        program.
+        """Whether the backend compiled the program, and its results, if it executed the program,
+        were judged.
         """
-        return self not in (
-            Verdict.UNSUPPORTED, Verdict.REJECTED, Verdict.TIMED_OUT, Verdict.CRASHED
+        return self.is_tested and self not in (
+            Verdict.REJECTED, Verdict.TIMED_OUT, Verdict.CRASHED
         )  # fmt: skip
 
     @property
@@ -51,7 +58,7 @@ class Verdict(StrEnum):
 
 
 # reports ask millions of times
-_HARMLESS = frozenset((Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED))
+_HARMLESS = frozenset((Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED, Verdict.NOT_JUDGED))
 _SEVERITIES = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 _GRAVITY = {"signed zero": -1, "NaN": 1, "infinity": 1}

@@ -12,7 +12,7 @@ from conformance.gate.conclusion import outcome_words
 from conformance.judging.messages import additional_failure_line
 from conformance.results.remarks import is_new, other_incidents
 from conformance.results.summary import RunData
-from conformance.verdict import LostBatch, Record, Verdict
+from conformance.verdict import LostBatch, Record
 from reports import findings, squares, text, view
 from reports.squares import Square
 from reports.view import OpResults, View
@@ -120,7 +120,7 @@ def _case(cell: Square, seen: View) -> TestCase:
         case.result = [*failures[:FAILURES_PER_CELL]]
     elif cell.failing:
         case.result = [Skipped(text.clip_line(_explain_accepted(cell, seen)), "known")]
-    elif cell.state in (Verdict.UNSUPPORTED, squares.UNTESTED):
+    elif not cell.is_tested:
         reason = cell.records[0].message if cell.records else _explain_untested(cell, seen)
         case.result = [Skipped(f"{cell.state}: {text.clip_line(reason)}", cell.state)]
     case.system_out = _output(cell, len(failures), seen)

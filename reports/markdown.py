@@ -205,6 +205,7 @@ def _totals(seen: View) -> str:
         ("ops tested", text.count(totals.ops_tested), text.count(totals.ops)),
         ("cells tested", text.count(totals.tested), text.count(totals.planned)),
         ("cells unsupported", text.count(totals.unsupported), text.count(totals.planned)),
+        ("cells not judged", text.count(totals.not_judged), text.count(totals.planned)),
         ("cells untested", text.count(totals.untested), text.count(totals.planned)),
         ("cells filtered out", text.count(totals.filtered), text.count(totals.cells)),
         *_coverage(seen),

@@ -11,7 +11,8 @@ from reference.ir.types import ELEMENT_TYPES
 from reports import text
 
 GLYPHS: dict[str, str] = {
-    Verdict.PASS: "✓", Verdict.UNSPECIFIED: "?", Verdict.UNSUPPORTED: "–", Verdict.FLUSHED: "↓",
+    Verdict.PASS: "✓", Verdict.UNSPECIFIED: "?", Verdict.UNSUPPORTED: "–", Verdict.NOT_JUDGED: "∅",
+    Verdict.FLUSHED: "↓",
     Verdict.INACCURATE: "≈", Verdict.DIVERGENT: "≠", Verdict.REJECTED: "R", Verdict.ACCEPTED: "A",
     Verdict.TIMED_OUT: "T", Verdict.CRASHED: "†", UNTESTED: "○", FILTERED: "",
 }  # fmt: skip
@@ -25,6 +26,7 @@ MEANINGS: dict[str, str] = {
     Verdict.PASS: "every element permitted",
     Verdict.UNSPECIFIED: "differs only where the result is unspecified",
     Verdict.UNSUPPORTED: "the backend says that it does not implement this",
+    Verdict.NOT_JUDGED: "hlo-conformance cannot judge it; this says nothing about the backend",
     Verdict.FLUSHED: "differs only in reading subnormals as zero",
     Verdict.INACCURATE: "the right value, with an error over the budget",
     Verdict.DIVERGENT: "an element that no reading of the specification permits",

@@ -47,7 +47,7 @@ class OpResults:
 @dataclass(frozen=True, slots=True)
 class Totals:
     """Every count with its denominator. cells = planned + filtered;
-    planned = tested + unsupported + untested."""
+    planned = tested + unsupported + not_judged + untested."""
 
     ops: int
     ops_tested: int
@@ -55,6 +55,7 @@ class Totals:
     planned: int
     tested: int
     unsupported: int
+    not_judged: int
     untested: int
     filtered: int
     cases: int
@@ -168,16 +169,16 @@ def _op(name: str, cells: tuple[Square, ...]) -> OpResults:
 
 def _totals(run: RunData, ops: Sequence[OpResults], cells: dict[CellKey, Square]) -> Totals:
     states = Counter(cell.state for cell in cells.values())
-    empty = states[UNTESTED] + states[FILTERED] + states[Verdict.UNSUPPORTED]
-    tested = {c.op for c in cells.values() if c.records and c.state != Verdict.UNSUPPORTED}
+    tested = [cell for cell in cells.values() if cell.is_tested]
     verdicts = Counter(record.verdict for record in run.records)
     return Totals(
         ops=len(ops),
-        ops_tested=len(tested),
+        ops_tested=len({cell.op for cell in tested}),
         cells=len(cells),
         planned=len(cells) - states[FILTERED],
-        tested=len(cells) - empty,
+        tested=len(tested),
         unsupported=states[Verdict.UNSUPPORTED],
+        not_judged=states[Verdict.NOT_JUDGED],
         untested=states[UNTESTED],
         filtered=states[FILTERED],
         cases=len(run.records),

@@ -32,7 +32,7 @@ class NotReadBack(Unsupported):
 
 
 NOT_READ_BACK = "not read back"
-"""The class of unsupported programs that were compiled, and whose values are not available."""
+"""The class of programs that were compiled, and whose values are not available."""
 
 
 class Rejected(BackendError):
@@ -61,13 +61,12 @@ ended its process.
 """
 
 
-def kind_of_unsupported(error: Unsupported) -> str:
-    """Return the class of an unsupported program: "" if it was not compiled."""
-    return NOT_READ_BACK if isinstance(error, NotReadBack) else ""
-
-
 def failure_of(error: BackendError) -> tuple[Verdict, str]:
-    """Return verdict and class of a valid program that a backend refused or failed on."""
+    """Return verdict and class of a valid program for which a backend gave no results."""
+    if isinstance(error, NotReadBack):
+        return Verdict.NOT_JUDGED, NOT_READ_BACK
+    if isinstance(error, Unsupported):
+        return Verdict.UNSUPPORTED, ""
     if isinstance(error, Rejected):
         return Verdict.REJECTED, "refused as invalid"
     if isinstance(error, DeviceError):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial, reduce
 
-from conformance.backends.base import BackendError, Rejected, Unsupported, failure_of
+from conformance.backends.base import BackendError, Rejected, failure_of
 from conformance.backends.session import open_session
 from conformance.catalog import Cell
 from conformance.judging.judgement import merge_errors
@@ -201,13 +201,8 @@ def _items_of(task: Task, batcher: Batcher) -> list[CellItem]:
 def _lost_batch(module: RefusedBatch[CellItem]) -> LostBatch:
     """Return the report of a module that was refused although each of its programs ran."""
     cases = tuple((one.cell.op, one.cell.element_type.name, one.index) for one in module.items)
-    verdict, kind = Verdict.UNSUPPORTED, ""
-    if not isinstance(module.error, Unsupported):
-        verdict, kind = failure_of(module.error)
-    message = escape_unprintable(str(module.error))
-    return LostBatch(
-        module.items[0].cell.backend, cases, verdict, kind, message, module.failed, module.runs
-    )
+    backend, message = module.items[0].cell.backend, escape_unprintable(str(module.error))
+    return LostBatch(backend, cases, *failure_of(module.error), message, module.failed, module.runs)
 
 
 def cases_of(task: Task) -> list[Case]:

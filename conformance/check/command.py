@@ -33,6 +33,7 @@ from conformance.limits import FILE_LIMITS, Limits
 from conformance.outputs import checked as output
 from conformance.outputs.schema import CHECK, json_line
 from conformance.text import one_line
+from conformance.verdict import Verdict
 
 if TYPE_CHECKING:  # what the parent loads once the workers' server is on its way
     from conformance.backends.base import Description
@@ -134,13 +135,14 @@ def _report(
     """Print a line for each verdict, and counts if there are several; return the exit code."""
     counts: Counter[str] = Counter()
     codes: set[int] = set()
-    failed = 0
+    failed = unjudged = 0
     first = ""
     with FilesBar(Console(stderr=True), len(options.files)) as bar:
         for checked in filter(None, verdicts):
             counts[_word(checked)] += 1
             codes.add(_code_of(checked))
             failed += checked.is_new_failure
+            unjudged += checked.verdict is Verdict.NOT_JUDGED
             if checked.is_new_failure and not checked.is_invalid:
                 first = first or checked.file
             bar.advance(failed)
@@ -149,6 +151,12 @@ def _report(
     if len(options.files) > 1:
         told = ", ".join(f"{name} {count}" for name, count in counts.items())
         sys.stderr.write(f"{len(options.files)} files: {told}\n")
+    if unjudged and not options.as_json:
+        count = "1 file" if unjudged == 1 else f"{unjudged} files"
+        sys.stderr.write(
+            f"hlo-conformance could not judge {count}, which says nothing about the backend: give "
+            "the result of what it does not know as an input, or report it\n"
+        )
     if first and not options.as_json:
         sys.stderr.write(f"to minimise the failure: {_reduction(first, options)}\n")
     return next((code for code in (1, USAGE, 0) if code in codes), NOTHING_TESTED)
@@ -176,7 +184,7 @@ def _code_of(checked: CheckedFile) -> int:
     """
     if checked.is_invalid:
         return USAGE
-    if checked.verdict.value == "unsupported":
+    if not checked.verdict.is_tested:
         return NOTHING_TESTED
     return 1 if checked.is_new_failure else 0
 

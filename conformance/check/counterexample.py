@@ -120,9 +120,8 @@ def _try_program(
     try:
         outcome = work.judge_inputs(inputs)
     except (NotJudged, TooSlow) as reason:
-        kind = reason.kind if isinstance(reason, NotJudged) else "not evaluated"
-        unjudged = (Verdict.UNSUPPORTED, kind, str(reason))
-        return ReplayedCounterexample(*unjudged, id=expectation.id, reproduces=False)
+        unjudged = reason if isinstance(reason, NotJudged) else NotJudged(str(reason))
+        return ReplayedCounterexample.of(unjudged.outcome, id=expectation.id, reproduces=False)
     if work.refusal is not None and not isinstance(work.refusal, Rejected):
         return _failed_refusal(expectation, work.refusal)
     extended = (
@@ -142,8 +141,8 @@ def _failed_refusal(expectation: Expectation, error: BackendError) -> ReplayedCo
     Neither says what is wrong with the program, as a refusal does.
     """
     if isinstance(error, Unsupported):
-        unjudged = (Verdict.UNSUPPORTED, "not implemented by the backend", str(error))
-        return ReplayedCounterexample(*unjudged, id=expectation.id, reproduces=False)
+        unjudged = NotJudged.by_backend(error).outcome
+        return ReplayedCounterexample.of(unjudged, id=expectation.id, reproduces=False)
     failed = (*failure_of(error), str(error))
     reproduces = expectation.matches_except_op(*failed)
     return ReplayedCounterexample(*failed, id=expectation.id, reproduces=reproduces)

@@ -28,7 +28,7 @@ from conformance.frontends.inputs.drawing import draw_inputs, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, read_units, specialise_unit
 from conformance.gate.expectations import Expectation
 from conformance.phases import keep_value, phase
-from conformance.pipeline.outcome import known_loss
+from conformance.pipeline.outcome import NOT_EVALUATED, known_loss
 from conformance.stablehlo.parse import Unreadable
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -53,7 +53,7 @@ def check_batch(batch: Batch) -> tuple[CheckedFile, ...]:
 
 def _unchecked_file(file: str, error: Exception) -> CheckedFile:
     """Return the outcome of a file whose check raised an exception; other files are checked."""
-    kind = "not evaluated"
+    kind = NOT_EVALUATED
     if isinstance(error, MemoryError):
         message = ": ".join(filter(None, ("out of memory", str(error))))
         message = f"{message}; {memory_note()}"
@@ -64,7 +64,7 @@ def _unchecked_file(file: str, error: Exception) -> CheckedFile:
     else:
         kind = "defect of hlo-conformance"
         message = f"{type(error).__name__}: {error}; please report it"
-    return CheckedFile(Verdict.UNSUPPORTED, kind, message, file=file)
+    return CheckedFile(Verdict.NOT_JUDGED, kind, message, file=file)
 
 
 def check_file(path: str, settings: Settings, deadline: float | None = None) -> CheckedFile:
@@ -161,10 +161,10 @@ def merge_outcomes(path: str, checked: Sequence[CheckedFile]) -> CheckedFile:
     """Return one verdict for all checked programs of a file: the worst."""
     if not checked:
         return CheckedFile(
-            Verdict.UNSUPPORTED, "nothing to check", "the file has no program", file=path
+            Verdict.NOT_JUDGED, "nothing to check", "the file has no program", file=path
         )
-    left = [one for one in checked if one.verdict is Verdict.UNSUPPORTED]
-    done = [one for one in checked if one.verdict is not Verdict.UNSUPPORTED]
+    left = [one for one in checked if not one.verdict.is_tested]
+    done = [one for one in checked if one.verdict.is_tested]
     worst = max(done or left, key=lambda one: one.severity)
     message = worst.message
     if done and left:
@@ -193,7 +193,7 @@ def _check_part(
     if isinstance(part, NotChecked):
         if part.invalid:
             return CheckedFile(Verdict.REJECTED, INVALID, part.reason, file=path)
-        return CheckedFile(Verdict.UNSUPPORTED, "not read", part.reason, file=path)
+        return CheckedFile(Verdict.NOT_JUDGED, "not read", part.reason, file=path)
     named = "" if part.name == "main" else f"@{part.name}: "
     try:
         sets, notes = _inputs(part, settings)
@@ -221,9 +221,9 @@ def _check_part(
             if found[-1].is_new_failure:
                 break
     except NotJudged as reason:
-        return CheckedFile(Verdict.UNSUPPORTED, reason.kind, named + str(reason), file=path)
+        return CheckedFile.of(reason.outcome, message=named + str(reason), file=path)
     except TooSlow as reason:
-        return CheckedFile(Verdict.UNSUPPORTED, "not evaluated", named + str(reason), file=path)
+        return CheckedFile(Verdict.NOT_JUDGED, NOT_EVALUATED, named + str(reason), file=path)
     return _summary(path, named, found, (*notes, part.note))
 
 
@@ -291,7 +291,7 @@ def _specialise_to_inputs(
     try:
         static = specialise_unit(unit, sets[0])
     except Unreadable as error:
-        raise NotJudged(str(error), "not implemented by the backend") from None
+        raise NotJudged(str(error), "not implemented by the backend", Verdict.UNSUPPORTED) from None
     try:
         before, after = (evaluate(one.flat.program, sets[0]) for one in (unit, static))
     except EvaluationError as error:

@@ -127,7 +127,7 @@ class ProgramChecker:
             else:
                 actual = next(self.run(program, [inputs]))
         except Unsupported as error:
-            raise NotJudged(str(error), "not implemented by the backend") from None
+            raise NotJudged.by_backend(error) from None
         except BackendError as error:
             refused = _judge_refusal(error)
             if is_single(program):

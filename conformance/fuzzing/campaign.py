@@ -28,10 +28,11 @@ from conformance.fuzzing.keeping.keeping import FindingWriter
 from conformance.fuzzing.singles import PER_TRIAL
 from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.steering.steering import Steering
-from conformance.fuzzing.trial import NOT_EVALUATED, Trial, TrialResult
+from conformance.fuzzing.trial import DEFECT, Trial, TrialResult
 from conformance.gate.expectations import Expectation
 from conformance.limits import LIMITS, Limits
 from conformance.pipeline.splitting import BatchCall, run_in_parts
+from conformance.verdict import Verdict
 from generators.chains.seeds.fragment import Fragment
 
 
@@ -184,7 +185,7 @@ class CampaignSession:
         """Store how a trial ended, and schedule its failures."""
         if isinstance(value, (WorkerCrash, WorkerTimeout)):
             if is_harness_timeout(value):
-                value = TrialResult({NOT_EVALUATED: 1}, (), CampaignCoverage(), 0, 0.0)
+                value = TrialResult({Verdict.NOT_JUDGED.value: 1}, (), CampaignCoverage(), 0, 0.0)
             else:
                 value = self._losses.crash_result(trial, *crash_verdict(value))
         if not isinstance(value, TrialResult):
@@ -192,7 +193,7 @@ class CampaignSession:
                 f"programs {trial.start} to {trial.stop - 1}: {type(value).__name__}: {value}; "
                 "a defect of hlo-conformance, please report it"
             )
-            value = TrialResult({"not judged": len(trial)}, (), CampaignCoverage(), 0, 0.0)
+            value = TrialResult({DEFECT: len(trial)}, (), CampaignCoverage(), 0, 0.0)
         places = {failure.number: place_of(failure) for failure in value.failures}
         met = self._journal.add(trial.start, trial.stop, value, places)
         self._tally.add(value, met)

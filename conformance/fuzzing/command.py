@@ -28,7 +28,7 @@ from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFindin
 from conformance.fuzzing.keeping.replay import folders, replay_corpus
 from conformance.fuzzing.seeds.material import Material, write_material
 from conformance.fuzzing.seeds.sources import corpus_pieces, gather_material
-from conformance.fuzzing.trial import Trial
+from conformance.fuzzing.trial import NOT_TESTED, Trial
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, as_tuple
 from conformance.gate.reading import load
@@ -286,6 +286,5 @@ def _print(journal: Journal, campaign: Campaign) -> int:
         sys.stdout.write(f"{left}\n")
     if new:
         return 1
-    nothing = ("unsupported", "not evaluated", "not judged")
-    tested = sum(count for word, count in counts.items() if word not in nothing)
+    tested = sum(count for word, count in counts.items() if word not in NOT_TESTED)
     return 0 if tested else NOTHING_TESTED

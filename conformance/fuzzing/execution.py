@@ -22,7 +22,6 @@ from conformance.fuzzing.steering.coverage_counts import CampaignCoverage, Pair
 from conformance.fuzzing.steering.pool import NEW_PER_TRIAL, new_pair_fragments
 from conformance.fuzzing.trial import (
     KNOWN_TO_CRASH,
-    NOT_EVALUATED,
     ONLY_IN_BATCH,
     FailingProgram,
     Trial,
@@ -86,7 +85,7 @@ def run_trial(trial: Trial) -> TrialResult:
             with limit_wall_time(min(Limits.GENERATED, trial.seconds)):
                 expected = [tuple(evaluate(program, inputs)) for inputs in sets]
         except (EvaluationError, TooSlow):
-            counts[NOT_EVALUATED] += 1
+            counts[Verdict.NOT_JUDGED.value] += 1
             continue
         items.append(Item(number, program, sets, expected))
     failures: list[FailingProgram] = []
@@ -134,7 +133,7 @@ def _judge_program(
             continue
         outcome = judge_in_isolation(trial, session, one.program, inputs)
         if outcome is None:
-            return NOT_EVALUATED
+            return Verdict.NOT_JUDGED.value
         if outcome.verdict.fails:
             return _count_failure(FailingProgram(one.index, one.program, inputs, outcome), failures)
         word = outcome.verdict.value

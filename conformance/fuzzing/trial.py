@@ -10,6 +10,7 @@ from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.gate.expectations import Expectation
 from conformance.pipeline.items import Inputs
 from conformance.pipeline.outcome import Outcome
+from conformance.verdict import Verdict
 from generators.chains.guide import CoverageCounts, Guide
 from generators.chains.seeds.fragment import Fragment
 from reference.ir.program import Program
@@ -17,9 +18,11 @@ from reference.ir.program import Program
 ONLY_IN_BATCH = "only together"
 """The word under which a campaign counts programs that fail in a batch and not in isolation."""
 
-NOT_EVALUATED = "not evaluated"
-"""The word under which a campaign counts programs for which the reference has no result."""
+DEFECT = "defect of hlo-conformance"
+"""The word under which a campaign counts programs that raise an exception of ours."""
 
+NOT_TESTED = (Verdict.UNSUPPORTED.value, Verdict.NOT_JUDGED.value, DEFECT)
+"""The words under which a campaign counts programs that do not test the backend."""
 
 KNOWN_TO_CRASH = "known to crash"
 """The word under which a campaign counts programs that are not run, because an expectation says

@@ -12,7 +12,7 @@ from conformance.frontends.inputs.drawing import draw_inputs, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, read_units, specialise_unit
 from conformance.fuzzing.execution import judge_in_isolation, outcome_of
 from conformance.fuzzing.trial import FailingProgram, Trial
-from conformance.pipeline.outcome import NotJudged, Outcome, known_loss
+from conformance.pipeline.outcome import NOT_EVALUATED, NotJudged, Outcome, known_loss
 from conformance.stablehlo.emit import EmitError
 from conformance.stablehlo.parse import Unreadable
 from conformance.text import one_line
@@ -83,18 +83,20 @@ def _sets(file: Path, trial: Trial, unit: Unit, inputs: Path | None) -> list[tup
 
 def outcome_of_file(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
     """Return the outcome of the program of a file: on the first inputs on which it fails, or on
-    all. It is `unsupported`, with the reason, if the program cannot be judged.
+    all. It is `not_judged`, with the reason, if the program cannot be judged.
 
     Raises:
         UsageError: see `read_program`.
     """
     session = open_session(trial.backend)
-    told = Outcome(Verdict.UNSUPPORTED)
+    told = Outcome(Verdict.NOT_JUDGED)
     for failure in read_program(trial, file, inputs):
         try:
             told = outcome_of(trial, session, failure.program, failure.inputs)
-        except (NotJudged, TooSlow, EvaluationError, EmitError) as error:
-            told = Outcome(Verdict.UNSUPPORTED, "not judged", one_line(error))
+        except NotJudged as error:
+            told = error.outcome
+        except (TooSlow, EvaluationError, EmitError) as error:
+            told = Outcome(Verdict.NOT_JUDGED, NOT_EVALUATED, one_line(error))
         if told.verdict.fails:
             break
     return told

@@ -12,7 +12,6 @@ from conformance.outputs import comparison as output
 from conformance.results.cells import FILTERED, UNTESTED
 from conformance.results.summary import RunData
 from conformance.text import one_line, plural
-from conformance.verdict import Verdict
 
 MOST_TOLD = 10
 """The number of groups of changes of each kind that are printed."""
@@ -44,7 +43,7 @@ def exit_code(
         unexplained = False
     if unexplained or (comparison is not None and comparison.is_failure):
         return 1
-    if all(record.verdict is Verdict.UNSUPPORTED for record in run.records):
+    if not any(record.verdict.is_tested for record in run.records):
         return NOTHING_TESTED
     if strict and run.stale:
         return 1

@@ -10,14 +10,14 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 """A count: an integer that is not negative."""
 
 State = Literal[
-    "pass", "unspecified", "unsupported", "flushed", "inaccurate", "divergent", "rejected",
-    "accepted", "timed_out", "crashed", "untested",
+    "pass", "unspecified", "unsupported", "not_judged", "flushed", "inaccurate", "divergent",
+    "rejected", "accepted", "timed_out", "crashed", "untested",
 ]  # fmt: skip
 """The state of a cell: a verdict, or planned and not run."""
 
 SavedVerdict = Literal[
-    "pass", "unspecified", "unsupported", "flushed", "inaccurate", "divergent", "rejected",
-    "accepted", "timed_out", "crashed", "no answer",
+    "pass", "unspecified", "unsupported", "not_judged", "flushed", "inaccurate", "divergent",
+    "rejected", "accepted", "timed_out", "crashed", "no answer",
 ]  # fmt: skip
 """A verdict, or that the process ended without one."""
 

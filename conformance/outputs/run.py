@@ -38,9 +38,10 @@ class Denominators(msgspec.Struct, frozen=True, kw_only=True):
     cells: Annotated[Count, about("Cells of the catalog, on all backends of the run.")]
     cells_planned: Annotated[Count, about("Cells that the run was to test.")]
     cells_tested: Annotated[
-        Count, about("Planned cells that are neither untested nor unsupported.")
+        Count, about("Planned cells that are neither untested, unsupported nor not judged.")
     ]
     cells_untested: Annotated[Count, about("Planned cells that were not reached.")]
+    cells_not_judged: Annotated[Count, about("Planned cells that hlo-conformance cannot judge.")]
     cells_unsupported: Annotated[
         Count, about("Planned cells that the backend says it does not implement.")
     ]
@@ -58,7 +59,7 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
     known: Annotated[Count, about("Cells in which cases fail, all matched by expectations.")]
     new: Annotated[Count, about("Cells in which a case fails that no expectation matches.")]
     unsupported: Annotated[Count, about("Cells that the backend says it does not implement.")]
-    untested: Annotated[Count, about("Cells that were not reached.")]
+    untested: Annotated[Count, about("Cells that were not reached, or not judged.")]
     conforms_percent: Annotated[
         float | None,
         about("`conforms` in per cent of `planned`, rounded down to a tenth; null without cells."),

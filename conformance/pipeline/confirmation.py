@@ -208,8 +208,6 @@ class JudgementCache:
 
     def verdict_class(self, outcome: BackendAnswer, turn: int | None = None) -> VerdictClass:
         """Return verdict and class of a run's results: on one input set, or the worst of all."""
-        if isinstance(outcome, Unsupported):
-            return Verdict.UNSUPPORTED, ""
         if isinstance(outcome, BackendError):
             return failure_of(outcome)
         judged = self.of(outcome)

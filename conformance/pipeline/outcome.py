@@ -6,20 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
+from conformance.backends.base import Unsupported, failure_of
 from conformance.catalog import column_of
 from conformance.gate.expectations import Expectation, Failure, matching_entry
 from conformance.verdict import Element, Verdict
 from reference.ir.program import Program
 from reference.ir.types import Array
 
-
-class NotJudged(Exception):
-    """A program that is not judged, with the reason; `kind` is the class."""
-
-    def __init__(self, message: str, kind: str = "not evaluated") -> None:
-        """Store the reason as the message, and the class."""
-        super().__init__(message)
-        self.kind = kind
+NOT_EVALUATED = "not evaluated"
+"""The class of programs for which the reference has no result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +54,25 @@ class Outcome:
         """Return an outcome of this class with the fields of another, and further fields."""
         same = {one.name: getattr(outcome, one.name) for one in fields(Outcome)}
         return cls(**{**same, **more})
+
+
+class NotJudged(Exception):
+    """A program that is not judged, with its outcome."""
+
+    def __init__(
+        self, message: str, kind: str = NOT_EVALUATED, verdict: Verdict = Verdict.NOT_JUDGED
+    ) -> None:
+        """Store the reason as the message, the class and the verdict."""
+        super().__init__(message)
+        self.outcome = Outcome(verdict, kind, message)
+
+    @classmethod
+    def by_backend(cls, error: Unsupported) -> Self:
+        """Return the error for a program that a backend does not implement, or whose results
+        cannot be read.
+        """
+        verdict, kind = failure_of(error)
+        return cls(str(error), kind or "not implemented by the backend", verdict)
 
 
 Settled = Callable[[Outcome, Sequence[Array], Sequence[Array]], None]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from conformance.backends.base import BackendError, Unsupported, failure_of, kind_of_unsupported
+from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.judging.judgement import Judgement, SetJudgements
 from conformance.pipeline.items import CellItem, Inputs, Item
@@ -109,7 +109,7 @@ def refusal_record(item: CellItem, error: BackendError) -> Record:
     """Return the record of a case that the backend answers with an error."""
     message = escape_unprintable(str(error))
     if isinstance(error, Unsupported):
-        return Record(*item.key, Verdict.UNSUPPORTED, kind_of_unsupported(error), message)
+        return Record(*item.key, *failure_of(error), message)
     return record_without_results(item, *failure_of(error), message)
 
 

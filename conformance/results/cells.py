@@ -18,9 +18,9 @@ UNTESTED, FILTERED = "untested", "filtered"
 class CellResults:
     """The results of one cell.
 
-    `state` is the worst verdict of its records, except that unsupported cases count only if there
-    are no others. It is UNTESTED or FILTERED if there are no records. `records` are in the order of
-    their index.
+    `state` is the worst verdict of its records, except that cases that did not test the backend
+    count only if there are no others. It is UNTESTED or FILTERED if there are no records.
+    `records` are in the order of their index.
     """
 
     op: str
@@ -67,7 +67,7 @@ class CellResults:
     @property
     def is_tested(self) -> bool:
         """Whether the backend ran, or was to run, any of its cases."""
-        return bool(self.records) and self.state != Verdict.UNSUPPORTED
+        return any(record.verdict.is_tested for record in self.records)
 
 
 def group_by_cell(
@@ -86,7 +86,7 @@ def group_by_cell(
 def _results(key: CellKey, records: list[Record], is_planned: bool) -> CellResults:
     if not records:
         return CellResults(*key, UNTESTED if is_planned else FILTERED)
-    judged = [r for r in records if r.verdict is not Verdict.UNSUPPORTED] or records
+    judged = [r for r in records if r.verdict.is_tested] or records
     worst = max((r.verdict for r in judged), key=lambda verdict: verdict.severity)
     ordered = sorted(records, key=lambda record: record.index)
     return CellResults(*key, worst.value, tuple(ordered))

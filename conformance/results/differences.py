@@ -56,9 +56,9 @@ class Difference:
 
     @property
     def is_of_support(self) -> bool:
-        """Whether backends differ only in whether they support the case."""
+        """Whether backends differ only in whether they support the case, or it could be judged."""
         verdicts = {answer.verdict for answer in self.answers.values()}
-        return verdicts == {Verdict.PASS, Verdict.UNSUPPORTED}
+        return verdicts > {Verdict.PASS} == {one for one in verdicts if one.is_tested}
 
 
 @dataclass(frozen=True)

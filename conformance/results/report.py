@@ -36,6 +36,7 @@ def denominators(cells: Sequence[CellResults]) -> Denominators:
         cells_planned=len(cells) - states[FILTERED],
         cells_tested=len(tested),
         cells_untested=states[UNTESTED],
+        cells_not_judged=states[Verdict.NOT_JUDGED.value],
         cells_unsupported=states[Verdict.UNSUPPORTED.value],
         cells_filtered_out=states[FILTERED],
     )

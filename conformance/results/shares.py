@@ -26,7 +26,7 @@ def outcome(state: str, new: int, known: int) -> str:
         return NEW
     if known:
         return KNOWN
-    if state == UNTESTED:
+    if state in (UNTESTED, Verdict.NOT_JUDGED):
         return UNTESTED
     return UNSUPPORTED if state == Verdict.UNSUPPORTED else CONFORMS
 

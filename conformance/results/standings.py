@@ -24,7 +24,7 @@ class CellStatus(StrEnum):
     UNSUPPORTED = "unsupported"
     """The backend says of every case that it does not implement it."""
     UNTESTED = "untested"
-    """No case was run."""
+    """No case was run, or none could be judged."""
 
 
 NEW, UNEXPLAINED = "new", "unexplained"

@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from conformance.backends.base import BackendError, Failed, Rejected, Unsupported, failure_of
+from conformance.backends.base import BackendError, Failed, failure_of
 from conformance.backends.session import Compiled, Session, open_session
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
@@ -83,14 +83,7 @@ def _session(backend: str) -> Session:
 
 
 def _without_results(block: Block, error: BackendError) -> SweepOutcome:
-    if isinstance(error, Unsupported):
-        verdict, kind = Verdict.UNSUPPORTED, ""
-    elif isinstance(error, Rejected | Failed):
-        verdict, kind = failure_of(error)
-    else:
-        raise error
-    message = one_line(error)
-    return lost_outcome(block, verdict, kind, message)
+    return lost_outcome(block, *failure_of(error), one_line(error))
 
 
 def lost_outcome(block: Block, verdict: Verdict, kind: str, message: str) -> SweepOutcome:

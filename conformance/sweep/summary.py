@@ -24,6 +24,9 @@ from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
 WHOLE = "1/1"
 """The shard of an undivided sweep."""
 
+UNTRIED = ("unsupported", "not_judged", "untested")
+"""The states of functions of which no value was judged."""
+
 
 def summary_of(swept: SweepResult) -> Sweep:
     """Return the JSON output of a sweep."""
@@ -58,7 +61,7 @@ def summary_of(swept: SweepResult) -> Sweep:
 
 
 def _exit_code(functions: tuple[SweptFunction, ...]) -> int:
-    tested = [one for one in functions if one.state not in ("unsupported", "untested")]
+    tested = [one for one in functions if one.state not in UNTRIED]
     if not tested:
         return NOTHING_TESTED
     return int(any(is_new(found) for one in functions for found in one.classes))
@@ -146,7 +149,7 @@ def lines_of(sweep: Sweep) -> Iterator[str]:
 
 
 def _lines(function: SweptFunction, shard: str) -> Iterator[str]:
-    if function.state in ("unsupported", "untested") or _is_lost(function):
+    if function.state in UNTRIED or _is_lost(function):
         said = next((one.message for one in function.classes if one.message), "")
         mark = "; new" if any(map(is_new, function.classes)) else ""
         beginning = f"{function.name}: {function.state}"

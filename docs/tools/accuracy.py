@@ -20,6 +20,7 @@ import msgspec
 
 from conformance.outputs.sweep import Sweep, SweptFunction
 from conformance.sweep.saving import AXIS, SUMMARY
+from conformance.sweep.summary import UNTRIED
 from docs.tools.pages import PAGES
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.table import OPS
@@ -120,7 +121,7 @@ def add(folder: Path, version: str = "") -> Path:
     large = {one.name: one for one in before.large} if before else {}
     for function in sweep.functions:
         key = function.op, function.element_type
-        if _is_large(function) and function.state not in ("unsupported", "untested"):
+        if _is_large(function) and function.state not in UNTRIED:
             found = _large_function(function, sweep)
             former = large.get(function.name)
             if former is None or former.values <= found.values:

@@ -15,7 +15,7 @@ from conformance.fuzzing.grouping import element_types, operations
 from conformance.fuzzing.keeping import summary
 from conformance.fuzzing.keeping.journal import StoredFinding
 from conformance.fuzzing.keeping.summary import CampaignData
-from conformance.fuzzing.trial import KNOWN_TO_CRASH, NOT_EVALUATED, ONLY_IN_BATCH
+from conformance.fuzzing.trial import DEFECT, KNOWN_TO_CRASH, NOT_TESTED, ONLY_IN_BATCH
 from conformance.results.store import FILE_NAME as RESULTS
 from conformance.text import join_versions
 from conformance.verdict import Verdict
@@ -28,9 +28,8 @@ PAGE, BESIDE_A_RUN = "index.html", "campaign.html"
 
 _MEANINGS = {
     KNOWN_TO_CRASH: "not run: an expectation says that an operation crashes the process",
-    NOT_EVALUATED: "the reference has no result",
     ONLY_IN_BATCH: "fails in a batch, but not in isolation",
-    "not judged": "a defect of hlo-conformance",
+    DEFECT: "please report it",
 }
 
 
@@ -118,7 +117,7 @@ def _headline(data: CampaignData, new: int) -> str:
 
 def _count_tested(data: CampaignData) -> int:
     """Return the number of programs with an answer of the backend that was judged."""
-    not_tested = (Verdict.UNSUPPORTED.value, KNOWN_TO_CRASH, NOT_EVALUATED, "not judged")
+    not_tested = (*NOT_TESTED, KNOWN_TO_CRASH)
     return sum(count for word, count in data.counts.items() if word not in not_tested)
 
 

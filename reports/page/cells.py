@@ -84,7 +84,7 @@ def _cell_row(tables: Tables, cell: Square) -> list[Any]:
     status = status_of(cell)
     run = tables.seen.run
     errors = view.errors_of(run, cell)
-    refused = dict.fromkeys(r.message for r in cell.records if r.verdict is Verdict.UNSUPPORTED)
+    refused = dict.fromkeys(r.message for r in cell.records if not r.verdict.is_tested)
     measured = cell.worst is not None or cell.budget is not None
     nearest = cell.nearest if measured else None
     share = cell.share

@@ -14,7 +14,7 @@ MOST_GROUPS = 200
 
 ABOUT = {
     Kind.NEW: "fail, no expectation matches them, and they did not fail so in the baseline",
-    Kind.LOST: "gave results in the baseline; now unsupported, rejected, crashed or not run",
+    Kind.LOST: "gave results in the baseline; now refused, crashed, not judged or not run",
     Kind.FIXED: "failed in the baseline, and pass",
     Kind.GAINED: "were not supported in the baseline, and give results",
     Kind.CHANGED: "are wrong in another way than in the baseline",

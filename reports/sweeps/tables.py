@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from conformance.outputs.sweep import Point, ResultClass, Sweep, SweptFunction
-from conformance.sweep.summary import WHOLE, is_new
+from conformance.sweep.summary import UNTRIED, WHOLE, is_new
 from conformance.text import join_versions
 from reference.ir.types import ELEMENT_TYPES
 from reports import text
-
-_UNTRIED = ("unsupported", "untested")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ def _tables(backend: str, versions: str, sweeps: Sequence[Sweep]) -> Tables:
 
 def tried_of(functions: Iterable[SweptFunction]) -> list[SweptFunction]:
     """Return the functions that the backend computed."""
-    return [one for one in functions if one.state not in _UNTRIED]
+    return [one for one in functions if one.state not in UNTRIED]
 
 
 def error_matrix(tried: Sequence[tuple[SweptFunction, bool]]) -> tuple[list[str], list[Row]]:

@@ -26,12 +26,8 @@ from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.trial import Trial
 from conformance.phases import phase
 from conformance.pipeline.outcome import Outcome
-from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.numerics.alike import equal_results
-
-UNANSWERED = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED, Verdict.UNSUPPORTED)
-"""Verdicts on programs that gave no results, so that a variant has no outcome."""
 
 
 def explain_finding(trial: Trial, finding: Finding, seconds: float) -> Finding:
@@ -116,7 +112,7 @@ def _has_found_results(session: Session, finding: Finding, other: Finding) -> bo
 
 def _classify_outcome(finding: Finding, outcome: Outcome) -> str:
     if not outcome.verdict.fails:
-        return NO_ANSWER if outcome.verdict in UNANSWERED else RIGHT
-    if outcome.verdict in UNANSWERED and outcome.verdict is not finding.verdict:
+        return NO_ANSWER if not outcome.verdict.has_results else RIGHT
+    if not outcome.verdict.has_results and outcome.verdict is not finding.verdict:
         return NO_ANSWER
     return WRONG

@@ -23,7 +23,6 @@ from conformance.limits import LIMITS, Limits
 from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 from conformance.text import join_versions
-from conformance.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ def _row_text(kept: SavedFailure, row: Row) -> str:
     outcome = row.outcome
     if outcome is None:
         return "not available"
-    if outcome.verdict is Verdict.UNSUPPORTED:
+    if not outcome.verdict.is_tested:
         return "cannot be judged"
     if not outcome.verdict.fails:
         return "gone"
@@ -156,7 +155,7 @@ def _versions(row: Row) -> str:
     if row.outcome is None:
         return row.why
     shown = join_versions(row.versions)
-    return row.outcome.message if row.outcome.verdict is Verdict.UNSUPPORTED else shown
+    return shown if row.outcome.verdict.is_tested else row.outcome.message
 
 
 def exit_code(rows: Sequence[Row]) -> int:
@@ -168,7 +167,7 @@ def exit_code(rows: Sequence[Row]) -> int:
         return 1
     if None in outcomes:
         return NOT_AVAILABLE
-    judged = any(one is not None and one.verdict is not Verdict.UNSUPPORTED for one in outcomes)
+    judged = any(one is not None and one.verdict.is_tested for one in outcomes)
     return 0 if judged else NOTHING_TESTED
 
 
@@ -210,7 +209,7 @@ def replay_corpus(
 def _state(value: object) -> str:
     if not isinstance(value, Outcome):
         return f"not tried: {' '.join(str(value).split())}"
-    if value.verdict is Verdict.UNSUPPORTED:
+    if not value.verdict.is_tested:
         return f"not tried: {value.message}"
     if not value.verdict.fails:
         return GONE

@@ -292,7 +292,7 @@ class _Matching:
         kind: Kind | None = None
         if any(o.verdict.has_results for o in then) and not any(o.verdict.has_results for o in now):
             kind = Kind.LOST
-        elif all(o.verdict is Verdict.UNSUPPORTED for o in then):
+        elif not any(o.verdict.is_tested for o in then):
             kind = Kind.GAINED if any(_is_accepted(o) for o in now) else None
         if kind is not None:
             shown = max(records.values(), key=lambda r: r.verdict.severity, default=None)
@@ -307,8 +307,7 @@ def kind_of(
     `before` is None for a case that the baseline lacks, `after` for a case that was not run.
     """
     if after is None:
-        is_unsupported = before is None or before.verdict is Verdict.UNSUPPORTED
-        return None if is_unsupported else Kind.LOST
+        return Kind.LOST if before is not None and before.verdict.is_tested else None
     if before is not None and _is_excused(before, after, is_same_backend=is_same_backend):
         return None
     if before is not None and before.verdict.has_results and not after.verdict.has_results:
@@ -317,7 +316,7 @@ def kind_of(
         return _kind_of_unexplained(before, after)
     if before is None:
         return None
-    if before.verdict is Verdict.UNSUPPORTED and after.verdict.has_results:
+    if not before.verdict.is_tested and after.verdict.has_results:
         return Kind.GAINED
     if after.verdict is Verdict.PASS:
         return Kind.FIXED if before.verdict.fails else None

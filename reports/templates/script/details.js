@@ -72,7 +72,7 @@
       const said = `${backendName(cell)}: ${data.refusals[at]}`;
       refusals.set(said, [...(refusals.get(said) ?? []), typeName(cell)]);
     }
-    if (refusals.size) parts.push(make("h3", {}, "Unsupported"), ...[...refusals].map(([said, types]) => make("p", {}, said, " ", ...types.map(typeTag))));
+    if (refusals.size) parts.push(make("h3", {}, "Unsupported or not judged"), ...[...refusals].map(([said, types]) => make("p", {}, said, " ", ...types.map(typeTag))));
     const found = casesOf((cell) => cell.op === op);
     if (found.length) {
       const list = make("div");

@@ -13,11 +13,12 @@ def test_verdicts_are_ordered_from_harmless_to_worst() -> None:
     ranks = [verdict.severity for verdict in Verdict]
     assert ranks == sorted(ranks)
     assert [one for one in Verdict if not one.fails] == [
-        Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED,
+        Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED, Verdict.NOT_JUDGED,
     ]  # fmt: skip
     without = {one for one in Verdict if not one.has_results}
     assert without == {
-        Verdict.UNSUPPORTED, Verdict.REJECTED, Verdict.TIMED_OUT, Verdict.CRASHED,
+        Verdict.UNSUPPORTED, Verdict.NOT_JUDGED, Verdict.REJECTED, Verdict.TIMED_OUT,
+        Verdict.CRASHED,
     }  # fmt: skip
 
 

@@ -162,11 +162,13 @@ def test_totals_add_up_and_equal_summary_json(runs, name):
     run, totals = runs[name], view.build(runs[name]).totals
     expected = run.summary["denominators"]
     assert totals.cells == totals.planned + totals.filtered == expected["cells"]
-    assert totals.planned == totals.tested + totals.unsupported + totals.untested
+    untried = totals.unsupported + totals.not_judged + totals.untested
+    assert totals.planned == totals.tested + untried
     assert totals.planned == expected["cells_planned"]
     assert totals.tested == expected["cells_tested"]
     assert totals.untested == expected["cells_untested"]
     assert totals.unsupported == expected["cells_unsupported"]
+    assert totals.not_judged == expected["cells_not_judged"]
     assert totals.filtered == expected["cells_filtered_out"]
     assert (totals.ops, totals.ops_tested) == (expected["ops"], expected["ops_tested"])
     assert sum(number for _, number in totals.by_verdict) == totals.cases == len(run.records)
@@ -312,14 +314,13 @@ def test_states_have_different_signs_besides_colours():
     )
 
 
-def test_filtered_untested_unsupported_look_different(sources):
+def test_states_without_a_judgement_look_different(sources):
     assert cells_of(sources["passing"]).keys() == set(synthetic.run("passing").planned)
     assert {cell["state"] for cell in cells_of(sources["empty"]).values()} == {"untested"}
     style = re.search(r"<style>(.*?)</style>", sources["full"], re.DOTALL)[1]
-    looks = [
-        re.search(rf"\.s-{s} {{(.*?)}}", style)[1] for s in ("filtered", "untested", "unsupported")
-    ]
-    assert len(set(looks)) == 3
+    without = ("filtered", "untested", "unsupported", "not_judged")
+    looks = [re.search(rf"\.s-{s} {{(.*?)}}", style)[1] for s in without]
+    assert len(set(looks)) == len(without)
 
 
 def test_cell_shows_error_against_budget():

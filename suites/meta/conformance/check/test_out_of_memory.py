@@ -37,7 +37,7 @@ def test_message_names_limit_operation_and_option(
     np.savez(inputs, x=np.ones(8, np.float32))
     assert check(Options((str(path),), "reference", inputs, 1, limits=Limits(240.0, 3 << 30))) == 4
     out = capsys.readouterr().out
-    assert "unsupported (not evaluated): out of memory: Unable to allocate 32.0 TiB" in out
+    assert "not_judged (not evaluated): out of memory: Unable to allocate 32.0 TiB" in out
     assert "(broadcast_in_dim %wide (line 3))" in out
     assert "; a worker may use 3 GiB (--memory-limit 6 allows twice as much)" in out
 
@@ -45,7 +45,7 @@ def test_message_names_limit_operation_and_option(
 def test_message_without_limit_names_the_machine(tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", x=np.ones(8, np.float32))
     found = check_text(tmp_path, LARGE, Settings("reference", inputs=tmp_path / "in.npz"))
-    assert found.verdict is Verdict.UNSUPPORTED
+    assert found.verdict is Verdict.NOT_JUDGED
     assert "this machine has no more memory" in found.message
 
 
@@ -58,7 +58,7 @@ def test_evaluations_after_the_first_may_be_too_large(
 ) -> None:
     monkeypatch.setattr(PermittedResults, "moved_samples", _too_large)
     found = check_text(tmp_path, FAULTY, Settings("reference:low_precision"))
-    assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not evaluated")
+    assert (found.verdict, found.kind) == (Verdict.NOT_JUDGED, "not evaluated")
     assert found.message.startswith("out of memory: Unable to allocate 3 GiB (negate); ")
 
 

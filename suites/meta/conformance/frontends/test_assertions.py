@@ -45,7 +45,7 @@ def test_a_test_program_is_judged_by_its_assertions(
 
 def test_an_unknown_assertion_is_not_checked(tmp_path: Path) -> None:
     found = check_text(tmp_path, TEST_PROGRAM.format("expect_more", "0.2"))
-    assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not read")
+    assert (found.verdict, found.kind) == (Verdict.NOT_JUDGED, "not read")
     assert "check.expect_more" in found.message
 
 
@@ -183,7 +183,7 @@ def test_text_without_assertions_is_unchanged() -> None:
 )
 def test_unchecked_program_has_reason(text: str, reason: str, tmp_path: Path) -> None:
     found = check_text(tmp_path, text)
-    assert found.verdict is Verdict.UNSUPPORTED
+    assert found.verdict is Verdict.NOT_JUDGED
     assert reason in found.message
 
 
@@ -266,7 +266,7 @@ def test_the_worst_of_several_programs_decides() -> None:
     assert whole.verdict is Verdict.DIVERGENT
     assert whole.message == "divergent; 1 of 4 programs not checked: unsupported"
     assert merge_outcomes("f", each[1:2]).verdict is Verdict.UNSUPPORTED
-    assert merge_outcomes("f", []).verdict is Verdict.UNSUPPORTED
+    assert merge_outcomes("f", []).verdict is Verdict.NOT_JUDGED
 
 
 def test_infeed_reads_the_values_of_the_test(tmp_path: Path) -> None:
@@ -340,11 +340,11 @@ def test_each_assertion_of_iree_can_fail(right: str, wrong: str, tmp_path: Path)
     assert found.message.startswith("@sums: check.expect")
 
 
-def test_iree_dialect_is_unsupported_by_name(tmp_path: Path) -> None:
+def test_unknown_iree_dialect_is_named(tmp_path: Path) -> None:
     found = check_text(
         tmp_path, IREE.replace("util.unfoldable_constant dense<[1.0, 2.0]>", "util.x")
     )
-    assert found.verdict is Verdict.UNSUPPORTED
+    assert found.verdict is Verdict.NOT_JUDGED
     assert found.message == "line 3, column 8: util.x is not read: jaxlib has no dialect util"
 
 

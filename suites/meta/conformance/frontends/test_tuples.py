@@ -115,7 +115,7 @@ def test_a_custom_call_may_return_a_tuple(tmp_path: Path) -> None:
     found = check_text(tmp_path, text, LOW)
     assert (found.verdict, found.operation) == (Verdict.DIVERGENT, "custom_call %0 (line 3)")
     unknown = check_text(tmp_path, text.replace("lapack_sgetrf_ffi", "someone"))
-    assert unknown.verdict is Verdict.UNSUPPORTED
+    assert unknown.verdict is Verdict.NOT_JUDGED
     assert unknown.message == "no handler for the custom call 'someone' (custom_call %0 (line 3))"
 
 

@@ -17,8 +17,9 @@ from conformance.fuzzing.campaign import Campaign, CampaignSession, FuzzTally
 from conformance.fuzzing.keeping.journal import Journal
 from conformance.fuzzing.singles import PER_TRIAL
 from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
-from conformance.fuzzing.trial import NOT_EVALUATED, Trial, TrialResult
+from conformance.fuzzing.trial import DEFECT, Trial, TrialResult
 from conformance.limits import Limits
+from conformance.verdict import Verdict
 from suites.meta.support.workers import CPU, Workers
 
 LIMITS = Limits(timeout=50.0)
@@ -99,7 +100,7 @@ def test_a_trial_without_end_is_repeated_program_by_program(tmp_path: Path) -> N
         made, seconds, lines = run_session(journal, tmp_path, answer, 2 * PER_TRIAL)
         assert made == [(0, 16), *((n, n + 1) for n in range(16)), (16, 32)]
         assert seconds == [50.0, *[LIMITS.item] * 16, 50.0]
-        assert journal.counts() == Counter({"pass": 31, NOT_EVALUATED: 1})
+        assert journal.counts() == Counter({"pass": 31, Verdict.NOT_JUDGED.value: 1})
         assert lines == []
 
 
@@ -108,7 +109,7 @@ def test_an_error_of_the_harness_is_reported_and_nothing_repeated(tmp_path: Path
         answer = without_program_5(ValueError("broken"))
         made, _, lines = run_session(journal, tmp_path, answer, 2 * PER_TRIAL)
         assert made == [(0, 16), (16, 32)]
-        assert journal.counts() == Counter({"pass": 16, "not judged": 16})
+        assert journal.counts() == Counter({"pass": 16, DEFECT: 16})
         report = "a defect of hlo-conformance, please report it"
         assert lines == [f"programs 0 to 15: ValueError: broken; {report}"]
 

@@ -13,7 +13,7 @@ from conformance.backends.base import (
     NotReadBack,
     Settings,
     Unsupported,
-    kind_of_unsupported,
+    failure_of,
 )
 from conformance.backends.compiled import backend as compiled
 from conformance.backends.compiled import compilers, modules, stages
@@ -24,6 +24,7 @@ from conformance.errors import NotAvailable, UsageError
 from conformance.hlo.unreadable import Unreadable
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from suites.meta.support.small_programs import are_same, array, op_program, tensor_of
@@ -136,8 +137,8 @@ def test_unreadable_construct_is_unsupported_by_its_name(
     executable = open_session("cpu-compile").compile(PROGRAM)  # taken, read or not
     with pytest.raises(NotReadBack, match=r"^custom-call \$oracle: its meaning"):
         executable.run([array(np.ones((4, 8))), array(np.ones((8, 3)))])
-    assert kind_of_unsupported(NotReadBack("x: y")) == NOT_READ_BACK
-    assert kind_of_unsupported(Unsupported("x")) == ""
+    assert failure_of(NotReadBack("x: y")) == (Verdict.NOT_JUDGED, NOT_READ_BACK)
+    assert failure_of(Unsupported("x")) == (Verdict.UNSUPPORTED, "")
 
 
 def test_program_without_evaluation_is_refused_before_compilation() -> None:
