@@ -334,7 +334,7 @@ def _is_excused(before: CaseOutcome, after: CaseOutcome, *, is_same_backend: boo
     """
     if not after.verdict.fails:
         return before.flaky and (after.verdict.has_results or is_same_backend)
-    if not after.flaky or before.verdict is Verdict.UNSUPPORTED:
+    if not after.flaky or not before.verdict.is_tested:
         return False
     return is_same_backend or after.varies or (before.flaky and not before.varies)
 

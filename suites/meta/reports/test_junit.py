@@ -27,7 +27,7 @@ def test_junit_counts_and_kinds(tmp_path, runs):
     assert len(failing) == totals.cells_new
     assert sum(len(case.result) for case in failing) == totals.new
     skipped = {r.type for c in cases for r in c.result if isinstance(r, Skipped)}
-    assert skipped == {"unsupported", "untested", "known"}
+    assert skipped == {"unsupported", "not_judged", "untested", "known"}
     reasons = [r.message for c in cases for r in c.result if r.type == "known"]
     assert any(reason.startswith("f8-rounding: ") for reason in reasons)
     assert any("known by f8-rounding" in (c.system_out or "") for c in cases)

@@ -390,9 +390,10 @@ def test_a_hang_ends_in_time(call, tmp_path: Path) -> None:
 def test_exit_codes(call, text: str, backend: str, code: int, verdict: str, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(text)
-    got, out, _ = call("check", path, "--backend", backend)
+    got, out, err = call("check", path, "--backend", backend)
     assert got == code
     assert out.startswith(f"{path}: {verdict}")
+    assert ("could not judge 1 file" in err) is verdict.startswith("not_judged")
 
 
 @pytest.mark.parametrize(
