@@ -135,6 +135,7 @@ def _run_again(options: Options, stored: _StoredRun, files: Sequence[str]) -> tu
         limits=Limits(**{one.name: identity[one.name.replace("_", " ")] for one in fields(Limits)}),
         repeats=identity["repeats"],
         expectations=tuple(files) or NONE,
+        budget=data.seconds if data.left_out else None,
         fresh=True,
     )
     found: list[RunData] = []
