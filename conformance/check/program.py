@@ -19,7 +19,7 @@ from conformance.backends.session import Session
 from conformance.check.assertions import judge_assertions
 from conformance.check.explaining import ExplanationTime
 from conformance.check.settings import INVALID
-from conformance.check.step_notes import LEAST_SECONDS, Auditor
+from conformance.check.step_notes import LEAST_SECONDS, UNPROVEN, Auditor
 from conformance.executors.limit import OutOfTime, limit_wall_time, memory_note
 from conformance.frontends.extensions import unpermitted_violations
 from conformance.frontends.modules import Unit
@@ -199,7 +199,7 @@ class ProgramChecker:
             outcome = Outcome(
                 worst.verdict, worst.kind, "a result is outside the range that rounding permits"
             )
-            on_settled(self._add_first_wrong(outcome, found), permitted.expected, actual)
+            on_settled(self._add_first_wrong(outcome, found, actual), permitted.expected, actual)
 
         began = time.monotonic()
         settled = self._settling.conclude(program, inputs, actual, permitted, on_wrong)
@@ -210,12 +210,13 @@ class ProgramChecker:
             if not any(map(is_different, permitted.expected, actual)):
                 return outcome
             seconds = time.monotonic() - began
-            self._passed.append(partial(self._notes, program, inputs, settled.steps, seconds))
+            notes = partial(self._notes, program, inputs, actual, settled.steps, seconds)
+            self._passed.append(notes)
             return outcome
         explain = partial(
             self._explain_outcome, outcome, judgement, program, inputs, actual, settled.steps
         )
-        told = self._add_first_wrong(outcome, settled.steps)
+        told = self._add_first_wrong(outcome, settled.steps, actual)
         on_settled(told, permitted.expected, actual)
         return self._explain_in_time(told, explain)
 
@@ -231,22 +232,31 @@ class ProgramChecker:
         self,
         program: Program,
         inputs: tuple[Array, ...],
+        actual: Sequence[Array],
         found: OperationAudit | None,
         judged: float,
     ) -> tuple[str, ...]:
         """Return the notes for one set of inputs, given the seconds that judging it took."""
         left = self._explanation_time.seconds_left() if self._explanation_time else math.inf
         seconds = min(max(judged, LEAST_SECONDS), left)
-        return self._auditor.notes(program, inputs, seconds, found)
+        return self._auditor.notes(program, inputs, actual, seconds, found)
 
-    def _add_first_wrong(self, outcome: Outcome, found: OperationAudit | None) -> Outcome:
+    def _add_first_wrong(
+        self, outcome: Outcome, found: OperationAudit | None, actual: Sequence[Array]
+    ) -> Outcome:
         """Return the outcome with the first operation that is wrong on its own operands."""
         if found is None or not found.wrong:
             return outcome
         fault = Fault.from_blamed(found.wrong[0])
+        return self._blame(outcome, replace(fault, proven=found.has_same_results(actual)))
+
+    def _blame(self, outcome: Outcome, fault: Fault) -> Outcome:
+        """Return the outcome with the operation at fault, or with what an audit suggests."""
+        message = f"{outcome.message}; {self._describe_fault(fault)}"
+        if not fault.proven:
+            return replace(outcome, message=message)
         where = describe_operation(self._unit, fault.operation, fault.within)
         elements = fault.judgement.elements or outcome.elements
-        message = f"{outcome.message}; first wrong: {where}: {fault.judgement.message}"
         return replace(outcome, message=message, operation=where, elements=elements)
 
     def _explain_in_time(self, outcome: Outcome, explain: Callable[[], Outcome]) -> Outcome:
@@ -409,13 +419,10 @@ class ProgramChecker:
         fault = why.new or why.first
         if fault is None:
             return outcome
-        where = describe_operation(self._unit, fault.operation, fault.within)
-        elements = fault.judgement.elements or outcome.elements
-        culprit = group_title(fault.group or (fault.operation,))
-        itself = fault.judgement.verdict, fault.judgement.kind
-        kind, first = (
-            outcome.kind,
-            f"first wrong: {self._describe_fault(fault)}: {fault.judgement.message}",
+        blamed = replace(
+            self._blame(outcome, fault),
+            culprit=group_title(fault.group or (fault.operation,)),
+            fault=(fault.judgement.verdict, fault.judgement.kind),
         )
         known = (
             why.known
@@ -423,16 +430,14 @@ class ProgramChecker:
             else self._match_nondeterminism(fault, program, inputs, actual)
         )
         if known or why.judgement is None:
-            if self._unit.assertions:
-                kind = fault.judgement.kind or kind
-            message = f"{outcome.message}; {first}"
-            return Outcome(outcome.verdict, kind, message, where, elements, known, culprit, itself)
-        left, ids = why.judgement, ", ".join(why.known)
+            kind = (fault.judgement.kind if self._unit.assertions else "") or outcome.kind
+            return replace(blamed, kind=kind, known=known)
+        left, ids, first = why.judgement, ", ".join(why.known), self._describe_fault(fault)
         message = f"{left.message}; in addition to the known divergence {ids}, {first}"
         if why.new is None:
             known_one = f"{first}, a known divergence, {ids}"
             message = f"{left.message}; {known_one}; no other fault was found"
-        return Outcome(left.verdict, left.kind, message, where, elements, (), culprit, itself)
+        return replace(blamed, verdict=left.verdict, kind=left.kind, message=message)
 
     def _match_nondeterminism(
         self,
@@ -453,8 +458,8 @@ class ProgramChecker:
         return ()
 
     def _describe_fault(self, fault: Fault) -> str:
-        """Return a text that describes the operation at fault, and the operations without which it
-        is right.
+        """Return a text about the operation at fault, the operations without which it is right, and
+        its results.
         """
         told = describe_operation(self._unit, fault.operation, fault.within)
         others = [one for one in fault.group if one is not fault.operation]
@@ -462,7 +467,8 @@ class ProgramChecker:
             told += ", together with " + ", ".join(
                 describe_operation(self._unit, one) for one in others
             )
-        return told
+        told = f"first wrong: {told}: {fault.judgement.message}"
+        return told if fault.proven else f"{UNPROVEN}: {told}"
 
 
 def _outcome(judgement: Judgement) -> Outcome:

@@ -27,6 +27,9 @@ MOST_OPERATIONS = 2000
 LEAST_SECONDS = 20.0
 """Number of seconds that judging operations one by one may always take."""
 
+UNPROVEN = "not proven, because the backend gives other results when it returns all values"
+"""Introduces statements about operations that come from such a run."""
+
 SHOWN = 3
 """Largest number of operations with a note of their own; the others are counted."""
 
@@ -53,10 +56,11 @@ class Auditor:
         self,
         program: Program,
         inputs: Sequence[Array],
+        actual: Sequence[Array],
         seconds: float,
         found: OperationAudit | None = None,
     ) -> tuple[str, ...]:
-        """Return the notes on a program that passes.
+        """Return the notes on a program that passes with the results `actual`.
 
         `seconds` is how long this may take at most; `found` are the steps, where they were made
         already.
@@ -74,7 +78,10 @@ class Auditor:
             return (f"{UNJUDGED}: it took longer than {seconds:.0f} s",)
         if found is None:
             return (f"{UNJUDGED}: the backend cannot return all their results",)
-        return tuple(self._describe_steps(found))
+        notes = tuple(self._describe_steps(found))
+        if found.has_same_results(actual):
+            return notes
+        return tuple(f"{UNPROVEN}: {note}" for note in notes)
 
     def _describe_steps(self, found: OperationAudit) -> Iterator[str]:
         """Yield a note for each of the first inaccurate operations, and one with the number of the

@@ -91,9 +91,11 @@ class Explainer:
         left = None
         if known:
             left = self._judge_rest(failed, steps, shifts, new)
-        first = Fault.from_blamed(steps.wrong[0])
+        proven = self._explains_results(failed, steps)
+        first = replace(Fault.from_blamed(steps.wrong[0]), proven=proven)
         if new is not None:
-            return Explanation(tuple(known), first, Fault.from_blamed(new, self._group(new)), left)
+            fault = replace(Fault.from_blamed(new, self._group(new)), proven=proven)
+            return Explanation(tuple(known), first, fault, left)
         found = Explanation(tuple(known), first, None, left)
         if left is None or not left.verdict.fails:
             return found
@@ -176,6 +178,17 @@ class Explainer:
                 return ()
             known |= dict.fromkeys(ids)
         return tuple(known)
+
+    def _explains_results(self, failed: FailedProgram, steps: OperationAudit) -> bool:
+        """Return whether the program's results follow from the values in the audit."""
+        if steps.has_same_results(failed.actual):
+            return True
+        try:
+            shifts = (*steps.adopted, *steps.differing)
+            permitted = failed.permitted_results(self.search.platform, shifts)
+        except EvaluationError:
+            return False
+        return judge_program(permitted, failed.actual).verdict is Verdict.PASS
 
     def _judge_rest(
         self,

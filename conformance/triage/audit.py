@@ -40,6 +40,7 @@ from conformance.transforms.values import (
 )
 from conformance.triage.influence import influential_overrides
 from conformance.triage.prediction import is_modelled, is_refuted
+from conformance.triage.recomputed import is_operand_recomputed
 from conformance.triage.region_judge import RegionJudge, Run, WrongOperation, is_consequence
 from conformance.triage.rewritings import add_rewriting_class
 from conformance.verdict import Verdict
@@ -79,7 +80,10 @@ class OperationAudit:
     harmless: tuple[WrongOperation, ...] = ()
 
     def has_same_results(self, actual: Sequence[Array]) -> bool:
-        """Return whether the judged results equal the results of the run without extra outputs."""
+        """Return whether the judged results equal the results of the run without extra outputs.
+
+        If they differ, the program was compiled otherwise, and the audit proves nothing about it.
+        """
         return equal_results([*self.ends.values()], [actual[number] for number in self.ends])
 
 
@@ -258,6 +262,10 @@ class _Auditor(RegionJudge):
         judgement = self._judge_in_window(number, operation, expected, got, judgement)
         if judgement is None or judgement.verdict in (Verdict.FLUSHED, Verdict.UNSPECIFIED):
             return judgement
+        inputs = [self._values[one.name] for one in self._program.main.arguments]
+        around = (self._program, inputs)
+        if is_operand_recomputed(self._run, self._platform, around, operation, taken, got):
+            return None
         if is_modelled(operation, judgement, self._platform):
             return judgement
         return add_rewriting_class(*given, judgement, simplified=simple)

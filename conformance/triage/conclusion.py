@@ -94,13 +94,14 @@ class Concluder:
         if not numbers:
             return Conclusion(right)
         found = audit(self.run, self.platform, program, inputs, numbers)
-        if found is not None and found.wrong:
-            on_wrong(found)
         if found is None or found.wrong:
+            is_proven = found is not None and found.has_same_results(actual)
+            if found is not None and is_proven:
+                on_wrong(found)
             judgement = judge_program(permitted, actual)
-            return Conclusion(
-                judgement if found is None else _blame_operation(judgement, found), found
-            )
+            if found is not None and is_proven:
+                judgement = _blame_operation(judgement, found)
+            return Conclusion(judgement, found)
         adopted = len(found.adopted)
         if found.has_same_results(actual) and not found.unsettled:
             return Conclusion(right, found, adopted, follows=True)

@@ -21,13 +21,15 @@ class Fault:
     """An operation at fault, and the judgement on it.
 
     `within` are the loops and branches around it, the outermost first. `group` are the operations
-    that fail together, this one among them.
+    that fail together, this one among them. It is not `proven` if it is known only from an audit
+    whose results are not the program's.
     """
 
     operation: Operation
     judgement: Judgement
     within: tuple[Operation, ...] = ()
     group: tuple[Operation, ...] = ()
+    proven: bool = True
 
     @classmethod
     def from_blamed(

@@ -2,7 +2,9 @@
 
 A value that is wrong for its operands need not have made a result wrong: a select may take the
 other branch, a sum may absorb it. So each candidate is given the reference's value, and the
-reference computes the results from it and the backend's other values.
+reference computes the results from it and the backend's other values. Where a compiler computes a
+value once more for the operations that take it, the value that it returns may be wrong alone: then
+the backend's own results are those of the repaired value.
 """
 
 from __future__ import annotations
@@ -26,11 +28,12 @@ MOST_REPAIRS = 64
 def influential_overrides(
     program: Program, platform: str, values: Mapping[str, Array], candidates: Sequence[Override]
 ) -> tuple[Override, ...]:
-    """Return the candidates whose repair changes results of main by more than rounding.
+    """Return the candidates whose repair changes results of main by more than rounding, and makes
+    them others than the backend's.
 
-    `values` are the backend's by name. Candidates are repaired all at once, then by halves where
-    that changes a result: so a culprit among many harmless candidates takes few repairs. If only
-    both halves together change a result, all of them are returned.
+    `values` are the backend's by name, of the results, too. Candidates are repaired all at once,
+    then by halves where that changes a result: so a culprit among many harmless candidates takes
+    few repairs. If only both halves together change a result, all of them are returned.
     """
     left = MOST_REPAIRS
 
@@ -82,7 +85,9 @@ def _is_influential(
         given = _parameter_values(repaired_program, right)
         with_wrong = _part(program, by_themselves, ends)
         results = evaluate(with_wrong, _parameter_values(with_wrong, wrong))
-        return is_beyond_rounding(PermittedResults(repaired_program, given, platform), results)
+        permitted = PermittedResults(repaired_program, given, platform)
+        actual = [values[one.name] for one in ends]
+        return all(is_beyond_rounding(permitted, one) for one in (results, actual))
     except (EvaluationError, KeyError):
         return True
 

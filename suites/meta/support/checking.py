@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from conformance.check.settings import CheckedFile, Settings
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+
+OnResult = Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]]
 
 REFERENCE = Settings("reference")
 
@@ -21,12 +23,17 @@ def check_text(tmp_path: Path, text: str | bytes, settings: Settings = REFERENCE
     return check_file(str(path), settings)
 
 
-def values_of(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:
-    """Return the values of main by name, as the reference has them."""
+def values_of(
+    program: Program,
+    inputs: Sequence[Array],
+    change: OnResult = lambda _, results: results,
+) -> dict[str, Any]:
+    """Return the values of main by name, as the reference has them with some results changed."""
     arguments = zip(program.main.arguments, inputs, strict=True)
     known: dict[str, Any] = {of.name: array for of, array in arguments}
 
     def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        results = change(operation, results)
         known.update(zip((value.name for value in operation.results), results, strict=True))
         return results
 

@@ -170,16 +170,25 @@ func.func @main(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
 }""")
 
 
-def repair(wrong: dict[str, float], y: float) -> list[str]:
-    """Return the ops among these with wrong results whose repair changes the program's result."""
-    values = values_of(CHAIN, (np.full((), 2, np.float32), np.full((), y, np.float32)))
+def repair(wrong: dict[str, float], y: float, *, is_used: bool = True) -> list[str]:
+    """Return the ops among these with wrong results whose repair changes the program's result.
+
+    Unless `is_used`, later operations compute the right values once more.
+    """
+    inputs = (np.full((), 2, np.float32), np.full((), y, np.float32))
+    values = values_of(CHAIN, inputs)
     operations = CHAIN.main.body.operations[:-1]
     candidates = [
         Override(one, (values[one.results[0].name],), (np.full((), wrong[one.name], np.float32),))
         for one in operations
         if one.name in wrong
     ]
-    backends = values | {one.operation.results[0].name: one.actual[0] for one in candidates}
+    backends = dict(values)
+    if is_used:
+        changes = [result_of(name, lambda _, to=to: np.full((), to)) for name, to in wrong.items()]
+        lost = compose_changes(*changes)
+        backends = values_of(CHAIN, inputs, lambda one, got: lost(CHAIN, one, got))
+    backends |= {one.operation.results[0].name: one.actual[0] for one in candidates}
     found = influential_overrides(CHAIN, Hardware.CPU, backends, candidates)
     return [one.operation.name for one in found]
 
@@ -198,6 +207,10 @@ def test_value_is_influential_if_its_repair_changes_the_result(
     wrong: dict[str, float], y: float, found: list[str]
 ) -> None:
     assert repair(wrong, y) == found
+
+
+def test_value_that_no_other_operation_takes_is_not_influential() -> None:
+    assert repair({"negate": -5.0}, 0.0, is_used=False) == []
 
 
 @pytest.mark.parametrize(("right", "changes"), [(3.0, True), (-2.0, False), (2.0, False)])
