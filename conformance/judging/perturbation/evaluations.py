@@ -29,8 +29,9 @@ from conformance.transforms.observe import insert_region_barriers
 from conformance.transforms.unrounded import remove_roundings
 from conformance.transforms.values import used_values, working_operations
 from reference.interpreter.evaluate import evaluate, split_by_process
+from reference.ir.op import Rounding
 from reference.ir.processes import processes
-from reference.ir.program import Program, TensorType
+from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import Array
 from reference.ops.table import OPS
 
@@ -115,6 +116,11 @@ class PermittedResults:
     def is_plain(self) -> bool:
         """Whether the program is evaluated without infeeds, shifts and replaced values."""
         return not (self._infeeds or self._shifts or self._taken)
+
+    @property
+    def may_round(self) -> bool:
+        """Whether an operation on floating-point numbers that leads to the results may round."""
+        return any(map(_may_round, self._program.walk()))
 
     def _clear_samples(self) -> None:
         self._moving: _MovingPart | None = None
@@ -352,6 +358,14 @@ def _find_moving_part(
     given = tuple(follower.values[value.name] for value in less.main.arguments)
     unmoved = frozenset(value.name for value in ends if value.name not in follower.affected)
     return _MovingPart(less, given, apart, unmoved)
+
+
+def _may_round(operation: Operation) -> bool:
+    record = OPS.get(operation.name)
+    if record is None or record.rounding in (Rounding.MOVES, Rounding.EXACT):
+        return False
+    types = [one.type for one in operation.results if isinstance(one.type, TensorType)]
+    return any(one.stored.is_float or one.stored.is_complex for one in types)
 
 
 def _uniform_directions(way: float) -> Directions:

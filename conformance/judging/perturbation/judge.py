@@ -300,6 +300,8 @@ def _find_wrong(hull: _Hull) -> Answer:
     if hull.is_number:
         for mask, verdict, kind in failure_answers(hull.samples, hull.got, hull.type):
             yield verdict, kind, mask
+        if hull.permitted.may_round:  # exact only for these inputs
+            yield Verdict.INACCURATE, "accuracy", is_near(hull.samples, hull.got, hull.type)
     yield Verdict.DIVERGENT, "wrong value", np.ones(len(hull.where), np.bool_)
 
 

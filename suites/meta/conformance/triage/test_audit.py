@@ -474,3 +474,30 @@ def test_operation_whose_returned_value_alone_is_wrong_is_not_at_fault(tmp_path:
     np.savez(tmp_path / "in.npz", x=np.array([1e-45, 3e-39], np.float32))
     found = check_text(tmp_path, UNFLUSHED, Settings("cpu", inputs=tmp_path / "in.npz"))
     assert (found.verdict.value, found.operation) == ("flushed", "multiply %m (line 10)")
+
+
+COUNTED = """
+func.func @main(%n: tensor<i32>, %x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %one, %v = %x) : tensor<i32>, tensor<3xf32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %2 = stablehlo.add %i, %one : tensor<i32>
+    %3 = stablehlo.add %v, %y : tensor<3xf32>
+    stablehlo.return %2, %3 : tensor<i32>, tensor<3xf32>
+  }
+  return %0#1 : tensor<3xf32>
+}"""
+
+
+@pytest.mark.parametrize(("op", "operation"), [("add", "add %3 "), ("while", "while %0 ")])
+def test_loop_that_is_off_by_a_rounding_is_inaccurate(
+    on: Callable[..., CheckedFile], op: str, operation: str
+) -> None:
+    whole = np.array([1, 2, 4], np.float32)
+    off = result_of(op, lambda x: x if x.dtype == np.int32 else x * np.float32(ULP))
+    found = on(COUNTED, {"n": np.array(4, np.int32), "x": whole, "y": whole}, off)
+    assert (found.verdict.value, found.kind) == ("inaccurate", "accuracy")
+    assert found.operation.startswith(operation)

@@ -86,12 +86,25 @@ def test_rare_permitted_result_passes_and_result_beyond_fails() -> None:
         assert judge_result(HIDDEN, inputs, ulps(count)).verdict.fails
 
 
-def test_exact_data_is_judged_bit_by_bit() -> None:
-    assert judge_result(ARITHMETIC, WHOLE).verdict is Verdict.PASS
-    for count in (1, -1):
-        judgement = judge_result(ARITHMETIC, WHOLE, ulps(count))
-        assert judgement.verdict is Verdict.DIVERGENT
-        assert judgement.kind == "wrong value"
+MOVED = ARITHMETIC.replace("multiply", "maximum").replace("add", "minimum")
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "kind"),
+    [
+        (ARITHMETIC, 1, "accuracy"),
+        (ARITHMETIC, -1, "accuracy"),
+        (ARITHMETIC, 1000, "wrong value"),
+        (MOVED, 1, "wrong value"),  # nothing rounds
+    ],
+)
+def test_results_that_are_exact_for_these_operands_are_judged_bit_by_bit(
+    text: str, count: int, kind: str
+) -> None:
+    assert judge_result(text, WHOLE).verdict is Verdict.PASS
+    judgement = judge_result(text, WHOLE, ulps(count))
+    assert judgement.verdict is (Verdict.INACCURATE if kind == "accuracy" else Verdict.DIVERGENT)
+    assert judgement.kind == kind
 
 
 ROUNDINGS = [
