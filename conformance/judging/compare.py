@@ -29,7 +29,7 @@ from conformance.judging.judgement import (
     rename_kind,
     replace_kinds,
 )
-from conformance.judging.messages import elements_message
+from conformance.judging.messages import elements_message, other_classes
 from conformance.judging.processes import process_results
 from conformance.judging.questions import ElementClasses, VerdictClass
 from conformance.known.any_op import hypotheses_of_any_op
@@ -417,10 +417,13 @@ def _conclude(
         for code in sorted(counts)
         if table[code][0].fails
     )
-    shown = _make_failing(table[chosen], np.flatnonzero(np.isin(codes, behind)), *said)
+    others = {table[code][1]: counts[code] for code in behind if code != chosen}
+    shown = _make_failing(
+        table[chosen], np.flatnonzero(codes == chosen), *said, other_classes(others)
+    )
     return Judgement(
-        shown.verdict, shown.kind, shown.message, shown.wrong, total, worst, budget,
-        shown.elements, errors, failing,
+        shown.verdict, shown.kind, shown.message, sum(counts[code] for code in behind), total,
+        worst, budget, shown.elements, errors, failing,
     )  # fmt: skip
 
 
@@ -431,6 +434,7 @@ def _make_failing(
     differing: DifferingElements,
     distances: Array,
     predicted: Array,
+    beside: str = "",
 ) -> Failing:
     """Return the failure of the elements of result `number` at `positions`.
 
@@ -441,7 +445,7 @@ def _make_failing(
         differing.element(number, int(i), float(distances[i])) for i in order[:MAX_ELEMENTS]
     )
     wrong, first = len(positions), elements[0]
-    message = elements_message(*finding, wrong, differing.expected.size, first)
+    message = elements_message(*finding, wrong, differing.expected.size, first, beside)
     if first.ulp and differing.budget is not None:
         message += f" ({first.ulp:g} {differing.rule.unit}, {differing.budget:g} permitted)"
     measured = distances[positions]

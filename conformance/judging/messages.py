@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from conformance.verdict import Element, Failing, Verdict
 
@@ -20,7 +21,7 @@ def elements_message(
 ) -> str:
     """Return the message on the elements of a verdict and a class, with the first in full.
 
-    `beside` names the classes of other elements with the same verdict.
+    `beside` has the `other_classes` of elements with the same verdict.
     """
     be = "is" if wrong == 1 else "are"
     of = f"element{'s' if total != 1 else ''}{f' of result {first.result}' if first.result else ''}"
@@ -28,6 +29,11 @@ def elements_message(
         f"{kind}: {wrong} of {total} {of} {be} {_PREDICATES[verdict]}{beside}; "
         f"at {list(first.index)} expected {first.expected}, got {first.actual}"
     )
+
+
+def other_classes(counts: Mapping[str, int]) -> str:
+    """Return the part of a message on elements of other classes, given their number by class."""
+    return "".join(f", {count} more as {kind}" for kind, count in counts.items())
 
 
 def additional_failure_line(one: Failing) -> str:

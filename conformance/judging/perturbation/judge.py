@@ -20,7 +20,7 @@ from conformance.judging import element_types
 from conformance.judging.compare import MALFORMED, MAX_ELEMENTS, describe_malformed, judge_bits
 from conformance.judging.differences import decimal, hexadecimal
 from conformance.judging.judgement import Judgement, combine, passing_judgement, rename_kind
-from conformance.judging.messages import elements_message
+from conformance.judging.messages import elements_message, other_classes
 from conformance.judging.perturbation.evaluations import SAMPLES, PermittedResults
 from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import failure_answers, is_near, is_within
@@ -183,12 +183,12 @@ def judge_result(permitted: PermittedResults, number: int, actual: Array) -> Jud
     worst = max(counts, key=lambda found: (found[0].severity, gravity(found[1]), counts[found]))
     if worst[0] is Verdict.PASS:
         return passing_judgement(expected.size)
-    others = [one for one in counts if one != worst and one[0].severity == worst[0].severity]
-    beside = "".join(f", {counts[verdict, kind]} more as {kind}" for verdict, kind in others)
-    shown = failing_class(worst, beside)
+    behind = {one: n for one, n in counts.items() if one[0].severity == worst[0].severity}
+    others = {one[1]: n for one, n in behind.items() if one != worst}
+    shown = failing_class(worst, other_classes(others))
     return Judgement(
-        *worst, shown.message, shown.wrong, expected.size, None, None, shown.elements, Errors(),
-        tuple(failing_class(one) for one in counts if one[0].fails),
+        *worst, shown.message, sum(behind.values()), expected.size, None, None, shown.elements,
+        Errors(), tuple(failing_class(one) for one in counts if one[0].fails),
     )  # fmt: skip
 
 

@@ -468,3 +468,18 @@ def test_an_iota_that_is_rounded_twice(got: float, kind: str) -> None:
     actual = expected.copy()
     actual[2305] = got
     assert judge_operation(program, (), [expected], [actual], "gpu").kind == kind
+
+
+def test_elements_are_counted_alike_for_an_operation_and_its_program() -> None:
+    program = parse_module("""
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.negate %x : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}""")
+    inputs = [np.array([1, 2, 3], np.float32)]
+    actual = [np.array([np.nan, 7, np.inf], np.float32)]
+    by_rule = judge_operation(program, inputs, evaluate(program, inputs), actual)
+    as_program = judge_program(PermittedResults(program, inputs), actual)
+    for judgement in (by_rule, as_program):
+        assert judgement.wrong == 3
+        assert ": 1 of 3 elements is wrong, 1 more as " in judgement.message
