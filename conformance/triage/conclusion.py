@@ -95,13 +95,7 @@ class Concluder:
             return Conclusion(right)
         found = audit(self.run, self.platform, program, inputs, numbers)
         if found is None or found.wrong:
-            is_proven = found is not None and found.has_same_results(actual)
-            if found is not None and is_proven:
-                on_wrong(found)
-            judgement = judge_program(permitted, actual)
-            if found is not None and is_proven:
-                judgement = _blame_operation(judgement, found)
-            return Conclusion(judgement, found)
+            return Conclusion(_judge_failed(permitted, actual, found, on_wrong), found)
         adopted = len(found.adopted)
         if found.has_same_results(actual) and not found.unsettled:
             return Conclusion(right, found, adopted, follows=True)
@@ -162,6 +156,19 @@ class Concluder:
         return not any(one.verdict.fails for one in on_the_way) and all(
             one.verdict is Verdict.PASS for one in ends
         )
+
+
+def _judge_failed(
+    permitted: PermittedResults,
+    actual: Sequence[Array],
+    found: OperationAudit | None,
+    on_wrong: Callable[[OperationAudit], None],
+) -> Judgement:
+    """Return the judgement on a program without an audit, or with wrong operations in it."""
+    if found is None or not found.has_same_results(actual):
+        return judge_program(permitted, actual)
+    on_wrong(found)
+    return _blame_operation(judge_program(permitted, actual), found)
 
 
 def _blame_operation(judgement: Judgement, steps_made: OperationAudit) -> Judgement:
