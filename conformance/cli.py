@@ -179,8 +179,8 @@ def replay(
     """Replay a recorded case: print its program, inputs, results, the verdict then and now, and the
     expectation that matches it.
 
-    Given the folder of a finding of `fuzz` or `reduce`, list the backends on which the finding
-    reproduces. Exits with 1 if the case still fails on any backend.
+    Given the folder of a failure that `check --save`, `fuzz` or `reduce` wrote, list the backends
+    on which it reproduces. Exits with 1 if the case still fails on any backend.
     """
     from conformance.campaign import replay as replaying
 

@@ -291,7 +291,8 @@ CaseOrFinding = Annotated[
     str,
     typer.Argument(
         metavar="ID|FOLDER",
-        help="A case, such as add-f32-cpu-3, or the folder of a finding of `fuzz`.",
+        help="A case, such as add-f32-cpu-3, or the folder of a failure that `check --save`, "
+        "`fuzz` or `reduce` wrote.",
     ),
 ]
 RunFolder = Annotated[Path, typer.Option(help="The folder of the run, or its results.sqlite.")]

@@ -132,7 +132,14 @@ def update_expectations(
 
 @app.command("why")
 def explain_case(
-    case: Annotated[str, typer.Argument(metavar="CASE", help="A case, such as add-f32-cpu-3.")],
+    case: Annotated[
+        str,
+        typer.Argument(
+            metavar="CASE|FOLDER",
+            help="A case, such as add-f32-cpu-3, or the folder of a failure that `check --save`, "
+            "`fuzz` or `reduce` wrote.",
+        ),
+    ],
     db: Annotated[Path, typer.Option(help="The folder of the run, or its results.sqlite.")] = Path(
         "hlo-conformance-results"
     ),
@@ -150,7 +157,10 @@ def explain_case(
     """
     from conformance.updating import why
 
-    return why.explain(case, db, tuple(expectations) if expectations else None)
+    given = tuple(expectations) if expectations else None
+    if Path(case).is_dir():
+        return why.explain_saved(Path(case), given)
+    return why.explain(case, db, given)
 
 
 @app.command("fmt")

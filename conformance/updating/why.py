@@ -11,6 +11,8 @@ from pathlib import Path
 from conformance.backends.base import Description
 from conformance.campaign.recorded import RecordedCase
 from conformance.campaign.replay import find
+from conformance.errors import NotAvailable
+from conformance.fuzzing.keeping.replay import read_finding, replay
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.conditions import Circumstances, first_unmet_condition, is_about
 from conformance.gate.expectations import Expectation
@@ -18,7 +20,9 @@ from conformance.gate.files import Given, as_tuple, is_shipped
 from conformance.gate.reading import entries_of
 from conformance.gate.strict import has_reason
 from conformance.judging.messages import verdict_text
+from conformance.limits import LIMITS
 from conformance.results.store import FILE_NAME, Store
+from conformance.results.versions import versions
 from conformance.updating.groups import NewFailure, new_failures
 from conformance.verdict import Record
 
@@ -61,6 +65,48 @@ def explain(id_: str, db: Path, given: Given = None) -> int:
     words = _next_command(case, db, [] if is_new else matching)
     sys.stdout.write(f"next: {shlex.join(('hlo-conformance', *words))}\n")
     return 1 if is_new else 0
+
+
+def explain_saved(folder: Path, given: Given = None) -> int:
+    """Print which entry matches the failure in a folder of `check --save`, `fuzz` or `reduce`, or
+    why none does.
+
+    `given` are the expectations to match, the shipped ones by default. The exit code is 1 where the
+    failure is new, 0 otherwise.
+
+    Raises:
+        UsageError: when the folder holds no program that can be judged.
+        ExpectationError: when the expectations cannot be read.
+        NotAvailable: when the backend is not available.
+    """
+    kept = read_finding(folder)
+    (row,) = replay(kept, (), LIMITS, given)
+    outcome = row.outcome
+    if outcome is None:
+        raise NotAvailable(row.why)
+    if not outcome.verdict.fails:
+        sys.stdout.write(f"{kept.folder.name}: {outcome.verdict.value}: it does not fail\n")
+        return 0
+    entries = entries_of(given, (row.backend,))
+    verdict, kind = outcome.fault or (outcome.verdict, outcome.kind)
+    op, _, element_type = outcome.culprit.rpartition(" ")
+    record = Record(op, element_type, row.backend, 0, "", verdict, kind, outcome.message)
+    under = Circumstances(
+        versions().get("jaxlib", ""), Description(row.backend, "", "", row.versions)
+    )
+    if outcome.known:
+        entries = [one for one in entries if one[1].id in outcome.known]
+        what = verdict_text(verdict.value, kind, "")
+        lines = [f"{what}: {_known_text(path, entry)}" for path, entry in entries]
+    else:
+        (failure,) = new_failures(record)
+        lines, _ = _explain_failure(failure, entries, under)
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0 if outcome.known else 1
+
+
+def _known_text(path: Path, entry: Expectation) -> str:
+    return f"known by {entry.id} ({_path_text(path)}): {entry.reason}"
 
 
 def _next_command(
@@ -110,7 +156,7 @@ def _explain_failure(
     knowing = [(path, entry) for path, entry, why in reasons if not why]
     if knowing:
         (path, entry), *later = knowing
-        lines = [f"{what}: known by {entry.id} ({_path_text(path)}): {entry.reason}"]
+        lines = [f"{what}: {_known_text(path, entry)}"]
         lines += _prediction(failure, entry)
         if later:
             ids = ", ".join(entry.id for _, entry in later)

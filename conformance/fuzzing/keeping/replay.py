@@ -18,6 +18,7 @@ from conformance.executors.lost import crash_verdict
 from conformance.fuzzing.calls import CRASH_OF_FILE, OUTCOME_OF_FILE
 from conformance.fuzzing.keeping.bundle import FINDING
 from conformance.fuzzing.trial import Trial
+from conformance.gate.files import Given
 from conformance.gate.reading import load
 from conformance.limits import LIMITS, Limits
 from conformance.pipeline.outcome import Outcome
@@ -65,7 +66,9 @@ def read_finding(folder: Path) -> SavedFailure:
         UsageError: if it holds no finding, or the verdict cannot be read.
     """
     if not (folder / PROGRAM).is_file():
-        raise UsageError(f"{folder} holds no finding: it has no {PROGRAM}")
+        inside = next(iter(folders(folder)), None)
+        hint = f"; give a folder in it, such as {inside}" if inside else ""
+        raise UsageError(f"{folder} holds no finding: it has no {PROGRAM}{hint}")
     told: Any = {}
     said = next((folder / name for name in (FINDING, VERDICT) if (folder / name).is_file()), None)
     if said is not None:
@@ -79,21 +82,23 @@ def read_finding(folder: Path) -> SavedFailure:
     return SavedFailure(folder.resolve(), *found)
 
 
-def replay(kept: SavedFailure, backends: Sequence[str], limits: Limits = LIMITS) -> list[Row]:
+def replay(
+    kept: SavedFailure, backends: Sequence[str], limits: Limits = LIMITS, given: Given = None
+) -> list[Row]:
     """Run a finding on each backend, or on its own backend if none is given.
 
-    The limits hold for each backend.
+    The limits hold for each backend; `given` are the expectations, the shipped ones by default.
 
     Raises:
         UsageError: if a backend does not exist, or none is given or recorded.
     """
     if not backends and not kept.backend:
         raise UsageError(f"{kept.folder.name} does not name a backend: give --backend")
-    return [_row(kept, one, limits) for one in parse_all(backends or [kept.backend])]
+    return [_row(kept, one, limits, given) for one in parse_all(backends or [kept.backend])]
 
 
-def _row(kept: SavedFailure, choice: Choice, limits: Limits) -> Row:
-    known = load(None, (choice.name,), versions())
+def _row(kept: SavedFailure, choice: Choice, limits: Limits, given_entries: Given) -> Row:
+    known = load(given_entries, (choice.name,), versions())
     trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, limits.evaluation)
     try:
         with executor_of(choice, jobs=1, limits=limits, functions=(OUTCOME_OF_FILE,)) as executor:

@@ -259,3 +259,24 @@ def test_command_suggested_by_check_minimises_the_failure(
     out = ["--out", str(tmp_path / "reduced")]
     assert exit_code_of(lambda: app([command, *rest, *out], standalone_mode=False)) == 1
     assert "1 operation: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("known", "code", "said"),
+    [
+        ("none", 1, "divergent (operands swapped): new: "),
+        ("[[known]]\nid = 'swapped'\nop = 'subtract'\nreason = 'Swapped.'\n", 0, "by swapped ("),
+    ],
+)
+def test_saved_failure_is_explained_by_entries(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], known: str, code: int, said: str
+) -> None:
+    (folder,) = saved_folders(tmp_path, NUMBERED)
+    entries = tmp_path / "known.toml"
+    entries.write_text(known)
+    given = "none" if known == "none" else str(entries)
+    line = ["expectations", "why", str(folder), "--expectations", given]
+    assert exit_code_of(lambda: app(line, standalone_mode=False)) == code
+    assert said in capsys.readouterr().out
+    with pytest.raises(UsageError, match=f"give a folder in it, such as {folder}"):
+        finding_replay.read_finding(folder.parent)
