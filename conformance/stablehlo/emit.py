@@ -17,7 +17,11 @@ from conformance.stablehlo.attributes import (
     spell_tensor,
 )
 from conformance.stablehlo.custom_calls import to_custom_call
-from conformance.stablehlo.shardings import spell_manual_attributes, spell_meshes
+from conformance.stablehlo.shardings import (
+    remove_constraint,
+    spell_manual_attributes,
+    spell_meshes,
+)
 from conformance.stablehlo.structs import group_attributes
 from reference.ir.constraints import ConstraintViolation
 from reference.ir.op import Structure
@@ -166,7 +170,7 @@ def _region(region: Region, indent: str, terminator: str, placed: str) -> Iterat
     if region.arguments:
         arguments = ", ".join(f"%{a.name}: {spell(a.type)}" for a in region.arguments)
         yield f"{indent[2:]}^bb0({arguments}):"
-    for operation in map(to_custom_call, region.operations):
+    for operation in map(remove_constraint, map(to_custom_call, region.operations)):
         name = operation.name if "." in operation.name else f"stablehlo.{operation.name}"
         if operation.name == "return":
             yield from _operation(operation, terminator, indent, "")

@@ -22,7 +22,7 @@ from conformance.stablehlo.reading.constants import parse_dense
 from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal
 from conformance.stablehlo.reading.refusal import ParseError, Unreadable, refusal
 from conformance.stablehlo.reading.types import value_type
-from conformance.stablehlo.shardings import is_annotated, is_shared_out
+from conformance.stablehlo.shardings import device_count, is_annotated
 from reference.ir.program import (
     Function,
     Operation,
@@ -51,11 +51,13 @@ def parse_module(text: str) -> Program:
             load_quantization(context)
         module = _read(text)
         functions, grid = tuple(_functions(module)), _grid(module)
-        shared = is_shared_out(module) or is_annotated(text)
+        devices = device_count(module)
+        shared = devices > 0 or is_annotated(text)
     if not functions:
         raise ParseError("the module holds no function")
-    if shared and grid is not None:
-        return read_composites(Program(functions, shared_among=grid[0] * grid[1]))
+    if shared and (grid is not None or devices > 1):
+        count = devices if grid is None else grid[0] * grid[1]
+        return read_composites(Program(functions, shared_among=count))
     return read_composites(Program(functions, grid))
 
 

@@ -7,6 +7,8 @@ Source: Shardy's sdy.mesh, sdy.manual_computation and #sdy.sharding; StableHLO's
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from math import prod
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
@@ -29,9 +31,14 @@ _PLACED = re.compile(r'mhlo\.sharding\s*=\s*"(?!\{manual\}")')
 """Pattern of GSPMD annotations, except `manual`, which gives each partition its own value."""
 
 
-def is_shared_out(module: Any) -> bool:
-    """Return whether a compiler is to partition a module by Shardy's attributes."""
-    return any(view.operation.name.startswith("sdy.") for view in module.body.operations)
+def device_count(module: Any) -> int:
+    """Return the largest number of devices of a module's meshes.
+
+    A compiler is to partition a module that has any mesh; 0 if it has none.
+    """
+    operations = (view.operation for view in module.body.operations)
+    meshes = (str(one.attributes["mesh"]) for one in operations if one.name == "sdy.mesh")
+    return max((prod(int(size) for _, size in _AXIS.findall(mesh)) for mesh in meshes), default=0)
 
 
 def is_annotated(text: str) -> bool:
@@ -45,15 +52,15 @@ def manual_attributes(operation: Any) -> dict[str, Attribute]:
     Raises:
         ValueError: the shardings use parts of axes, or several meshes.
     """
+    axes = tuple(name for name, _ in _NAME.findall(str(operation.attributes["manual_axes"])))
     shardings: dict[str, Attribute] = {}
     names: set[str] = set()
     for name in ("in_shardings", "out_shardings"):
         found = _SHARDING.findall(str(operation.attributes[name]))
         names |= {mesh for mesh, _ in found}
-        shardings[name] = tuple(_dimensions(text) for _, text in found)
+        shardings[name] = tuple(_dimensions(text, axes) for _, text in found)
     if len(names) != 1:
         raise ValueError(f"shardings of {len(names)} meshes are not read")
-    axes = tuple(name for name, _ in _NAME.findall(str(operation.attributes["manual_axes"])))
     return {"mesh": mesh_of(operation, names.pop()), "manual_axes": axes, **shardings}
 
 
@@ -71,6 +78,17 @@ def spell_manual_attributes(operation: Operation) -> list[str]:
 
 def _spell_sharding(sharding: Sharding) -> str:
     return ", ".join(f"{{{', '.join(map(quote, axes))}}}" for axes in sharding)
+
+
+def remove_constraint(operation: Operation) -> Operation:
+    """Return a reshape in place of an operation that only constrains the sharding of a value.
+
+    Emitted programs leave the sharding to the compiler. Other operations are unchanged.
+    """
+    is_constraint = operation.name.startswith("sdy.") and not operation.regions
+    if not is_constraint or len(operation.operands) != 1 or len(operation.results) != 1:
+        return operation
+    return Operation("reshape", operation.operands, operation.results)
 
 
 def spell_meshes(program: Program) -> list[str]:
@@ -92,13 +110,14 @@ def _symbol(mesh: Mesh) -> str:
     return "@" + quote(" ".join(f"{name}={size}" for name, size in mesh))
 
 
-def _dimensions(text: str) -> tuple[tuple[str, ...], ...]:
+def _dimensions(text: str, manual: Collection[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the manual axes of each dimension. Along other axes a device has the whole array."""
     dimensions: list[tuple[str, ...]] = []
     for inside in _DIMENSION.findall(text):
         axes = _NAME.findall(inside)
         if any(part for _, part in axes):
             raise ValueError("shardings along parts of axes are not read")
-        dimensions.append(tuple(name for name, _ in axes))
+        dimensions.append(tuple(name for name, _ in axes if name in manual))
     return tuple(dimensions)
 
 

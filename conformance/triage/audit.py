@@ -11,7 +11,7 @@ manual computation is a program of several processes: each process is judged on 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -32,7 +32,6 @@ from conformance.known.rewritings.simplified.simplify import SimplifiedProgram, 
 from conformance.known.rewritings.table import stated_of
 from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import extract, extract_operation, replace_results
-from conformance.transforms.outline import outline_region
 from conformance.transforms.values import (
     can_be_result,
     element_count,
@@ -117,7 +116,7 @@ def audit(
         whole = replace_results(less, shown)
         if program.process_count > 1:
             return _audit_processes(run, platform, whole, processes, results)
-        found = _Auditor(run, platform, whole, processes[0]).audit(results)
+        found = _Auditor(run, platform, whole, processes).audit(results)
         return _separate_harmless(less, platform, found)
     except (BackendError, EvaluationError):
         return None
@@ -135,7 +134,7 @@ def _audit_processes(
     An operation is judged in each process by itself, unless processes communicate in it.
     """
     own = replace(program, process_grid=None)
-    auditors = [_Auditor(run, platform, own, values) for values in processes]
+    auditors = [_Auditor(run, platform, own, [values]) for values in processes]
     jointly = _JointAuditor(run, platform, program, processes)
     wrong: list[WrongOperation] = []
     for number, operation in enumerate(program.main.body.operations[:-1]):
@@ -166,9 +165,11 @@ def _separate_harmless(program: Program, platform: str, found: OperationAudit) -
 class _Auditor(RegionJudge):
     """Judge of the operations of one program, given the backend's values."""
 
-    def __init__(self, run: Run, platform: str, program: Program, values: dict[str, Array]) -> None:
-        super().__init__(run, program, values)
-        self._platform = platform
+    def __init__(
+        self, run: Run, platform: str, program: Program, processes: Sequence[Mapping[str, Array]]
+    ) -> None:
+        super().__init__(run, program, processes)
+        self._platform, self._values = platform, processes[0] if len(processes) == 1 else {}
         self._by_values: PermittedResults | None = None
         self._adopted: list[Override] = []
         self._differing: list[Override] = []
@@ -397,12 +398,6 @@ class _Auditor(RegionJudge):
 class _JointAuditor(_Auditor):
     """Judge of the operations in which processes communicate, given the values of each process."""
 
-    def __init__(
-        self, run: Run, platform: str, program: Program, processes: Sequence[Mapping[str, Array]]
-    ) -> None:
-        super().__init__(run, platform, program, {})
-        self._processes = processes
-
     def is_for(self, operation: Operation) -> bool:
         """Return whether processes communicate in an operation, or in what it awaits."""
         if structure_of(operation) is Structure.AWAITS:
@@ -424,19 +419,9 @@ class _JointAuditor(_Auditor):
             return
         if structure_of(operation) is Structure.COMMUNICATES:
             judgement = judge_operation(taken, given, permitted.expected, got, self._platform)
-        elif self._judge_regions(operation, (), got, judgement) is None:
+        elif self._judge_regions(operation, permitted.expected, got, judgement) is None:
             return
         self._record(operation, judgement)
-
-    def _values_of(self, values: Iterable[Value]) -> tuple[Array, ...]:
-        return tuple(each[value.name] for each in self._processes for value in values)
-
-    def _judge_start(self, operation: Operation, got: tuple[Array, ...]) -> bool:
-        start = self._operations[self._makers[operation.operands[0].name]]
-        program, free = outline_region(start.regions[0])
-        program = replace(program, process_grid=self._program.process_grid)
-        inputs = self._values_of((*start.operands, *free))
-        return self._judge_region(start, program, inputs, got)
 
 
 def _adopting_judgement(judgement: Judgement, got: tuple[Array, ...]) -> Judgement:

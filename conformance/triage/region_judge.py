@@ -7,8 +7,8 @@ manual computation is a program of several processes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from conformance.transforms.outline import device_shards, outline, outline_devic
 from conformance.transforms.values import definition_index
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.op import Structure
-from reference.ir.program import Operation, Program, Region
+from reference.ir.program import Operation, Program, Region, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements, equal_results
 from reference.ops.structure import structure_of
@@ -60,11 +60,13 @@ class WrongOperation:
 
 
 class RegionJudge(ABC):
-    """Judge of the regions of a program's operations, given the backend's values by name."""
+    """Judge of the regions of a program's operations, given each process's values by name."""
 
-    def __init__(self, run: Run, program: Program, values: Mapping[str, Array]) -> None:
+    def __init__(
+        self, run: Run, program: Program, processes: Sequence[Mapping[str, Array]]
+    ) -> None:
         """Begin with no wrong operations."""
-        self._run, self._program, self._values = run, program, values
+        self._run, self._program, self._processes = run, program, processes
         self._operations = program.main.body.operations[:-1]
         self._makers = definition_index(program)
         self._wrong: list[WrongOperation] = []
@@ -83,8 +85,8 @@ class RegionJudge(ABC):
     def _judge_regions(
         self,
         operation: Operation,
-        expected: tuple[Array, ...],
-        got: tuple[Array, ...],
+        expected: Sequence[Array],
+        got: Sequence[Array],
         judgement: Judgement,
     ) -> Judgement | None:
         """Return None if an operation's regions are right, or their faults are recorded."""
@@ -107,44 +109,57 @@ class RegionJudge(ABC):
         self.unsettled.append(operation)
         return judgement
 
-    def _judge_branch(self, operation: Operation, got: tuple[Array, ...]) -> bool:
-        region = taken_branch(operation, self._values)
-        program, around = outline(self._program, region, self._values)
-        return self._judge_region(operation, program, around, got)
+    def _values_of(self, values: Iterable[Value]) -> list[Array]:
+        """Return the backend's values, process by process."""
+        return [known[value.name] for known in self._processes for value in values]
 
-    def _judge_start(self, operation: Operation, got: tuple[Array, ...]) -> bool:
+    def _outline(self, region: Region) -> tuple[Program, list[list[Array]]]:
+        """Return a region as a program, and the values of its last parameters in each process."""
+        outlined = [outline(self._program, region, known) for known in self._processes]
+        program = replace(outlined[0][0], process_grid=self._program.process_grid)
+        return program, [around for _, around in outlined]
+
+    def _judge_branch(self, operation: Operation, got: Sequence[Array]) -> bool:
+        regions = [taken_branch(operation, known) for known in self._processes]
+        if any(one is not regions[0] for one in regions):
+            raise EvaluationError("processes take different branches")
+        program, around = self._outline(regions[0])
+        return self._judge_region(operation, program, _join([], around), got)
+
+    def _judge_start(self, operation: Operation, got: Sequence[Array]) -> bool:
         """Judge the operation that was started and is now awaited."""
         start = self._operations[self._makers[operation.operands[0].name]]
-        program, around = outline(self._program, start.regions[0], self._values)
-        operands = [self._values[value.name] for value in start.operands]
-        return self._judge_region(start, program, [*operands, *around], got)
+        program, around = self._outline(start.regions[0])
+        inputs = _join(self._values_of(start.operands), around)
+        return self._judge_region(start, program, inputs, got)
 
-    def _judge_devices(self, operation: Operation, got: tuple[Array, ...]) -> bool:
-        operands = [self._values[value.name] for value in operation.operands]
+    def _judge_devices(self, operation: Operation, got: Sequence[Array]) -> bool:
+        operands = self._values_of(operation.operands)
         inputs = device_shards(operation, operands, "in_shardings")
         actual = device_shards(operation, got, "out_shardings")
         return self._judge_region(operation, outline_devices(operation), inputs, actual)
 
     def _judge_loop(
-        self, operation: Operation, expected: tuple[Array, ...], got: tuple[Array, ...]
+        self, operation: Operation, expected: Sequence[Array], got: Sequence[Array]
     ) -> bool:
         """Return whether the backend's own condition and body, iterated, give its results.
 
         Every iteration must be right, or its faults are recorded.
         """
-        (condition, around), (body, inside) = (
-            outline(self._program, region, self._values) for region in operation.regions
-        )
-        carried = [self._values[value.name] for value in operation.operands]
+        (condition, around), (body, inside) = map(self._outline, operation.regions)
+        carried = self._values_of(operation.operands)
         faulty, before = 0, len(self._wrong)
         noted = before
         for _ in range(ITERATIONS):
-            (goes_on,) = self._run(condition, [[*carried, *around]])
-            if not self._judge_region(operation, condition, [*carried, *around], goes_on):
+            inputs = _join(carried, around)
+            (goes_on,) = self._run(condition, [inputs])
+            if not self._judge_region(operation, condition, inputs, goes_on):
                 return False
+            if len({bool(one) for one in goes_on}) > 1:
+                raise EvaluationError("processes leave a loop at different iterations")
             if not bool(goes_on[0]):
                 break
-            inputs = [*carried, *inside]
+            inputs = _join(carried, inside)
             (carried,) = self._run(body, [inputs])
             if not self._judge_region(operation, body, inputs, carried):
                 return False
@@ -157,6 +172,13 @@ class RegionJudge(ABC):
         if noted > before:
             return is_consequence(expected, carried, got)
         return equal_results(carried, got)
+
+
+def _join(first: Sequence[Array], last: Sequence[Sequence[Array]]) -> list[Array]:
+    """Return the arguments of all processes, given the last arguments of each."""
+    count = len(first) // len(last)
+    shares = (first[number * count : (number + 1) * count] for number in range(len(last)))
+    return [array for share, own in zip(shares, last, strict=True) for array in (*share, *own)]
 
 
 def is_consequence(

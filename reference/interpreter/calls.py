@@ -139,14 +139,15 @@ def sharding_step(wired: SlottedOperation, blocks: list[Block]) -> Step:
     mesh: Any = operation.attribute("mesh", ())
     ins: Any = operation.attribute("in_shardings", ())
     outs: Any = operation.attribute("out_shardings", ())
-    manual: Any = operation.attribute("manual_axes", ())
-    if blocks and set(manual) != {name for name, _ in mesh}:
-        return failing_step(operation, "a computation that is manual along some axes only")
 
     def results_of(run: Run, frame: Frame, values: list[Any]) -> Sequence[Any]:
         devices = devices_of(mesh)
         if len(devices) == 1:
             return blocks[0].run(run, frame, *values)
+        if run.member.grid is not None:
+            raise evaluation_error(
+                operation, "a manual computation within another is not evaluated"
+            )
 
         def start(shards: list[Any]) -> Start:
             own = [*frame]

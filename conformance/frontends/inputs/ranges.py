@@ -21,7 +21,7 @@ from conformance.needs.ranges import (
 from reference.ir.op import Structure
 from reference.ir.program import Dense, Operation, Program, QuantizedType, Region, TensorType, Value
 from reference.numerics.rounding import to_float64
-from reference.ops.structure import is_constant, structure_of
+from reference.ops.structure import is_constant, is_inside, structure_of
 from reference.ops.table import OPS
 
 
@@ -76,7 +76,7 @@ def _inner_regions(
         elif operation.name in OPS and OPS[operation.name].body_types:
             count = len(given) // 2
             given[count:] = operands[:count]
-        elif operation.name == "map":
+        elif operation.name == "map" or is_inside(operation):
             given = operands
         yield region, given
 
@@ -94,7 +94,7 @@ def _result(operation: Operation, number: int, known: KnownValues) -> Range:
     rule = numbers_of(operation).range
     if rule is not None and given:
         return rule(operation, given, known)
-    if structure_of(operation) is Structure.BRANCHES:
+    if structure_of(operation) in (Structure.BRANCHES, Structure.SHARDS):
         ends = [region.operations[-1].operands[number] for region in operation.regions]
         return union(found[value.name] for value in ends)
     if structure_of(operation) is Structure.LOOPS:

@@ -22,7 +22,7 @@ from conformance.needs.ranges import KnownValues, copied_operands
 from reference.ir.notation import is_quantized
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, Value
-from reference.ops.structure import structure_of
+from reference.ops.structure import is_inside, structure_of
 
 _DEEPEST = 3
 """Depth of nested loops up to which bodies are followed twice: one iteration uses the results of
@@ -134,7 +134,7 @@ def _region_operands(operation: Operation, count: int) -> tuple[Value, ...]:
         return (*operands[: count // 2], *operands[count // 2 + 1 :])
     if operation.name == "sort":
         return tuple(value for value in operands for _ in range(2))
-    return operands if operation.name == "map" else ()
+    return operands if operation.name == "map" or is_inside(operation) else ()
 
 
 def _is_guarded(value: Value, operation: Operation, known: KnownValues) -> bool:

@@ -9,8 +9,8 @@ from conformance.stablehlo.context import reading_context
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.stablehlo.shardings import (
+    device_count,
     is_annotated,
-    is_shared_out,
     manual_attributes,
     mesh_of,
 )
@@ -70,10 +70,25 @@ def test_meshes_that_are_missing_or_in_another_order_are_not_read() -> None:
             mesh_of(operation, "turned")
 
 
-def test_modules_of_shardy_are_to_be_partitioned() -> None:
+def test_largest_mesh_determines_the_number_of_devices() -> None:
     with reading_context():
-        assert is_shared_out(ir.Module.parse(MODULE))
-        assert not is_shared_out(ir.Module.parse(PLAIN))
+        assert device_count(ir.Module.parse(MODULE)) == 6
+        assert device_count(ir.Module.parse(PLAIN)) == 0
+    assert parse_module(MODULE).shared_among == 6
+
+
+def test_axes_that_are_not_manual_are_left_to_the_compiler() -> None:
+    text = MODULE.replace('[{"x"}, {}]', '[{"x"}, {"y", ?}]')
+    assert parse_module(text) == parse_module(MODULE)
+
+
+def test_constraints_are_left_out_of_emitted_programs() -> None:
+    constrained = MODULE.replace(
+        "return %0 :", "%1 = sdy.sharding_constraint %0 <@mesh, [{}, {}]> : tensor<4x6xf32>\n"
+        "  return %1 :",
+    )  # fmt: skip
+    program = parse_module(emit(parse_module(constrained)))
+    assert [one.name for one in program.main.body.operations] == [MANUAL, "reshape", "return"]
 
 
 @pytest.mark.parametrize(

@@ -355,6 +355,22 @@ def test_needs_of_a_parameter(lines: str, need: Need, tmp_path: Path) -> None:
     assert needs_of(program) == (need,)
 
 
+SHARDS = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>]
+      out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%y: tensor<4xf32>) {
+    %1 = stablehlo.log %y : tensor<4xf32>
+    sdy.return %1 : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"""
+
+
+def test_shards_have_the_needs_of_operations_on_them(tmp_path: Path) -> None:
+    assert needs_of(program_of(SHARDS, tmp_path)) == (POSITIVE,)
+
+
 def test_indices_said_to_be_unique_and_sorted_are(tmp_path: Path) -> None:
     text = SCATTERED.replace("index_vector_dim = 1>}", "index_vector_dim = 1>, {flags}}")
     text = text.replace("[0, 1]", "[0]").replace("tensor<5xf32>", "tensor<5x4xf32>")
