@@ -17,7 +17,7 @@ from jaxlib.mlir.dialects import stablehlo
 from conformance.stablehlo.context import reading_context
 from conformance.stablehlo.custom_calls import from_custom_call
 from conformance.stablehlo.messages import foreign_name, name_undefined_value, place_of, position
-from conformance.stablehlo.reading.attributes import CONSTANTS, own_attributes
+from conformance.stablehlo.reading.attributes import CONSTANTS, own_attributes, represented_op
 from conformance.stablehlo.reading.constants import parse_dense
 from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal
 from conformance.stablehlo.reading.refusal import ParseError, Unreadable, refusal
@@ -198,6 +198,10 @@ class _Reader:
         if name in _RETURNS:
             return Operation("return", operands)
         try:
+            represented = represented_op(operation)
+            if represented is not None:
+                op, entries = represented
+                return Operation(op, operands, results, attributes(**dict(entries)))
             given = attributes(**dict(own_attributes(operation)))
         except ValueError as error:
             raise refusal(operation, str(error)) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -23,6 +24,10 @@ CONSTANTS = ("arith.constant", "stablehlo.constant")
 _INHERENT = frozenset({"layout", "operand_layouts", "result_accuracy", "result_layouts"})
 """Attributes that ops of the dialect have and the specification lacks."""
 
+_ENTRIES = "mhlo.attributes"
+"""The attribute of a custom call that holds the attributes of the instruction that it represents.
+"""
+
 _NOTHING_ASKED = re.compile(r"#(?:stablehlo|mhlo)\.result_accuracy<mode = .*<DEFAULT>>")
 
 
@@ -38,20 +43,42 @@ def own_attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
         if name == "value" and operation.name in CONSTANTS:
             yield name, constant(operation)
             continue
-        attribute = operation.attributes[name]
-        struct = struct_of(operation.name.removeprefix("stablehlo."), name)
-        if struct is not None:
-            yield from _read_struct(struct, attribute, operation)
-            continue
-        spelled = str(attribute)
-        groups = replica_groups(operation, attribute) if name == "replica_groups" else None
-        if groups is not None:
-            yield name, groups
-            continue
-        if name == "result_accuracy" and _NOTHING_ASKED.fullmatch(spelled):
-            continue
-        value = read_as(KINDS[name], attribute, operation) if name in KINDS else None
-        yield name, Verbatim(spelled) if value is None else value
+        yield from _read(name, operation.attributes[name], operation)
+
+
+def represented_op(operation: ir.Operation) -> tuple[str, tuple[tuple[str, Attribute], ...]] | None:
+    """Return name and attributes of the op that a custom call represents, or None.
+
+    StableHLO writes an instruction of MHLO that it lacks as a call of that name. The same op is a
+    record as an instruction of MHLO, as an op of CHLO, or as one that StableHLO has by now.
+    """
+    given: Any = operation.attributes
+    if operation.name != "stablehlo.custom_call" or _ENTRIES not in given:
+        return None
+    dialect, _, op = str(given["call_target_name"].value).partition(".")
+    names = (prefix + op for prefix in ("mhlo.", "chlo.", "") if prefix + op in OPS)
+    name = next(names, None) if dialect == "mhlo" else None
+    if name is None or OPS[name].regions:
+        return None
+    entries = (_read(one.name, one.attr, operation) for one in given[_ENTRIES])
+    return name, tuple(chain.from_iterable(entries))
+
+
+def _read(name: str, attribute: Any, operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
+    """Return an attribute of an operation, or the fields of a struct."""
+    struct = struct_of(operation.name.removeprefix("stablehlo."), name)
+    if struct is not None:
+        yield from _read_struct(struct, attribute, operation)
+        return
+    spelled = str(attribute)
+    groups = replica_groups(operation, attribute) if name == "replica_groups" else None
+    if groups is not None:
+        yield name, groups
+        return
+    if name == "result_accuracy" and _NOTHING_ASKED.fullmatch(spelled):
+        return
+    value = read_as(KINDS[name], attribute, operation) if name in KINDS else None
+    yield name, Verbatim(spelled) if value is None else value
 
 
 def _is_discardable(op: str, attribute: str) -> bool:

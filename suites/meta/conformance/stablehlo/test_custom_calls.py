@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from conformance.check.settings import Settings
 from conformance.stablehlo.custom_calls import from_custom_call, to_custom_call
+from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Verdict
 from reference.ir.constants import matrix
 from reference.ir.program import Attribute, Operation, Value, attributes
+from reference.ops.table import OPS
+from suites.meta.support.checking import check_text
 from suites.meta.support.small_programs import tensor_of
 
 GROUPS = matrix([[0, 1]])
@@ -48,3 +54,38 @@ def test_other_operations_stay() -> None:
     assert from_custom_call(add, read) is add
     other = Operation("custom_call", (X,), (X,), attributes(call_target_name="foo"))
     assert from_custom_call(other, read) is other
+
+
+FUNCTIONS = (
+    "acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "sinh", "tan",
+)  # fmt: skip
+KNOWN = [name for name in FUNCTIONS if {name, f"chlo.{name}", f"mhlo.{name}"} & OPS.keys()]
+CALL = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+  %0 = stablehlo.custom_call @mhlo.{}(%x) {{mhlo.attributes = {{}}, mhlo.version = 1 : i64}}
+    : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}}"""
+TOP_K = """
+func.func @main(%x: tensor<3x8xf32>) -> (tensor<3x2xf32>, tensor<3x2xi32>) {
+  %0:2 = stablehlo.custom_call @mhlo.topk(%x)
+    {mhlo.attributes = {k = 2 : i64, largest = true}, mhlo.version = 1 : i64}
+    : (tensor<3x8xf32>) -> (tensor<3x2xf32>, tensor<3x2xi32>)
+  return %0#0, %0#1 : tensor<3x2xf32>, tensor<3x2xi32>
+}"""
+
+
+def test_a_call_of_mhlo_is_the_op_that_it_names() -> None:
+    assert {"cosh", "erf", "tan"} <= {*KNOWN}
+    assert {parse_module(CALL.format(name)).subject.name.rpartition(".")[2] for name in KNOWN} == {
+        *KNOWN
+    }
+    top = parse_module(TOP_K).subject
+    assert (top.name, top.attributes) == ("mhlo.topk", (("k", 2), ("largest", True)))
+
+
+@pytest.mark.parametrize("text", [*map(CALL.format, KNOWN), TOP_K])
+def test_a_call_of_mhlo_is_judged(text: str, tmp_path: Path) -> None:
+    assert check_text(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
+    wrong = check_text(tmp_path, text, Settings("reference:off_by_100_ulp"))
+    assert wrong.verdict in (Verdict.INACCURATE, Verdict.DIVERGENT)
