@@ -1,6 +1,6 @@
 """Entry point of `python -m conformance`, which is the same as `hlo-conformance`."""
 
-from conformance.cli import main
+from hlo_conformance import main
 
 if __name__ == "__main__":
     main()

@@ -38,9 +38,8 @@ class ShownCase:
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:
-        """The inputs of a case without compared elements, as (name, decimal, hex)."""
-        detail = self.record.detail
-        return first_inputs(detail.inputs) if detail and not detail.elements else ()
+        """The inputs that are shown beside its wrong elements, as (name, decimal, hex)."""
+        return inputs_beside_elements(self.record)
 
     @property
     def command(self) -> str:
@@ -141,6 +140,14 @@ def explanation(run: RunData, known: str) -> tuple[str, str]:
 
 
 SHOWN_INPUTS = 6
+
+
+def inputs_beside_elements(record: Record) -> tuple[tuple[str, str, str], ...]:
+    """Return the inputs of a case as (name, decimal, hex), if no wrong element states its own."""
+    detail = record.detail
+    if detail is None or any(element.inputs for element in detail.elements):
+        return ()
+    return first_inputs(detail.inputs)
 
 
 def first_inputs(data: bytes) -> tuple[tuple[str, str, str], ...]:

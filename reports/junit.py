@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from junitparser import Error, Failure, JUnitXml, Property, Skipped, TestCase, TestSuite
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from conformance.gate.baselines.comparison import REGRESSIONS, Change, Comparison
 from conformance.gate.conclusion import outcome_words
@@ -26,11 +28,12 @@ def render(
 ) -> None:
     """Write `out`/junit.xml.
 
-    A cell with new failures fails, once per record. With a baseline, it also fails once per lost
-    case, and the baseline decides what is new. A cell with known failures only, or an unsupported
-    or untested cell, is skipped with the reason. Filtered cells are left out. Incidents and lost
-    batches are errors in a suite of their own. `at` is the folder in which `replay` finds the run,
-    if it is not `out`.
+    Each cell is one test. It fails if it has new failures; the text of the failure lists their
+    inputs, expected and actual results. With a baseline, it also fails if it has lost cases, and
+    the baseline decides what is new. A cell with known failures only, or an unsupported or untested
+    cell, is skipped with the reason. Filtered cells are left out. Incidents and lost batches are
+    errors in a suite of their own. `at` is the folder in which `replay` finds the run, if it is not
+    `out`.
 
     Raises:
         OSError: if the folder cannot be written.
@@ -46,6 +49,7 @@ def write(seen: View, out: Path) -> None:
     """
     # junitparser's own pretty printer takes ten times as long
     root = ET.fromstring(_document(seen).tostring())  # noqa: S314 - written just now
+    root.attrib.pop("skipped")  # Jenkins' schema has this count on suites only
     ET.indent(root)
     ET.ElementTree(root).write(out / "junit.xml", "utf-8", xml_declaration=True)
 
@@ -105,7 +109,7 @@ def _suite(seen: View, op: OpResults) -> TestSuite:
         "family": op.family, "tolerance": op.rule, **seen.run.versions,
     }  # fmt: skip
     for name, value in facts.items():
-        suite.append(Property(text.clip_line(name), text.clip_line(value)))
+        suite.add_property(text.clip_line(name), text.clip_line(value))
     suite.add_testcases([_case(c, seen) for c in op.cells if c.state != squares.FILTERED])
     return suite
 
@@ -117,13 +121,13 @@ def _case(cell: Square, seen: View) -> TestCase:
         case.time = round(seen.run.cell_seconds[cell.key], 3)
     failures = _failures(cell, seen)
     if failures:
-        case.result = [*failures[:FAILURES_PER_CELL]]
+        case.result = [_join_failures(failures)]
     elif cell.failing:
         case.result = [Skipped(text.clip_line(_explain_accepted(cell, seen)), "known")]
     elif not cell.is_tested:
         reason = cell.records[0].message if cell.records else _explain_untested(cell, seen)
         case.result = [Skipped(f"{cell.state}: {text.clip_line(reason)}", cell.state)]
-    case.system_out = _output(cell, len(failures), seen)
+    case.system_out = _output(cell, seen)
     return case
 
 
@@ -137,27 +141,53 @@ def _left_out_text(cell: Square, seen: View) -> str:
     return f"--budget left out up to {text.plural(count, 'case')}" if count else ""
 
 
-def _failures(cell: Square, seen: View) -> list[Failure]:
-    """Return the failures of a cell: new failures, or new and lost cases against the baseline."""
+@dataclass(frozen=True, slots=True)
+class _FailingCase:
+    """A case that fails the run: its verdict or its change, a message, and the details."""
+
+    kind: str
+    message: str
+    details: str = ""
+
+
+def _failures(cell: Square, seen: View) -> list[_FailingCase]:
+    """Return what fails in a cell: new failures, or new and lost cases against the baseline."""
     if seen.comparison is None:
-        return [_failure(record, seen.db) for record in cell.records if record.is_new_failure]
+        failing = sorted(
+            (record for record in cell.records if record.is_new_failure),
+            key=lambda record: -record.verdict.severity,
+        )
+        return [
+            _FailingCase(record.verdict.value, _message(record), _details(record, seen.db))
+            for record in failing
+        ]
     changes = seen.comparison.changes_by_cell.get(cell.key, [])
-    return [
-        _regression_failure(change, seen.db) for change in changes if change.kind in REGRESSIONS
-    ]
+    return [_regression(change, seen.db) for change in changes if change.kind in REGRESSIONS]
 
 
-def _regression_failure(change: Change, db: str) -> Failure:
-    """Return the failure of a case that is new or lost against the baseline."""
+def _regression(change: Change, db: str) -> _FailingCase:
+    """Return a case that is new or lost against the baseline."""
     before = f"{outcome_words(change.before)} in the baseline, " if change.before else ""
     said = text.clip_line(f"{change.kind.value}: {before}{outcome_words(change.after)}")
     if change.record is not None:
-        found = _failure(change.record, db)
-        found.message = f"{said}: {text.clip_line(change.record.message)}"
-    else:
-        found = Failure(f"{said}: case {change.index}" if change.index is not None else said)
-    found.type = change.kind.value
-    return found
+        message = f"{said}: {text.clip_line(change.record.message)}"
+        return _FailingCase(change.kind.value, message, _details(change.record, db))
+    case = f": case {change.index}" if change.index is not None else ""
+    return _FailingCase(change.kind.value, said + case)
+
+
+def _join_failures(failing: Sequence[_FailingCase]) -> Failure:
+    """Return the one failure of a cell, with the message of its first failing case."""
+    first, several = failing[0], len(failing) > 1
+    joined = Failure(
+        f"{text.plural(len(failing), 'case')}: {first.message}" if several else first.message,
+        first.kind,
+    )
+    parts = [f"{one.message}\n{one.details}".rstrip() for one in failing[:FAILURES_PER_CELL]]
+    if len(failing) > FAILURES_PER_CELL:
+        parts.append(f"{len(failing) - FAILURES_PER_CELL} more failures are in results.sqlite")
+    joined.text = "\n\n".join(parts)
+    return joined
 
 
 def _explain_accepted(cell: Square, seen: View) -> str:
@@ -169,34 +199,36 @@ def _explain_accepted(cell: Square, seen: View) -> str:
     return "; ".join(reasons)
 
 
-def _failure(record: Record, db: str) -> Failure:
+def _message(record: Record) -> str:
     kind = f" ({text.clip_line(record.kind, 80)})" if record.kind else ""
-    verdict = squares.words(record.verdict)
-    found = Failure(f"{verdict}{kind}: {text.clip_line(record.message)}", record.verdict.value)
-    lines = [f"replay: {findings.replay_command(record, db)}", record.message]
+    return f"{squares.words(record.verdict)}{kind}: {text.clip_line(record.message)}"
+
+
+def _details(record: Record, db: str) -> str:
+    """Return how to replay a failing case, its inputs, expected and actual results, and program."""
+    lines = [f"replay: {findings.replay_command(record, db)}"]
     if record.detail is not None:
         for element in record.detail.elements:
-            given = ", ".join(f"{n}={value} ({bits})" for n, value, bits in element.inputs)
+            inputs = [f"{name} = {value} ({bits}), " for name, value, bits in element.inputs]
             lines.append(
-                f"{list(element.index)}: {given or 'inputs not recorded'}: "
+                f"{list(element.index)}: {''.join(inputs)}"
                 f"expected {element.expected} ({element.expected_hex}), "
                 f"actual {element.actual} ({element.actual_hex}), ulp {text.ulp(element.ulp)}"
             )
+        inputs = findings.inputs_beside_elements(record)
+        lines += [f"{name} = {values} ({bits})" for name, values, bits in inputs]
         lines += [text.clip_line(additional_failure_line(one)) for one in record.further_failures]
         lines.append(record.detail.program)
     shown, left = text.clip_lines(text.escape_controls("\n".join(lines)), TEXT_LIMIT)
-    found.text = shown + (f"\n... {left} more characters" if left else "")
-    return found
+    return shown + (f"\n... {left} more characters" if left else "")
 
 
-def _output(cell: Square, failures: int, seen: View) -> str:
+def _output(cell: Square, seen: View) -> str:
     lines = [text.escape_controls(cell.label)]
     if left_out := _left_out_text(cell, seen):
         lines.append(left_out)
     if cached := seen.run.cached_cases.get(cell.key, 0):
         lines.append(f"{cached} of {text.plural(len(cell.records), 'case')} come from the cache")
-    if failures > FAILURES_PER_CELL:
-        lines.append(f"{failures - FAILURES_PER_CELL} more failures are in results.sqlite")
     known = [r for r in cell.records if r.known and r.verdict.fails][:FAILURES_PER_CELL]
     lines += [text.clip_line(f"known by {r.known}: {r.id}: {r.message}") for r in known]
     return "\n".join(lines)

@@ -11,6 +11,7 @@ import numpy as np
 
 from conformance.judging.joint_results import RuleAnswers
 from conformance.judging.questions import Predicted
+from conformance.judging.summands import factors_read
 from conformance.known.broadcasting import broadcast_operands
 from conformance.known.hypothesis import NEAR, Hypothesis
 from conformance.known.xla.subnormals import subnormal_order
@@ -183,17 +184,41 @@ class DifferingElements:
         """Return the differing element at `position` in the form that records store."""
         flat = int(self.where[position])
         index = tuple(int(i) for i in np.unravel_index(flat, self.expected.shape))
-        inputs: list[tuple[str, str, str]] = []
-        if self.operand_elements is not None and self.record is not None:
-            for name, array in zip(self.record.operands, self.operand_elements, strict=True):
-                one = array[position : position + 1]
-                inputs.append((name, decimal(one), hexadecimal(one)))
+        names = () if self.record is None else self.record.operands
+        inputs = tuple(
+            (name, _some_text(decimal, array), _some_text(hexadecimal, array))
+            for name, array in zip(names, self._read_elements(position, flat), strict=False)
+        )
         want, got = self.want[position : position + 1], self.got[position : position + 1]
         ulp = distance if np.isfinite(distance) else None
         return Element(
             result, index, decimal(want), hexadecimal(want), decimal(got), hexadecimal(got), ulp,
-            tuple(inputs),
+            inputs,
         )  # fmt: skip
+
+    def _read_elements(self, position: int, flat: int) -> tuple[Array, ...]:
+        """Return the elements of each operand that a result element depends on, if known.
+
+        They are the elements at its position, or the factors of a sum of products.
+        """
+        if self.operand_elements is not None:
+            return tuple(one[position : position + 1] for one in self.operand_elements)
+        if self.rule.summation is None or self.number:
+            return ()
+        read = factors_read(self.operation, self.operands, self.rule.summation, flat)
+        pairs = zip(self.operands, read or (), strict=False)
+        return tuple(array.reshape(-1)[indices] for array, indices in pairs)
+
+
+_SHOWN = 8
+"""Largest number of factors of a sum that are shown."""
+
+
+def _some_text(show: Callable[[Array], str], array: Array) -> str:
+    """Return the elements of a 1-D array as text, the first of many."""
+    left = array.size - _SHOWN
+    shown = ", ".join(show(array[n : n + 1]) for n in range(min(array.size, _SHOWN)))
+    return f"{shown} and {left} more" if left > 0 else shown
 
 
 def decimal(array: Array) -> str:

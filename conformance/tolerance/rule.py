@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Operation
@@ -81,6 +82,24 @@ complex results a trailing dimension of two (real, imaginary), as in `reference.
 Only zeros are marked."""
 
 
+class Summation(Protocol):
+    """Sums of products of an operation, on any operands."""
+
+    def __call__(
+        self,
+        operation: Operation,
+        operands: tuple[Array, ...],
+        sizes: bool,
+        padding: float = 0.0,
+        /,
+    ) -> Array:
+        """Return the sums before rounding; if `sizes`, float64 sums of their terms' magnitudes.
+
+        `padding` is the number that a convolution pads lhs with.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """Permitted results of an op.
@@ -106,6 +125,7 @@ class Rule:
 
     `flush_loss` is the largest error that results have beside the bound if intermediate subnormal
     numbers are flushed to zero. It permits nothing: flushed programs are judged by it.
+    `summation` gives the sums of an op that adds products of its first operands.
     """
 
     name: str
@@ -125,6 +145,7 @@ class Rule:
     rounds_operands: bool = False
     complex_rule: Rule | None = None
     flush_loss: Bound | None = None
+    summation: Summation | None = None
 
     @property
     def is_backward(self) -> bool:

@@ -168,7 +168,7 @@ def _elements(elements: Sequence[Element]) -> list[list[Any]]:
     return [
         [
             f"{f'#{one.result} ' if several else ''}[{', '.join(map(str, one.index))}]",
-            [[text.clip_line(part, 80) for part in given] for given in one.inputs],
+            [[text.clip_line(part) for part in given] for given in one.inputs],
             text.clip_line(one.expected, 80), text.clip_line(one.expected_hex, 80),
             text.clip_line(one.actual, 80), text.clip_line(one.actual_hex, 80), text.ulp(one.ulp),
         ]

@@ -7,7 +7,6 @@ from dataclasses import replace
 from conformance.tolerance.bounds.products import (
     DefaultPrecision,
     Depth,
-    Summation,
     default_precision,
     make_bound,
     make_flush_loss,
@@ -15,7 +14,7 @@ from conformance.tolerance.bounds.products import (
 )
 from conformance.tolerance.bounds.zeros import make_either_zero
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.rule import Rule
+from conformance.tolerance.rule import Rule, Summation
 
 _TEXT = (
     "exact data bit for bit; otherwise within u_out |e| + (2 u_in + gamma(n)(u_acc)) S of the "
@@ -41,6 +40,7 @@ def sum_of_products_rule(name: str, summation: Summation, depth: Depth) -> Rule:
             measure=make_measure(*of),
             flush_loss=make_flush_loss(*of),
             either_zero=make_either_zero(*of),
+            summation=summation,
         )
 
     by_hardware = tuple(

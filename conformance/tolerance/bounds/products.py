@@ -23,13 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from conformance.tolerance.bounds.underflow import has_flushing_modes, underflow
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.rule import Bound
+from conformance.tolerance.rule import Bound, Summation
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
@@ -44,24 +43,6 @@ of f8 with 14 bits (DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, section 3
 
 _BF16, _F16, _F32, _F64 = (ELEMENT_TYPES[name] for name in ("bf16", "f16", "f32", "f64"))
 _BYTE = 8
-
-
-class Summation(Protocol):
-    """Sums of products of an operation, on any operands."""
-
-    def __call__(
-        self,
-        operation: Operation,
-        operands: tuple[Array, ...],
-        sizes: bool,
-        padding: float = 0.0,
-        /,
-    ) -> Array:
-        """Return the sums before rounding; if `sizes`, float64 sums of their terms' magnitudes.
-
-        `padding` is the number that a convolution pads lhs with.
-        """
-        ...
 
 
 Depth = Callable[[Operation, tuple[Array, ...]], int]

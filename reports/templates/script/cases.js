@@ -31,7 +31,7 @@
     if (one.wrong) numbers.push(`${number(one.wrong[0])} of ${plural(one.wrong[1], "element")} wrong.`);
     if (numbers.length) parts.push(make("p", { class: "numbers" }, ...numbers));
     if (one.elements?.length) parts.push(elements(one, unit));
-    else if (one.inputs) {
+    if (one.inputs) {
       const code = (text) => make("code", {}, text);
       parts.push(scroll(table(["Input", "Decimal", "Hex"], one.inputs.map((row) => row.map(code)), { class: "elements" }, "Inputs, the first of each"), "Inputs"));
     }

@@ -59,6 +59,19 @@ def _expand_command(step: Step) -> str:
     return command
 
 
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_location_of_hlo_conformance_must_be_set(name: str) -> None:
+    steps = [one for one in WORKFLOWS[name]() if "pip install" in one.command]
+    assert {one.job for one in steps} == {"part", "report", "night"}
+    for step in steps:
+        ran = subprocess.run(
+            ["bash", "-c", step.command], check=False, capture_output=True, text=True,
+            env=os.environ | step.variables,
+        )  # fmt: skip
+        assert ran.returncode
+        assert "HLO_CONFORMANCE: set it to the URL or path of hlo-conformance" in ran.stderr
+
+
 @pytest.fixture
 def environment(tmp_path: Path, command: list[str]) -> dict[str, str]:
     """Variables with which a workflow's commands test a cell in each part."""
@@ -78,7 +91,8 @@ def environment(tmp_path: Path, command: list[str]) -> dict[str, str]:
 
 def _run(steps: Iterable[Step], folder: Path, environment: dict[str, str]) -> Iterator[int]:
     for step in steps:
-        variables = environment | step.variables | {"BACKEND": environment["BACKEND"]}
+        own = {"BACKEND": environment["BACKEND"], "HLO_CONFORMANCE": "./hlo-conformance"}
+        variables = environment | step.variables | own
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step.command]
         yield subprocess.run(command, check=False, cwd=folder, env=variables).returncode
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
+import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
 from conformance.catalog import CATALOG
+from conformance.verdict import Detail, Element, Record, Verdict
 from reports import junit, view
 
 
@@ -18,20 +21,99 @@ def test_junit_counts_and_kinds(tmp_path, runs):
     assert parsed.tests == totals.planned
     known = totals.cells_failing - totals.cells_new
     untried = totals.unsupported + totals.not_judged + totals.untested
-    assert parsed.skipped == untried + known
     suites = list(parsed)
+    assert sum(suite.skipped for suite in suites) == untried + known
+    assert {prop.name for prop in suites[0].properties()} >= {"seed", "tolerance"}
     assert [suite.name for suite in suites] == list(CATALOG)
     cases = [case for suite in suites for case in suite]
     assert len(cases) == totals.planned
     failing = [case for case in cases if any(isinstance(r, Failure) for r in case.result)]
     assert len(failing) == totals.cells_new
-    assert sum(len(case.result) for case in failing) == totals.new
+    assert parsed.failures == totals.cells_new
+    assert "".join(case.result[0].text for case in failing).count("replay: ") == totals.new
     skipped = {r.type for c in cases for r in c.result if isinstance(r, Skipped)}
     assert skipped == {"unsupported", "not_judged", "untested", "known"}
     reasons = [r.message for c in cases for r in c.result if r.type == "known"]
     assert any(reason.startswith("f8-rounding: ") for reason in reasons)
     assert any("known by f8-rounding" in (c.system_out or "") for c in cases)
     assert "replay: hlo-conformance replay" in failing[0].result[0].text
+
+
+PLAIN = {"type", "message"}
+RULES = {
+    "testsuites": ({"testsuite"}, set(), {"name", "time", "tests", "failures", "errors"}),
+    "testsuite": (
+        {"properties", "testcase", "system-out", "system-err"},
+        {"name", "tests", "failures", "errors"},
+        {"time", "skipped", "timestamp", "hostname", "id", "package"},
+    ),
+    "properties": ({"property"}, set(), set()),
+    "property": (set(), {"name", "value"}, set()),
+    "testcase": (
+        {"skipped", "error", "failure", "system-out", "system-err"}, {"name"},
+        {"time", "classname"},
+    ),
+    "failure": (set(), set(), PLAIN), "error": (set(), set(), PLAIN),
+    "skipped": (set(), set(), PLAIN), "system-out": (set(), set(), set()),
+}  # fmt: skip
+"""What the JUnit schema of Jenkins' xunit plugin permits in an element: children, required
+attributes, optional attributes."""
+
+
+def violations(root: ET.Element) -> list[str]:
+    """Return the violations of the schema of Jenkins' xunit plugin in a report."""
+    found = [] if root.tag == "testsuites" else [f"the root is {root.tag}"]
+    for element in root.iter():
+        children, required, optional = RULES[element.tag]
+        names = set(element.attrib)
+        found += [f"{one.tag} in {element.tag}" for one in element if one.tag not in children]
+        found += [f"{element.tag} with {name}" for name in names - required - optional]
+        found += [f"{element.tag} without {name}" for name in required - names]
+        if element.tag == "testsuite":
+            counts = [len([*element.iter(tag)]) for tag in ("testcase", "failure", "error")]
+            stated = [int(element.get(name, -1)) for name in ("tests", "failures", "errors")]
+            found += [] if counts == stated else [f"{counts} is stated as {stated}"]
+            found += [] if re.fullmatch(r"[0-9]*(\.[0-9]*)?", element.get("time", "")) else ["time"]
+        if (
+            element.tag == "testcase"
+            and len(element.findall("*")) - len(element.findall("system-out")) > 1
+        ):
+            found.append(f"{element.get('name')} has several results")
+    return found
+
+
+@pytest.mark.parametrize("name", ["full", "nasty", "passing", "partial"])
+def test_junit_satisfies_the_schema_of_jenkins(tmp_path, runs, name):
+    junit.render(runs[name], tmp_path)
+    assert violations(ET.parse(tmp_path / "junit.xml").getroot()) == []
+
+
+def test_schema_refuses_what_jenkins_refuses():
+    wrong = ET.fromstring(
+        '<testsuites skipped="0"><testsuite name="a" tests="4" failures="6" errors="0">'
+        '<property name="a"/><testcase name="b"><failure/><failure/></testcase></testsuite>'
+        "</testsuites>"
+    )
+    assert sorted(violations(wrong)) == [
+        "[1, 2, 0] is stated as [4, 6, 0]", "b has several results", "property in testsuite",
+        "property without value", "testsuites with skipped",
+    ]  # fmt: skip
+
+
+def test_failure_of_a_cell_has_its_cases_with_inputs_and_results(runs):
+    element = Element(0, (2,), "1.0", "0x3F", "2.0", "0x40", 7.0, (("lhs", "3.0", "0x41"),))
+    detail = Detail("func.func @main", b"", 1, 4, (element,))
+    first, second = (
+        Record("add", "f32", "cpu", index, "d", verdict, message=f"m{index}", detail=detail)
+        for index, verdict in enumerate((Verdict.INACCURATE, Verdict.DIVERGENT))
+    )
+    run = replace(runs["passing"], records=(first, second))
+    (case,) = [c for s in junit.document(run) for c in s if c.name == "add[f32]@cpu"]
+    (failure,) = case.result
+    assert failure.message == "2 cases: divergent: m1"
+    assert failure.text.index("divergent: m1") < failure.text.index("inaccurate: m0")
+    assert "[2]: lhs = 3.0 (0x41), expected 1.0 (0x3F), actual 2.0 (0x40), ulp 7" in failure.text
+    assert "replay: hlo-conformance replay add-f32-cpu-0" in failure.text
 
 
 def test_junit_of_hostile_text_is_valid_xml(tmp_path, runs):
