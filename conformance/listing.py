@@ -161,17 +161,31 @@ _DOCUMENTS = {"stablehlo": "The StableHLO specification", "xla": "XLA's operatio
 
 def backend_entries(names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the backends of these names, or all backends. Each backend is opened in its own
-    worker.
+    worker. A name that ends with its colon stands for what may follow, such as `reference:`.
 
     Raises:
         UsageError: if a name is no backend.
     """
     if names:
-        return [_backend_entry(choice) for choice in parse_all(names)]
+        opened = [name for name in names if not _choices(name)]
+        listed = [entry for name in names for entry in _choices(name)]
+        return [*(_backend_entry(choice) for choice in parse_all(opened)), *listed]
     return [
         _unnamed_entry(name) if family.needs_argument else _backend_entry(parse(name))
         for name, family in BACKENDS.items()
     ]
+
+
+def _choices(name: str) -> list[dict[str, Any]]:
+    """Return the entries of what may follow the colon at the end of a name; empty for others."""
+    family = BACKENDS.get(name.removesuffix(":")) if name.endswith(":") else None
+    if family is None or family.choices is None:
+        return []
+    return [
+        {"name": f"{name}{choice}", "available": True, "reason": "", "platform": "",
+         "device": description, "versions": {}}
+        for choice, description in family.choices().items()
+    ]  # fmt: skip
 
 
 def _unnamed_entry(name: str) -> dict[str, Any]:
@@ -210,7 +224,8 @@ def backends_table(entries: list[dict[str, Any]]) -> Table:
         table.add_column(heading)
     for entry in entries:
         versions = join_versions(entry["versions"].items())
-        what = f"{entry['device']}; {versions}" if entry["available"] else entry["reason"]
+        known = [part for part in (entry["device"], versions) if part]
+        what = "; ".join(known) if entry["available"] else entry["reason"]
         # as text: a reason may hold brackets, which rich would take for its markup
         table.add_row(entry["name"], "yes" if entry["available"] else "no", Text(what))
     return table

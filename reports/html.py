@@ -89,6 +89,7 @@ def _html(
         totals=seen.totals,
         screen=first_screen.first_screen(seen),
         batches=first_screen.batches(seen),
+        failing_batches=sum(batch.verdict.fails for batch in seen.run.lost_batches),
         incidents=other_incidents(seen.run),
         facts=first_screen.run_facts(seen),
         strip=first_screen.cells_by_state(seen),

@@ -195,7 +195,7 @@ def _explain_accepted(cell: Square, seen: View) -> str:
     ids = dict.fromkeys(id_ for record in cell.records for id_ in record.expectation_ids)
     reasons = [f"{id_}: {findings.explanation(seen.run, id_)[0]}" for id_ in ids]
     if any(record.is_new_failure for record in cell.records):
-        reasons.append("fails as in the baseline, and no expectation matches it")
+        reasons.append("new, and fails as in the baseline")
     return "; ".join(reasons)
 
 

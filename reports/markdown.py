@@ -12,7 +12,7 @@ from conformance.gate.conclusion import ChangeGroup, group_changes, scope_line
 from conformance.results.agreement import unspecified_cases
 from conformance.results.read_back import read_back_of
 from conformance.results.remarks import is_new, other_incidents, remarks_on
-from conformance.results.standings import NEW, UNEXPLAINED, status_predicates
+from conformance.results.standings import PREDICATES
 from conformance.results.summary import RunData
 from conformance.verdict import LostBatch
 from reports import findings, squares, text, view
@@ -56,9 +56,9 @@ def _markdown(seen: View, more: Sequence[str]) -> str:
     comparison = seen.comparison
     parts = [
         f"# {escape(seen.headline)}", _standings(seen), _remarks(seen), _lone_backend(seen),
-        "" if comparison is None else _changes(comparison), *more, _batches(seen), _totals(seen),
-        _verdicts(seen),
+        "" if comparison is None else _changes(comparison),
         _divergences("New divergences", seen, findings.NEW),
+        *more, _batches(seen), _totals(seen), _verdicts(seen),
         _divergences("Known divergences", seen, findings.KNOWN),
         _unspecified_cases(seen), _stale_text(seen),
         _accuracy(seen), _run_lines(seen),
@@ -97,9 +97,8 @@ def _standings(seen: View) -> str:
         counts = [text.count(count) for count in one.cells.values()]
         changed = [text.count(view.changes_of(seen, one.backend, kind)) for kind in kinds]
         rows.append((escape(one.backend), escape(one.verdict), one.share, *counts, *changed))
-    statuses = status_predicates(NEW if since is None else UNEXPLAINED).values()
     since_baseline = [f"{kind.value} since the baseline" for kind in kinds]
-    head = ("backend", "cases", "cells that conform", *statuses, *since_baseline)
+    head = ("backend", "cases", "cells that conform", *PREDICATES.values(), *since_baseline)
     return _table(head, rows, 2) if rows else ""
 
 
@@ -116,7 +115,8 @@ BATCHES = 20
 def _batches(seen: View) -> str:
     """Return the batches that failed as a whole, and the incidents, each in a line."""
     run = seen.run
-    lines = [f"- {escape(one.line, 600)}{_consequence(one)}" for one in run.lost_batches]
+    ordered = sorted(run.lost_batches, key=lambda one: not is_new(one))
+    lines = [f"- {escape(one.line, 600)}{_consequence(one)}" for one in ordered]
     lines += [f"- {escape(line, 600)}" for line in other_incidents(run)]
     if not lines:
         return ""
@@ -164,8 +164,8 @@ def _changes(comparison: Comparison) -> str:
         escape(text.sentence(scope_line(comparison)), 2_000),
     ]
     if comparison.unexplained:
-        count = text.plural(comparison.unexplained, "case fails", "cases fail")
-        parts.append(f"{count} as in the baseline, and no expectation matches them.")
+        count = text.plural(comparison.unexplained, "new case fails", "new cases fail")
+        parts.append(f"{count} as in the baseline.")
     for kind in Kind:
         groups = group_changes(comparison.of(kind))
         if groups:
@@ -232,7 +232,9 @@ def _describe_predicted(seen: View) -> list[tuple[str, str, str]]:
     known = seen.run.known_elements
     rows: list[tuple[str, str, str]] = []
     if known.percent is not None:
-        about = f"elements that fail as known and are predicted within 2 ulp ({known.percent:g} %)"
+        about = (
+            f"elements of entries that predict values, within 2 ulp of them ({known.percent:g} %)"
+        )
         rows.append((about, text.count(known.predicted), text.count(known.predictable)))
     if known.unpredictable:
         about = "elements that fail as known and may have any value"

@@ -18,10 +18,6 @@ GLYPHS: dict[str, str] = {
 }  # fmt: skip
 """A sign for each state, so that colour is never the only distinction."""
 
-SQUARE = 4
-"""Number of characters that fit beside the sign in a square of the matrix."""
-
-
 MEANINGS: dict[str, str] = {
     Verdict.PASS: "every element permitted",
     Verdict.UNSPECIFIED: "differs only where the result is unspecified",
@@ -75,19 +71,6 @@ class Square(CellResults):
     def glyph(self) -> str:
         """The sign of the state."""
         return GLYPHS[self.state]
-
-    @property
-    def accuracy(self) -> str:
-        """Worst error and budget, such as 2.1/3; "" if the rule has no budget."""
-        if self.budget is None:
-            return "" if self.worst is None else text.short_ulp(self.worst)
-        return f"{text.short_ulp(self.worst or 0.0)}/{text.short_ulp(self.budget)}"
-
-    @property
-    def brief(self) -> str:
-        """`accuracy` if it fits into a square of the matrix, otherwise the worst error."""
-        whole = self.accuracy
-        return whole if len(whole) <= SQUARE else whole.partition("/")[0]
 
     @property
     def share(self) -> float | None:

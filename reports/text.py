@@ -40,13 +40,6 @@ def ulp(error: float | None) -> str:
     return f"{error:.{digits}f}".replace("-", MINUS)
 
 
-def short_ulp(error: float | None) -> str:
-    """Return an error in ulp in at most four characters, for the cells of the matrix."""
-    if error is None or not math.isfinite(error) or abs(error) < 10:
-        return ulp(error)
-    return f"{error:.0f}" if error < 999.5 else f"{error:.0e}".replace("e+0", "e").replace("+", "")
-
-
 def duration(seconds: float) -> str:
     """Return a time span for people: 0.8 s, 94 s, 12 min 30 s, 3 h 05 min."""
     if not math.isfinite(seconds) or seconds < 0:

@@ -142,7 +142,7 @@ def build(run: RunData, db: str = "", comparison: Comparison | None = None) -> V
     backends = tuple(dict.fromkeys([*described, *(name for _, _, name in cells)]))
     types = tuple(sorted({cell.element_type for cell in cells.values()}, key=type_order))
     totals = _totals(run, ops, cells)
-    standing = standings(run, is_compared=comparison is not None)
+    standing = standings(run)
     return View(run, ops, cells, backends, types, groups(run, db), totals, standing, db, comparison)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +52,7 @@ class Family:
     only configures the family's backend, so that what is known of `cpu` is known of `cpu:AVX2`.
     `only_compiles` says that programs are compiled and not executed, and that the reference
     evaluates the optimised modules. `separates` selects programs that are never in one module with
-    any other.
+    any other. `choices` returns what may follow the colon, by name, with descriptions.
     """
 
     meaning: str
@@ -67,6 +67,7 @@ class Family:
     configures: bool = False
     only_compiles: bool = False
     separates: Callable[[Program], bool] | None = None
+    choices: Callable[[], Mapping[str, str]] | None = None
 
 
 def is_separated(name: str, program: Program) -> bool:
@@ -203,6 +204,12 @@ def _choose_fault(family: str, argument: str) -> Choice:
     return _choice_of(family, argument)
 
 
+def _describe_faults() -> dict[str, str]:
+    from conformance.backends.fake.faults import FAULTS
+
+    return {name: fault.description for name, fault in FAULTS.items()}
+
+
 def _open_reference(choice: Choice) -> Backend:
     from conformance.backends.fake.reference import ReferenceBackend
 
@@ -320,6 +327,7 @@ BACKENDS: dict[str, Family] = {
         (),
         arguments="FAULT, FAULT@OP or several joined by +: seeded faults",
         quantized=True,
+        choices=_describe_faults,
     ),
 }
 """The families of backends, each with the facts that are needed before a backend is opened."""

@@ -152,8 +152,8 @@ def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
         )
     if comparison.unexplained:
         lines.append(
-            f"{comparison.unexplained} cases fail as in the baseline and no expectation "
-            "matches them; --strict fails on them"
+            f"{plural(comparison.unexplained, 'new case fails', 'new cases fail')} as in the "
+            "baseline; --strict fails on them"
         )
     for kind in Kind:
         groups = group_changes(comparison.of(kind))

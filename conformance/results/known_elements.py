@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -39,19 +40,17 @@ def known_elements(
 
     `unpredictable` are the ids of entries about elements that may have any value. Elements of
     results that are known as a whole count as not predicted, such as results that change when a
-    program runs again.
+    program runs again. Without an id, entries that predict no element are left out.
     """
-    count = predicted = apart = 0
-
-    def add(known: str, wrong: int, near: int) -> None:
-        nonlocal count, predicted, apart
-        if known and id_ in ("", known):
-            count, predicted = count + wrong, predicted + near
-            apart += wrong - near if known in unpredictable else 0
-
+    wrong: Counter[str] = Counter()
+    near: Counter[str] = Counter()
     for record in records:
         for one in record.failing:
-            add(one.known, one.wrong, one.predicted)
+            wrong[one.known] += one.wrong
+            near[one.known] += one.predicted
         if not record.failing and record.detail:
-            add(record.known, record.detail.wrong, 0)
-    return KnownElements(count, predicted, apart)
+            wrong[record.known] += record.detail.wrong
+    del wrong[""]
+    ids = [id_] if id_ else [one for one in wrong if near[one] or one in unpredictable]
+    apart = (wrong[one] - near[one] for one in ids if one in unpredictable)
+    return KnownElements(sum(wrong[one] for one in ids), sum(near[one] for one in ids), sum(apart))

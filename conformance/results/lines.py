@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.results.known_elements import KnownElements
 from conformance.results.read_back import read_back_of
-from conformance.results.standings import CellStatus, Standing, standings, status_predicates
+from conformance.results.standings import PREDICATES, CellStatus, Standing, standings
 from conformance.results.summary import RunData
+from conformance.text import one_line
 from generators.cells.coverage_report import CoverageReport
 
 MOST_NEW = 10
-"""Number of new divergences that are printed."""
+"""Number of new divergences, and of incidents, that are printed."""
 
 
 def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[str]:
@@ -25,19 +26,25 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
     verdicts = [f"{name} {count}" for name, count in summary["verdicts"].items() if count]
     cells = f"{counts['cells_tested']} of {counts['cells_planned']} cells tested"
     work = f"{summary['cases']} programs, {summary['pairs']} input sets, {summary['values']} values"
-    unknown = "that no expectation matches" if is_compared else "new"
     lines = [
         f"{cells}, {work} in {run.seconds:.0f} s",
         *(_coverage(name, one) for name, one in run.coverage_by_dialect.items()),
-        f"{', '.join(verdicts)}; {_count_known(summary)}, {summary['new_failures']} {unknown}",
+        f"{', '.join(verdicts)}; {_count_known(summary)}, {summary['new_failures']} new",
         *_describe_predicted(run.known_elements),
-        *map(standing_line, standings(run, is_compared=is_compared)),
+        *map(standing_line, standings(run)),
         *(one.line for one in read_back_of(run)),
-        *(f"incident: {incident}" for incident in run.incidents),
+        *(() if is_compared else _new_lines(run, replay)),
+        *_first_lines("incident: ", run.incidents),
         *(f"note: {remark}" for remark in run.remarks),
     ]
-    lines += [*_describe_cases_not_run(run), *_unsteady_lines(run), *_stale_lines(run)]
-    return lines if is_compared else [*lines, *_new_lines(run, replay)]
+    return [*lines, *_describe_cases_not_run(run), *_unsteady_lines(run), *_stale_lines(run)]
+
+
+def _first_lines(prefix: str, messages: Sequence[str]) -> list[str]:
+    """Return messages as lines, the first of many."""
+    left = len(messages) - MOST_NEW
+    more = [f"{prefix}{left} more in the report"] if left > 0 else []
+    return [*(f"{prefix}{one_line(message)}" for message in messages[:MOST_NEW]), *more]
 
 
 _MOST_CELLS = 4
@@ -72,8 +79,10 @@ def _unsteady_lines(run: RunData) -> list[str]:
     """
     repeated = sum(record.repeats is not None for record in run.records)
     lines = [f"not deterministic: {repeated} cases did not fail every time"] if repeated else []
-    known = [one for one in run.lost_batches if one.known]
-    lines += [f"known by {one.known}: {one.line}" for one in known]
+    for id_ in dict.fromkeys(one.known for one in run.lost_batches if one.known):
+        known = [one for one in run.lost_batches if one.known == id_]
+        more = f", and {len(known) - 1} more lost batches" if len(known) > 1 else ""
+        lines.append(f"known by {id_}: {one_line(known[0].line)}{more}")
     refused = [one for one in run.lost_batches if not one.verdict.fails]
     if refused:
         lines.append(
@@ -85,9 +94,8 @@ def _unsteady_lines(run: RunData) -> list[str]:
 
 def standing_line(standing: Standing) -> str:
     """Return whether a backend conforms, and its planned cells by status, in one line."""
-    which = status_predicates(standing.unmatched)
     counts = [
-        f"{count:,} {which[status]}"
+        f"{count:,} {PREDICATES[status]}"
         for status, count in standing.cells.items()
         if status is not CellStatus.CONFORMS and count
     ]
@@ -121,7 +129,7 @@ def _describe_predicted(known: KnownElements) -> list[str]:
     share = "" if known.percent is None else f" ({known.percent:g} %)"
     of = f"{known.predicted:,} of {known.predictable:,}{share} predicted within 2 ulp"
     apart = f"; {known.unpredictable:,} more may have any value" if known.unpredictable else ""
-    return [f"elements that fail as known: {of}{apart}"]
+    return [f"elements of entries that predict values: {of}{apart}"]
 
 
 def _coverage(dialect: str, reached: CoverageReport) -> str:
@@ -134,7 +142,7 @@ def _coverage(dialect: str, reached: CoverageReport) -> str:
 def _new_lines(run: RunData, replay: str) -> list[str]:
     new = [record for record in run.records if record.is_new_failure]
     lines = [
-        f"new: {record.id}: {record.verdict.value}: {record.message or record.kind}"
+        f"new: {record.id}: {record.verdict.value}: {one_line(record.message or record.kind)}"
         for record in new[:MOST_NEW]
     ]
     if new:

@@ -27,18 +27,14 @@ class CellStatus(StrEnum):
     """No case was run, or none could be judged."""
 
 
-NEW, UNEXPLAINED = "new", "unexplained"
-
-
-def status_predicates(unmatched: str = NEW) -> Mapping[CellStatus, str]:
-    """Return the statuses as predicates, for a sentence such as "12 with new divergences"."""
-    return {
-        CellStatus.CONFORMS: "conform",
-        CellStatus.NEW: f"with {unmatched} divergences",
-        CellStatus.KNOWN: "with known divergences",
-        CellStatus.UNSUPPORTED: "unsupported",
-        CellStatus.UNTESTED: "untested",
-    }
+PREDICATES: Mapping[CellStatus, str] = {
+    CellStatus.CONFORMS: "conform",
+    CellStatus.NEW: "with new divergences",
+    CellStatus.KNOWN: "with known divergences",
+    CellStatus.UNSUPPORTED: "unsupported",
+    CellStatus.UNTESTED: "untested",
+}
+"""The statuses as predicates, for a sentence such as "12 with new divergences"."""
 
 
 def status_of(cell: CellResults) -> CellStatus | None:
@@ -60,9 +56,6 @@ class Standing:
     """Cases that fail and that no expectation matches."""
     known: int
     """Cases that fail and that expectations match."""
-    unmatched: str = NEW
-    """The word for failures that no expectation matches. In a comparison with a baseline, `new`
-    means new since the baseline, so another word is used."""
 
     @property
     def planned(self) -> int:
@@ -83,7 +76,7 @@ class Standing:
     @property
     def failures(self) -> str:
         """The number of failing and of new cases in words: 23 cases fail, 3 of them new."""
-        return failures(self.new, self.known, self.unmatched)
+        return failures(self.new, self.known)
 
     @property
     def failing_cells(self) -> int:
@@ -130,15 +123,15 @@ class Standing:
         return f"conforms in {every} tested{unsupported if refused else ''}"
 
 
-def failures(new: int, known: int, unmatched: str = NEW) -> str:
-    """Return in words how many cases fail, and how many failing cases no expectation matches."""
+def failures(new: int, known: int) -> str:
+    """Return in words how many cases fail, and how many of them are new."""
     count = new + known
     said = f"{count:,} case{'' if count == 1 else 's'} fail{'s' if count == 1 else ''}"
     if count == 1:
-        return f"{said}, {unmatched if new else 'known'}"
+        return f"{said}, {'new' if new else 'known'}"
     if not known or not new:
-        return f"{said}, all of them {unmatched if new else 'known'}"
-    return f"{said}, {new:,} of them {unmatched}"
+        return f"{said}, all of them {'new' if new else 'known'}"
+    return f"{said}, {new:,} of them new"
 
 
 def percent(part: int, whole: int) -> str:
@@ -149,11 +142,8 @@ def percent(part: int, whole: int) -> str:
     return f"{tenths // 10} %" if tenths % 1000 == 0 else f"{tenths // 10}.{tenths % 10} %"
 
 
-def standings(run: RunData, *, is_compared: bool = False) -> tuple[Standing, ...]:
-    """Return the standing of every backend, in the order of the run.
-
-    `is_compared` says whether the run is compared with a baseline.
-    """
+def standings(run: RunData) -> tuple[Standing, ...]:
+    """Return the standing of every backend, in the order of the run."""
     cells: dict[str, Counter[CellStatus]] = defaultdict(Counter)
     cases: dict[str, Counter[str]] = defaultdict(Counter)
     for cell in run.cells.values():
@@ -169,20 +159,22 @@ def standings(run: RunData, *, is_compared: bool = False) -> tuple[Standing, ...
             cases[name]["all"],
             cases[name]["new"],
             cases[name]["known"],
-            UNEXPLAINED if is_compared else NEW,
         )
         for name in names
     )
 
 
 def conclusion(found: Sequence[Standing]) -> str:
-    """Return one sentence: whether the backends conform, and which fails most."""
+    """Return one sentence: whether the backends conform, and which has most new failures.
+
+    Without new failures, it names the backend that fails most.
+    """
     tested = [standing for standing in found if standing.tested or standing.failing]
     if not tested:
         return "Nothing was tested, so this says nothing about conformance."
     if len(found) == 1:
         return f"The {found[0].backend} backend {found[0].verdict}."
-    failing = sorted((s for s in tested if s.failing), key=lambda s: -s.failing)
+    failing = sorted((s for s in tested if s.failing), key=lambda s: (-s.new, -s.failing))
     count = len(found)
     if not failing:
         untested = sum(standing.cells[CellStatus.UNTESTED] for standing in found)
@@ -205,4 +197,5 @@ def conclusion(found: Sequence[Standing]) -> str:
     )  # fmt: skip
     if conforming == 1:
         head += "s"
-    return f"{head}. {most.backend} fails most: {most.failures}."
+    fails = "has most new failures" if most.new else "fails most"
+    return f"{head}. {most.backend} {fails}: {most.failures}."

@@ -129,7 +129,10 @@ class RunData:
 
     @cached_property
     def known_elements(self) -> KnownElements:
-        """The elements that fail as known, and how many of them are predicted."""
+        """The elements that entries with predictions match, and how many of them are predicted.
+
+        Elements that may have any value are counted, too.
+        """
         return known_elements(self.records, unpredictable=self._unpredictable_ids)
 
     @property

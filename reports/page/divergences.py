@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.judging.messages import additional_failure_line
 from conformance.verdict import Element
+from conformance.text import one_line
 from reports import findings, text
 from reports.findings import CaseGroup, ShownCase
 from reports.page.cells import STATES, Tables
@@ -138,7 +139,7 @@ def _line(tables: Tables, finding: ShownCase) -> list[Any]:
 
 def _case(tables: Tables, finding: ShownCase, programs: Programs) -> dict[str, Any]:
     record, detail = finding.record, finding.record.detail
-    message, omitted = _clip(record.message, MESSAGE_LIMIT)
+    message, omitted = _clip(one_line(record.message), MESSAGE_LIMIT)
     case: dict[str, Any] = {
         "cell": tables.number_of[record.op, record.element_type, record.backend],
         "index": record.index, "message": message,

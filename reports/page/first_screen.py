@@ -11,7 +11,7 @@ from typing import Any
 from conformance.gate.baselines.comparison import REGRESSIONS, Kind
 from conformance.results.read_back import read_back_of
 from conformance.results.remarks import Remarks, is_new, remarks_on
-from conformance.results.standings import NEW, UNEXPLAINED, CellStatus, Standing, status_predicates
+from conformance.results.standings import PREDICATES, CellStatus, Standing
 from conformance.verdict import LostBatch, Verdict
 from reports import findings, squares, text, view
 from reports.page.cells import families
@@ -44,7 +44,8 @@ class BackendRow:
     cells: tuple[Count, ...]
     changes: tuple[Count, ...]
     alone: Count | None
-    is_worst: bool
+    worst: str
+    """Why it is the worst of the backends, in two words; "" if it is not."""
     address: str
     remarks: Remarks
     left_out: str
@@ -70,15 +71,16 @@ def first_screen(seen: View) -> FirstScreen:
     differing = seen.differences.cases if several else ()
     compared = seen.differences.compared if several else 0
     has_alone = len(seen.standings) > 2 and compared > 0
-    most = max((standing.failing for standing in seen.standings), default=0)
-    worst = [one.backend for one in seen.standings if one.failing == most and most]
+    most = max(((one.new, one.failing) for one in seen.standings), default=(0, 0))
+    worst = [one.backend for one in seen.standings if (one.new, one.failing) == most and any(most)]
+    label = "most new" if most[0] else "fails most"
     rows = tuple(
         BackendRow(
             standing,
             tuple(_cells(standing, status) for status in CellStatus),
             _changes(seen, standing.backend),
             _differing_count(seen, standing.backend) if has_alone else None,
-            several and worst == [standing.backend],
+            label if several and worst == [standing.backend] else "",
             text.fragment(matrix=standing.backend),
             remarks_on(seen.run, standing.backend),
             text.fragment(**{"matrix": standing.backend, "is": CellStatus.UNTESTED.value}),
@@ -87,7 +89,7 @@ def first_screen(seen: View) -> FirstScreen:
     )
     return FirstScreen(
         rows,
-        tuple(status_predicates(_word_for_unmatched(seen)).values()),
+        tuple(PREDICATES.values()),
         tuple(kind.value for kind in _TOLD) if seen.comparison is not None else (),
         sum(not case.is_of_support for case in differing),
         compared,
@@ -96,17 +98,11 @@ def first_screen(seen: View) -> FirstScreen:
     )
 
 
-def _word_for_unmatched(seen: View) -> str:
-    """Return the word for failures that no expectation matches."""
-    return NEW if seen.comparison is None else UNEXPLAINED
-
-
 def _cells(standing: Standing, status: CellStatus) -> Count:
     count = standing.cells[status]
     share = 100 * count / standing.planned if standing.planned else 0.0
     address = text.fragment(**{"matrix": standing.backend, "is": status.value})
-    words = status_predicates(standing.unmatched)[status]
-    return Count(status.value, words, count, address, status is CellStatus.NEW, share)
+    return Count(status.value, PREDICATES[status], count, address, status is CellStatus.NEW, share)
 
 
 def _changes(seen: View, backend: str) -> tuple[Count, ...]:
@@ -134,8 +130,13 @@ def _differing_count(seen: View, backend: str) -> Count:
 
 
 def batches(seen: View) -> list[tuple[LostBatch, str]]:
-    """Return the batches that failed as a whole, with the consequence for the run."""
-    return [(one, _consequence(seen, one)) for one in seen.run.lost_batches]
+    """Return the batches that failed as a whole, with the consequence for the run: new ones
+    first, those that are no failures last.
+    """
+    ordered = sorted(
+        seen.run.lost_batches, key=lambda one: (not is_new(one), not one.verdict.fails)
+    )
+    return [(one, _consequence(seen, one)) for one in ordered]
 
 
 def _consequence(seen: View, batch: LostBatch) -> str:
@@ -143,7 +144,7 @@ def _consequence(seen: View, batch: LostBatch) -> str:
         reason = findings.explanation(seen.run, batch.known)[0].rstrip(".")
         return f"Known by {batch.known}{': ' if reason else ''}{reason}."
     if is_new(batch):
-        return "No expectation matches it, so the run fails."
+        return "New, so the run fails."
     return "No failure: the backend says that it does not implement the batch."
 
 
@@ -187,5 +188,5 @@ def filter_choices(seen: View) -> dict[str, Any]:
         "verdicts": [state for state in order if state in present],
         "families": families(op for op in seen.ops if op.is_planned),
         "types": [name for name in seen.element_types if name in types],
-        "statuses": status_predicates(_word_for_unmatched(seen)),
+        "statuses": PREDICATES,
     }

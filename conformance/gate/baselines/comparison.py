@@ -398,25 +398,40 @@ def _order_in(run: RunData) -> Callable[[Change], tuple[int, int, int]]:
 
 
 def _differences(now: Baseline, then: Baseline) -> Iterator[tuple[str, str, str]]:
-    """Yield the differences of the runs themselves: their scopes and versions."""
-    stated = _circumstances(now), _circumstances(then)
-    for name in dict.fromkeys((*stated[0], *stated[1])):
-        ours, theirs = (one.get(name, "") for one in stated)
-        if ours != theirs:
-            yield name, theirs, ours
+    """Yield the differences of the runs themselves: their scopes and versions.
+
+    Versions of a backend are compared with those of the same backend, or of the only other one.
+    """
+    yield from _differing("", _circumstances(now), _circumstances(then))
+    are_single = len(now.backends) == len(then.backends) == 1
+    pairs = (
+        [("backend", *now.backends.values(), *then.backends.values())]
+        if are_single
+        else [(n, now.backends[n], then.backends[n]) for n in now.backends if n in then.backends]
+    )
+    for name, ours, theirs in pairs:
+        yield from (
+            one
+            for one in _differing(f"{name}: ", ours, theirs)
+            if one[1:] != tuple(run.versions.get(one[0].removeprefix(f"{name}: "), "")
+                                for run in (then, now))  # told already
+        )  # fmt: skip
+
+
+def _differing(
+    prefix: str, ours: Mapping[str, str], theirs: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield name, the baseline's value and this run's value of all that differ."""
+    for name in dict.fromkeys((*ours, *theirs)):
+        if ours.get(name, "") != theirs.get(name, ""):
+            yield f"{prefix}{name}", theirs.get(name, ""), ours.get(name, "")
 
 
 def _circumstances(run: Baseline) -> dict[str, str]:
-    found = {
+    return {
         "backends": ", ".join(sorted(run.backends)),
         "profile": run.profile,
         "seed": str(run.seed),
         "build of hlo-conformance": run.build,
         **run.versions,
     }
-    has_one = len(run.backends) == 1  # which may be compared under another name
-    for backend, versions in run.backends.items():
-        for name, version in versions.items():
-            if run.versions.get(name) != version:  # mostly told already
-                found[f"{'backend' if has_one else backend}: {name}"] = version
-    return found

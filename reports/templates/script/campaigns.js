@@ -10,7 +10,7 @@
   const findingItem = (one) => folded({ class: "finding" }, make("summary", {}, make("code", {}, one.name), make("span", {}, one.message)), () => findingBody(one));
   const drawCauses = (into) => {
     const found = data.causes.reduce((sum, cause) => sum + cause.findings.length, 0);
-    if (!found) { into.replaceChildren(make("p", { class: "empty" }, "The campaigns found nothing that no expectation matches.")); return; }
+    if (!found) { into.replaceChildren(make("p", { class: "empty" }, "The campaigns found nothing new.")); return; }
     const list = make("div", { class: "groups" });
     const more = inParts(data.causes, (cause) => {
       const [head] = cause.findings;

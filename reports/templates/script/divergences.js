@@ -1,6 +1,6 @@
   // Divergences by status and class.
   const STATUS = [
-    ["new", data.changes ? "Unexplained" : "New", "that no expectation matches"], ["known", "Known", "matched by an expectation"],
+    ["new", "New", "matched by no expectation"], ["known", "Known", "matched by an expectation"],
     ["open", "Unspecified", "no failures: the specification leaves these results open"],
   ];
   const opLinks = (group) => joined(group.ops.slice(0, 12).map((op) => link(withState({ op: data.ops[op].name }), data.ops[op].name)))

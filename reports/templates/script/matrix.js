@@ -1,10 +1,18 @@
   // The matrix of one backend: a row per op, a column per element type, near misses apart.
   const KINDS = ["si", "ui", "f4", "f6", "f8", "i1", "complex", "q<"];
   const columnKind = (at) => (at === invalid ? "invalid" : KINDS.find((kind) => data.types[at].startsWith(kind)) ?? "float");
+  // Three characters fit beside the sign of a cell: 9.7, 54, 5e3, and e12 for 5e12.
+  const FITS = 3;
+  const short = (given) => {
+    const value = Number(given);
+    if (given.length <= FITS || !Number.isFinite(value)) return given;
+    if (value < 0.05) return "<.1";
+    const power = value.toExponential(0).replace("+", "");
+    return [value.toFixed(1), value.toFixed(0), power].find((one) => one.length <= FITS) ?? power.slice(1);
+  };
   const brief = (cell) => {
-    if (!cell.budget) return cell.worst;
-    const whole = `${cell.worst || 0}/${cell.budget}`;
-    return whole.length <= 4 ? whole : String(cell.worst || 0);
+    const whole = cell.budget ? `${cell.worst || 0}/${cell.budget}` : cell.worst;
+    return whole.length <= FITS ? whole : short(cell.worst || "0");
   };
   const label = (cell) => {
     const parts = [`${opName(cell)} ${typeName(cell)} on ${backendName(cell)}: ${words(cell.state)}${cell.status === "known" ? ", known" : ""}`];

@@ -19,7 +19,7 @@
   };
   const changes = (into) => {
     const { scope, unexplained, differences, kinds } = data.changes;
-    const made = [make("p", { class: "hint" }, scope, unexplained ? ` ${plural(unexplained, "case fails", "cases fail")} as in the baseline, and no expectation says why.` : "")];
+    const made = [make("p", { class: "hint" }, scope, unexplained ? ` ${plural(unexplained, "new case fails", "new cases fail")} as in the baseline.` : "")];
     if (state.change && state.backend) made.push(make("p", {}, `Only ${state.backend}. `, link({ change: state.change }, "Show all backends")));
     made.push(...kinds.map(changedKind));
     if (!kinds.length) made.push(make("p", { class: "empty" }, "Every case that was compared ended as in the baseline."));

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from conformance.catalog import CATALOG
-from conformance.listing import coverage_page
+from conformance.backends.fake.faults import FAULTS
+from conformance.listing import backend_entries, coverage_page
 from reference.ops.xla.page import HEADINGS, UNSUPPORTED_HEADINGS
 
 PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
@@ -39,3 +40,9 @@ def test_every_op_of_xla_has_a_heading_and_every_heading_its_ops() -> None:
     assert sorted(ops) == sorted(op for op, row in CATALOG.items() if row.dialect == "xla")
     assert not HEADINGS.keys() & UNSUPPORTED_HEADINGS.keys()
     assert all(UNSUPPORTED_HEADINGS.values())
+
+
+def test_faults_are_listed_by_name_with_their_meanings() -> None:
+    entries = {one["name"]: one for one in backend_entries(["reference:"])}
+    assert len(entries) == len(FAULTS)
+    assert entries["reference:nan_equal"]["device"] == "NaN equals NaN"

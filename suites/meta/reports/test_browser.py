@@ -62,6 +62,15 @@ def test_a_large_report_of_three_backends_is_drawn_on_demand(browser, folder, si
     assert browser.get_log("browser") == []
 
 
+def test_figures_fit_into_the_cells_of_a_matrix(browser, folder):
+    go(browser, folder, fragment="#matrix=cpu")
+    wait(browser, "document.querySelector('#tables .matrix')")
+    cells = "[...document.querySelectorAll('.matrix .c')]"
+    assert script(browser, f"return {cells}.filter((c) => /[0-9]/.test(c.textContent)).length") > 9
+    cut = f"{cells}.filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)"
+    assert script(browser, f"return {cut}") == []
+
+
 def test_counts_of_the_first_screen_lead_to_the_cells_that_they_count(browser, folder, full):
     for status in ("new", "known", "unsupported", "untested"):
         go(browser, folder)

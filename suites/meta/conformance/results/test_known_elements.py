@@ -22,6 +22,7 @@ RECORDS = [
     record("a", wrong=3),
     record("", failing_class("", 7, 0)),
     record("", wrong=9),
+    record("z", failing_class("z", 5, 0)),
 ]
 
 
@@ -30,6 +31,12 @@ def test_elements_of_all_entries_and_of_one() -> None:
     assert known_elements(RECORDS, "a") == KnownElements(7, 3)
     assert known_elements(RECORDS, "b") == KnownElements(2, 2)
     assert known_elements(RECORDS, "c") == KnownElements()
+    assert known_elements(RECORDS, "z") == KnownElements(5, 0)
+
+
+def test_entries_that_predict_nothing_are_not_counted() -> None:
+    assert known_elements(RECORDS[-1:]) == KnownElements()
+    assert known_elements(RECORDS, unpredictable=["z"]) == KnownElements(14, 5, 5)
 
 
 def test_the_share_is_rounded_down() -> None:

@@ -48,8 +48,14 @@ KNOWN, REFUSED = (Verdict.DIVERGENT, "f8-rounding"), (Verdict.UNSUPPORTED, "")
             [PASS, PASS, KNOWN],
             "plugin:x does not conform: 1 case fails, known. The other 2 conform.",
         ),
-        ([PASS, NEW, KNOWN], "1 of 3 backends conforms. gpu fails most: 1 case fails, new."),
-        ([NEW, KNOWN], "None of 2 backends conforms. cpu fails most: 1 case fails, new."),
+        (
+            [PASS, NEW, KNOWN],
+            "1 of 3 backends conforms. gpu has most new failures: 1 case fails, new.",
+        ),
+        (
+            [NEW, KNOWN],
+            "None of 2 backends conforms. cpu has most new failures: 1 case fails, new.",
+        ),
         (
             [PASS, REFUSED],
             (

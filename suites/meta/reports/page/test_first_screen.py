@@ -38,7 +38,7 @@ def test_shares_of_cells_add_up() -> None:
     (row,) = first_screen(view.build(PASSING)).rows
     assert sum(one.count for one in row.cells) == len(PASSING.planned)
     assert sum(one.share for one in row.cells) == 100
-    assert not row.is_worst  # a single backend is not the worst of several
+    assert not row.worst  # a single backend is not the worst of several
     assert row.alone is None
 
 
@@ -49,7 +49,7 @@ def test_a_run_without_planned_cells_has_no_shares() -> None:
 
 def test_the_backend_with_most_failures_is_the_worst() -> None:
     screen = first_screen(view.build(failing_on("other")))
-    assert [row.is_worst for row in screen.rows] == [False, True]
+    assert [row.worst for row in screen.rows] == ["", "most new"]
     assert screen.differing == 1
     assert not screen.has_alone  # of two backends neither differs from all others
 
@@ -57,7 +57,22 @@ def test_the_backend_with_most_failures_is_the_worst() -> None:
 def test_no_backend_is_the_worst_without_failures() -> None:
     both = failing_on("other")
     well = replace(both, records=[replace(one, verdict=Verdict.PASS) for one in both.records])
-    assert not any(row.is_worst for row in first_screen(view.build(well)).rows)
+    assert not any(row.worst for row in first_screen(view.build(well)).rows)
+
+
+def test_backend_with_new_failures_is_worse_than_one_with_more_known_failures() -> None:
+    run = failing_on("other")
+    known = [
+        replace(one, verdict=Verdict.DIVERGENT, known="subnormals") if one.backend == "one" else one
+        for one in run.records
+    ]
+    seen = view.build(replace(run, records=known))
+    assert [row.worst for row in first_screen(seen).rows] == ["", "most new"]
+    assert "other has most new failures: 1 case fails, new." in seen.headline
+    only_known = [one for one in known if one.backend == "one"]
+    passing = [one for one in PASSING.records for one in [replace(one, backend="other")]]
+    seen = view.build(replace(run, records=[*only_known, *passing]))
+    assert [row.worst for row in first_screen(seen).rows] == ["fails most", ""]
 
 
 def test_changes_are_counted_only_with_a_baseline() -> None:
@@ -76,7 +91,7 @@ def test_changes_are_counted_only_with_a_baseline() -> None:
 
 def test_consequences_of_batches_that_failed_as_a_whole() -> None:
     told = [words for _, words in batches(view.build(synthetic.run("partial")))]
-    assert told[0] == "No expectation matches it, so the run fails."
+    assert told[0] == "New, so the run fails."
     assert told[1] == "Known by slow-batch: A batch may wait for a lock."
     assert told[2].startswith("No failure: the backend says")
 

@@ -198,12 +198,14 @@ def test_failures_of_the_baseline_are_listed_and_fail_a_strict_run() -> None:
     run = run_of(case(0, V.DIVERGENT), case(1, V.PASS))
     found = compare_runs(run, run)
     assert (found.changes, found.unexplained) == ((), 1)
-    assert any("1 cases fail as in the baseline" in line for line in comparison_lines(found, "{}"))
+    assert any(
+        "1 new case fails as in the baseline" in line for line in comparison_lines(found, "{}")
+    )
     assert exit_code(run) == 1
     assert exit_code(run, comparison=found) == 0
     assert exit_code(run, comparison=found, strict=True) == 1
     page = html.html(run, "", found)
-    assert "does not conform: 1 case fails, unexplained, in 1 of 1 cells tested." in page
+    assert "does not conform: 1 case fails, new, in 1 of 1 cells tested." in page
     assert "Nothing is new or lost since the baseline." in page
 
 
@@ -351,12 +353,12 @@ def test_junit_fails_new_and_lost_cases_and_skips_the_others() -> None:
     run, then = two_runs()
     (cell,) = [one for suite in junit.document(run, "", compare_runs(run, then)) for one in suite]
     assert [(result.type, result.message) for result in cell.result] == [
-        ("new", "new: pass in the baseline, divergent (a class): "),
-        ("lost", "lost: pass in the baseline, unsupported: <b>no|"),
+        ("new", "2 cases: new: pass in the baseline, divergent (a class): "),
     ]
+    assert "lost: pass in the baseline, unsupported: <b>no|" in cell.result[0].text
     (cell,) = [one for suite in junit.document(run, "", compare_runs(run, run)) for one in suite]
     (skipped,) = cell.result
-    assert skipped.message == "fails as in the baseline, and no expectation matches it"
+    assert skipped.message == "new, and fails as in the baseline"
 
 
 def test_different_versions_are_listed_once() -> None:
@@ -367,3 +369,14 @@ def test_different_versions_are_listed_once() -> None:
     then = replace(then, versions={"jaxlib": "0.10"}, backends=(older,))
     told = [what for what, _, _ in compare_runs(newer, then).differences]
     assert told == ["jaxlib", "backend: library"]
+
+
+def test_versions_of_several_backends_are_compared_per_backend() -> None:
+    run, then = two_runs()
+    mine, other, added = (
+        replace(run.backends[0], name=name, versions=(("library", version),))
+        for name, version in (("cpu", "1f"), ("gpu", "2e"), ("tpu", "3d"))
+    )
+    older = replace(then, backends=(replace(other, versions=(("library", "0a"),)), mine))
+    found = compare_runs(replace(run, backends=(mine, other, added)), older).differences
+    assert found == (("backends", "cpu, gpu", "cpu, gpu, tpu"), ("gpu: library", "0a", "2e"))
