@@ -153,7 +153,7 @@ def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
     if comparison.unexplained:
         lines.append(
             f"{plural(comparison.unexplained, 'new case fails', 'new cases fail')} as in the "
-            "baseline; --strict fails on them"
+            f"baseline; --strict fails on {'it' if comparison.unexplained == 1 else 'them'}"
         )
     for kind in Kind:
         groups = group_changes(comparison.of(kind))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.judging.messages import additional_failure_line
-from conformance.verdict import Element
 from conformance.text import one_line
+from conformance.verdict import Element
 from reports import findings, text
 from reports.findings import CaseGroup, ShownCase
 from reports.page.cells import STATES, Tables

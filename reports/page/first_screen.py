@@ -45,7 +45,7 @@ class BackendRow:
     changes: tuple[Count, ...]
     alone: Count | None
     worst: str
-    """Why it is the worst of the backends, in two words; "" if it is not."""
+    """The reason, in two words, if it is the worst of the backends; otherwise ""."""
     address: str
     remarks: Remarks
     left_out: str

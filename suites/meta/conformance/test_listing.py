@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conformance.catalog import CATALOG
 from conformance.backends.fake.faults import FAULTS
+from conformance.catalog import CATALOG
 from conformance.listing import backend_entries, coverage_page
 from reference.ops.xla.page import HEADINGS, UNSUPPORTED_HEADINGS
 

@@ -56,7 +56,7 @@ RULES = {
     "failure": (set(), set(), PLAIN), "error": (set(), set(), PLAIN),
     "skipped": (set(), set(), PLAIN), "system-out": (set(), set(), set()),
 }  # fmt: skip
-"""What the JUnit schema of Jenkins' xunit plugin permits in an element: children, required
+"""The rules of the JUnit schema of Jenkins' xunit plugin, by element: permitted children, required
 attributes, optional attributes."""
 
 

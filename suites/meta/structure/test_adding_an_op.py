@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from hlo_conformance import PACKAGES
 from suites.meta.structure.made_up_ops import SQUARE, WINDOW_MAXIMUM, Addition
 
 ROOT = Path(__file__).parents[3]
@@ -29,9 +30,10 @@ PLACES, LINES = 3, 60
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the project. Tests share it, so most of its bytecode is made once."""
     folder = tmp_path_factory.mktemp("project")
-    for package in ("conformance", "generators", "reference", "reports", "suites"):
+    for package in PACKAGES:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / package, folder / package, ignore=ignored)
+    shutil.copy(ROOT / "hlo_conformance.py", folder)
     return folder
 
 
