@@ -19,7 +19,7 @@ from conformance.backends.session import Session
 from conformance.check.assertions import judge_assertions
 from conformance.check.explaining import ExplanationTime
 from conformance.check.settings import INVALID
-from conformance.check.step_notes import LEAST_SECONDS, UNPROVEN, Auditor
+from conformance.check.step_notes import LEAST_SECONDS, UNPROVEN, Auditor, unspecified_notes
 from conformance.executors.limit import OutOfTime, limit_wall_time, memory_note
 from conformance.frontends.extensions import unpermitted_violations
 from conformance.frontends.modules import Unit
@@ -139,6 +139,9 @@ class ProgramChecker:
             judgement = judge_operation(program, inputs, permitted.expected, actual, self._platform)
             judgement = add_rewritings(self._search, program, inputs, actual, judgement)
             outcome = self._match_single_operation(judgement)
+            if outcome.verdict is Verdict.PASS and program.process_count == 1:
+                given = program, inputs, permitted.expected
+                self._passed.append(partial(unspecified_notes, *given))
         else:
             outcome = self._judge_several_operations(program, inputs, permitted, actual, settled)
         if outcome.is_new_failure and not self._is_reference:
@@ -221,7 +224,8 @@ class ProgramChecker:
         return self._explain_in_time(told, explain)
 
     def notes(self) -> tuple[str, ...]:
-        """Return notes on operations that exceed their own budget, though the program passes.
+        """Return notes on operations that exceed their own budget, though the program passes, or
+        on unspecified elements.
 
         They are of the first set of inputs on which there are any.
         """

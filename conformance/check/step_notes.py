@@ -15,11 +15,13 @@ from dataclasses import dataclass
 
 from conformance.check.settings import UNJUDGED
 from conformance.executors.limit import OutOfTime, interrupt_after
+from conformance.judging.joint_results import operand_tracer
 from conformance.judging.judgement import Judgement
 from conformance.triage.audit import OperationAudit, Run, WrongOperation, audit
 from conformance.verdict import Verdict
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+from reference.unspecified.table import unspecified_elements
 
 MOST_OPERATIONS = 2000
 """Largest number of operations of a program that are judged one by one."""
@@ -101,3 +103,15 @@ class Auditor:
         return one.judgement.verdict not in _WITHOUT_ACCURACY and not self.is_known(
             one.operation, one.judgement
         )
+
+
+def unspecified_notes(
+    program: Program, inputs: Sequence[Array], expected: Sequence[Array]
+) -> tuple[str, ...]:
+    """Return notes on unspecified elements in the results of a program of one operation."""
+    operation, operands = operand_tracer(program, inputs)()
+    return tuple(
+        f"{mask.sum()} of {mask.size} elements are unspecified ({label}): any value passes"
+        for number, result in enumerate(expected)
+        for label, mask in unspecified_elements(operation, operands, result, number)
+    )
