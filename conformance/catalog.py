@@ -272,13 +272,44 @@ _INSTRUCTIONS = (
 )
 """XLA's instructions that StableHLO lacks: they are tried as ops of XlaBuilder."""
 
+CHLO = "CHLO: "
+"""Prefix of the families of CHLO's ops."""
+
+_CHLO = (
+    Row("chlo.acos", CHLO + ELEMENTARY, t.ARC, ANY_NUMBERS),
+    Row("chlo.acosh", CHLO + ELEMENTARY, t.AREA, ANY_NUMBERS),
+    Row("chlo.asin", CHLO + ELEMENTARY, t.ARC, ANY_NUMBERS),
+    Row("chlo.asinh", CHLO + ELEMENTARY, t.AREA, ANY_NUMBERS),
+    Row("chlo.atan", CHLO + ELEMENTARY, t.ATAN, ANY_NUMBERS),
+    Row("chlo.atanh", CHLO + ELEMENTARY, t.ATANH, ANY_NUMBERS),
+    Row("chlo.bessel_i1e", CHLO + ELEMENTARY, t.SPECIAL, ANY_NUMBERS),
+    Row("chlo.conj", CHLO + ARITHMETIC, t.DATA, ANY_NUMBERS),
+    Row("chlo.cosh", CHLO + ELEMENTARY, t.COSH, ANY_NUMBERS),
+    Row("chlo.digamma", CHLO + ELEMENTARY, t.SPECIAL, ANY_NUMBERS),
+    Row("chlo.erf", CHLO + ELEMENTARY, t.ERF, ANY_NUMBERS),
+    Row("chlo.erf_inv", CHLO + ELEMENTARY, t.ERF_INV, ANY_NUMBERS),
+    Row("chlo.erfc", CHLO + ELEMENTARY, t.ERFC, ANY_NUMBERS),
+    Row("chlo.is_inf", CHLO + COMPARISON, t.DATA, ANY_NUMBERS),
+    Row("chlo.is_neg_inf", CHLO + COMPARISON, t.DATA, ANY_NUMBERS),
+    Row("chlo.is_pos_inf", CHLO + COMPARISON, t.DATA, ANY_NUMBERS),
+    Row("chlo.lgamma", CHLO + ELEMENTARY, t.LGAMMA, ANY_NUMBERS),
+    Row("chlo.mulhi", CHLO + ARITHMETIC, t.DATA, ANY_NUMBERS),
+    Row("chlo.next_after", CHLO + ARITHMETIC, t.DATA, ANY_NUMBERS),
+    Row("chlo.polygamma", CHLO + ELEMENTARY, t.SPECIAL, ANY_NUMBERS),
+    Row("chlo.sinh", CHLO + ELEMENTARY, t.SINH, ANY_NUMBERS),
+    Row("chlo.square", CHLO + ARITHMETIC, t.MULTIPLIED, ANY_NUMBERS),
+    Row("chlo.tan", CHLO + ELEMENTARY, t.TANGENT, ANY_NUMBERS),
+    Row("chlo.zeta", CHLO + ELEMENTARY, t.SPECIAL, ANY_NUMBERS),
+)
+"""CHLO's ops."""
+
 _COMPOSITES = (
     Row("RngBernoulli", XLA_BUILDER + RANDOM, random.BERNOULLI, ANY_NUMBERS, weight=5),
     Row("ScaledDot", XLA_BUILDER + CONTRACTION, scaled.SCALED, ANY_NUMBERS, weight=3),
 )
 """Ops of XlaBuilder that have no StableHLO counterpart, and are written as composites."""
 
-_BY_NAME = {row.name: row for row in (*_ROWS, *_INSTRUCTIONS, *_COMPOSITES)}
+_BY_NAME = {row.name: row for row in (*_ROWS, *_INSTRUCTIONS, *_COMPOSITES, *_CHLO)}
 
 
 def _row_of_xla(record: Op) -> Row:
@@ -295,8 +326,8 @@ def _row_of_xla(record: Op) -> Row:
 
 _XLA = tuple(_row_of_xla(record) for record in OPS.values() if record.dialect is Dialect.XLA)
 
-CATALOG: dict[str, Row] = {row.name: row for row in (*_ROWS, *_XLA)}
-"""Every op by its name, in the specification's order; XlaBuilder's ops come last."""
+CATALOG: dict[str, Row] = {row.name: row for row in (*_ROWS, *_XLA, *_CHLO)}
+"""Every op by its name, in the specification's order; XlaBuilder's and CHLO's ops come last."""
 
 RULED = CATALOG | _BY_NAME
 """Every op that may occur in a judged program."""

@@ -167,7 +167,7 @@ def _is_missed_overflow(d: DifferingElements) -> Array:
         name, largest = d.operation.name, np.asarray(d.type.float_format.max_finite, np.longdouble)
         exact = (
             np.abs(functions.wide_values(name, *d.operand_elements))
-            if name in functions.REAL
+            if functions.function_of(name)
             else np.inf
         )
         lost &= exact > largest + (d.budget or 0) * ulp_size(largest, d.type)

@@ -36,6 +36,7 @@ from reference.ops.table import OPS
 DIALECTS: dict[Dialect, str] = {
     Dialect.STABLEHLO: "StableHLO",
     Dialect.XLA: "XlaBuilder",
+    Dialect.CHLO: "CHLO",
     Dialect.MHLO: "XLA's instructions",
 }
 """Names of the dialects in reports."""

@@ -134,7 +134,7 @@ def _has_table(function: Function) -> bool:
 def _uncertain_positions(function: Function, operands: tuple[Array, ...], actual: Array) -> Array:
     """Return the positions of results that are not certain to be right, by a table."""
     real = function.real
-    apply = function.record.unrounded if real is None else real.fast
+    apply = function.record.unrounded if real is None else real.values
     assert apply is not None, function.name
     table = preimages(function.result_type, 0 if real is None else _DOUBTED)
     codes = to_bits(actual)
@@ -207,7 +207,7 @@ def _constant(real: Real, x: Array) -> tuple[np.float32, np.float64] | None:
         return None
     with np.errstate(all="ignore"):
         first, last = evaluate_real(real, (ends,), _F32)
-        value = real.fast(ends[:1].astype(np.float64))[0]
+        value = real.values(ends[:1].astype(np.float64))[0]
     same = to_bits(first) == to_bits(last) or (np.isnan(first) and np.isnan(last))
     return (first, value) if same else None
 
@@ -230,7 +230,7 @@ def _differences_in(real: Real, x: Array, actual: Array, start: int) -> tuple[Ar
     """Return positions, expected results and values of wrong results."""
     with np.errstate(all="ignore"):
         argument = x.astype(np.float64)
-        y = real.fast(argument)
+        y = real.values(argument)
         expected = y.astype(np.float32)
         suspect = expected.view(np.uint32) != actual.view(np.uint32)
         doubted = _is_doubted(y, expected)

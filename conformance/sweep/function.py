@@ -17,7 +17,7 @@ from reference.ir.constraints import ConstraintViolation
 from reference.ir.op import Op, Structure
 from reference.ir.program import Attribute, Operation, Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType
-from reference.numerics.elementary.functions import REAL, Real
+from reference.numerics.elementary.functions import Real, function_of
 from reference.ops.table import OPS
 
 _OPERANDS = 2
@@ -66,7 +66,7 @@ class Function:
     def real(self) -> Real | None:
         """The elementary function that the op computes on real numbers; None where it is none."""
         is_real = self.operand_type.is_float and self.result == self.operand
-        return REAL.get(self.op) if is_real else None
+        return function_of(self.op) if is_real else None
 
     def evaluate(self, operands: tuple[Array, ...]) -> Array:
         """Return the reference's results for vectors of arguments."""

@@ -156,7 +156,25 @@ CBRT = _elementary(
 RSQRT = _elementary(
     "reciprocal square root", 2, 1, f"{_OPENCL}: rsqrt 2, half 1; XLA exhaustive tests: 2 eps",
 )  # fmt: skip
+ARC = _elementary("arc sine and cosine", 4, 2, f"{_OPENCL}: asin, acos 4, half 2")
+ATAN = _elementary("arc tangent", 5, 2, f"{_OPENCL}: atan 5, half 2")
+AREA = _elementary("inverse hyperbolic sine and cosine", 4, 2, f"{_OPENCL}: asinh, acosh 4, half 2")
+ATANH = _elementary("inverse hyperbolic tangent", 5, 2, f"{_OPENCL}: atanh 5, half 2")
+SINH = _elementary("hyperbolic sine", 4, 2, f"{_OPENCL}: sinh 4, half 2")
 COSH = _elementary("hyperbolic cosine", 4, 2, f"{_OPENCL}: cosh 4, half 2", bounds=(1.0, _UP))
+ERFC = _elementary(
+    "complementary error function", 16, 4, f"{_OPENCL}: erfc 16, half 4", bounds=(0.0, 2.0)
+)
+_CUDA = "CUDA Programming Guide, mathematical functions: maximum ulp error"
+ERF_INV = _elementary("inverse error function", 2, 2, f"{_CUDA}: erfinvf 2, erfinv 5", f64=5)
+LGAMMA = _elementary(
+    "logarithm of gamma", 6, 2, f"{_CUDA}: lgammaf 6, lgamma 4 (beyond [-11, -2.2])", f64=4
+)
+SPECIAL = _elementary(
+    "special functions", 16, 4,
+    "a policy, as no source has figures: OpenCL's largest for a function of one number, erf's 16, "
+    "half 4",
+)  # fmt: skip
 ERF = _elementary("error function", 16, 4, f"{_OPENCL}: erf 16, half 4", bounds=(-1.0, 1.0))
 SCANNED = replace(
     ROUNDED,
@@ -174,7 +192,8 @@ RULES: dict[str, Rule] = {
         DATA, BITS, ROUNDED, CONVERTED,
         DIVIDED, MULTIPLIED, MAGNITUDE, SIGNED, SQUARE_ROOT,
         EXPONENTIAL, EXPM1, LOG, LOG1P, LOGISTIC, TRIGONOMETRIC, TANGENT, TANH, ATAN2, CBRT,
-        RSQRT, POWER, COSH, ERF, SCANNED,
+        RSQRT, POWER, ARC, ATAN, AREA, ATANH, SINH, COSH, ERF, ERFC, ERF_INV, LGAMMA, SPECIAL,
+        SCANNED,
         reduction.REDUCED, reduction.WINDOWED, reduction.SCATTERED,
         contraction.CONTRACTED, convolution.CONVOLVED, scatter.SCATTERED_UPDATES, sorting.SORTED,
         normalization.NORMALIZED,

@@ -63,7 +63,7 @@ def is_link(record: Op) -> bool:
     because the latter represent them.
     """
     known = can_be_in_chain(record) or record.structure is Structure.CALLS_TARGET
-    return known and record.dialect is not Dialect.MHLO
+    return known and record.dialect not in (Dialect.CHLO, Dialect.MHLO)
 
 
 _REASONS = {

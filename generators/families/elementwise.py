@@ -35,13 +35,14 @@ _LARGEST_BITCAST = 4096  # elements of the narrower type; only `i1` gets near
 _case = partial(case, specials=True)
 
 
-def _uniform_case(op: str, element_type: ElementType, pick: Pick) -> Case:
+def uniform_case(
+    op: str, element_type: ElementType, pick: Pick, *, values: Values = profiles.ANY
+) -> Case:
     """Return a case of an op whose operands have one type, which implies the result type."""
     record = OPS[op]
     kind = TensorType(shape(pick), element_type)
     types = dict.fromkeys(record.operands, kind)
     result = record.infer(*types.values())
-    values = VALUES.get(op, profiles.ANY)
     related = len(types) > 1 and values.related
     rows = profiles.rows(element_type, values)
     undecided = profiles.undecided_rows(op, element_type)
@@ -209,7 +210,9 @@ _SPECIFIC = {
     "select": _select,
 }
 BUILDERS: dict[str, Builder] = {
-    record.name: partial(_SPECIFIC.get(record.name, _uniform_case), record.name)
+    record.name: partial(_SPECIFIC[record.name], record.name)
+    if record.name in _SPECIFIC
+    else partial(uniform_case, record.name, values=VALUES.get(record.name, profiles.ANY))
     for record in RECORDS
 }
 """The builder of each op's cases."""

@@ -22,7 +22,7 @@ from reference.ops.elementwise.types import COMPARE_TYPES, compare_types_of
 from reference.ops.table import OPS
 
 _SHAPE = (2, 3)
-_OTHER_SHAPES = ((2, 4), (3, 2), (2,), (2, 3, 1), (1, 3), (), (0, 3))
+OTHER_SHAPES = ((2, 4), (3, 2), (2,), (2, 3, 1), (1, 3), (), (0, 3))
 """Shapes that differ in one size, with sizes swapped, with one dimension less or more, or that
 broadcasting would accept."""
 
@@ -58,15 +58,17 @@ def _one_per_kind(types: tuple[ElementType, ...]) -> tuple[ElementType, ...]:
     return tuple(found.values())
 
 
-def _admitted_types(op: str) -> tuple[ElementType, ...]:
+def admitted_types(op: str) -> tuple[ElementType, ...]:
+    """Return the widest type of each kind that the op's principal operand admits."""
     return _one_per_kind(OPS[op].element_types)
 
 
-def _refused_types(op: str) -> tuple[ElementType, ...]:
+def refused_types(op: str) -> tuple[ElementType, ...]:
+    """Return the widest type of each kind that the op's principal operand does not admit."""
     return _one_per_kind(tuple(row for row in ALL if row not in OPS[op].element_types))
 
 
-def _similar_types(element_type: ElementType) -> tuple[ElementType, ...]:
+def similar_types(element_type: ElementType) -> tuple[ElementType, ...]:
     """Return types easily confused with this type: of its kind and another width, of its width and
     another kind.
     """
@@ -98,14 +100,14 @@ not.
 def _unary_misses(op: str, **given: Attribute) -> Iterator[Miss]:
     """Yield near misses of I1 (element type), C1 (type of the result)."""
     (operand,), result_of = OPS[op].operands, _RESULT_OF.get(op, _same_type)
-    for of in _refused_types(op):
+    for of in refused_types(op):
         yield "I1", _program(op, {operand: _tensor(of)}, _tensor(result_of(of)), **given)
-    for of in _admitted_types(op):
-        for shape in _OTHER_SHAPES:
+    for of in admitted_types(op):
+        for shape in OTHER_SHAPES:
             result = _tensor(result_of(of), shape)
             yield "C1", _program(op, {operand: _tensor(of)}, result, **given)
         if op not in _RESULT_OF:
-            for other in _similar_types(of):
+            for other in similar_types(of):
                 yield "C1", _program(op, {operand: _tensor(of)}, _tensor(other), **given)
 
 
@@ -113,8 +115,8 @@ def _part(op: str) -> Iterator[Miss]:
     """Yield near misses of `abs`, `real`, `imag`: C2 (element type of the result), and the unary
     ops'."""
     yield from _unary_misses(op)
-    for of in _admitted_types(op):
-        wrong = {of, *_similar_types(of.part)} - {of.part}
+    for of in admitted_types(op):
+        wrong = {of, *similar_types(of.part)} - {of.part}
         for result in sorted(wrong, key=lambda row: row.name):
             yield "C2", _program(op, {"operand": _tensor(of)}, _tensor(result))
 
@@ -130,11 +132,11 @@ def _reduce_precision(op: str) -> Iterator[Miss]:
 
 def _binary(op: str) -> Iterator[Miss]:
     """Yield near misses of C1: both operands and the result have one type."""
-    for of in _admitted_types(op):
+    for of in admitted_types(op):
         good = _tensor(of)
-        wrong = [_tensor(of, shape) for shape in _OTHER_SHAPES]
+        wrong = [_tensor(of, shape) for shape in OTHER_SHAPES]
         # an operand that the op does not admit would also violate I1 or I2
-        wrong += [_tensor(other) for other in _similar_types(of) if other in OPS[op].element_types]
+        wrong += [_tensor(other) for other in similar_types(of) if other in OPS[op].element_types]
         for bad in wrong:
             yield "C1", _program(op, {"lhs": good, "rhs": bad}, good)
             yield "C1", _program(op, {"lhs": bad, "rhs": good}, good)
@@ -146,7 +148,7 @@ def _complex(op: str) -> Iterator[Miss]:
     type)."""
     part, result = _tensor(_F32), _tensor(ELEMENT_TYPES["complex<f32>"])
     yield "C1", _program(op, {"lhs": part, "rhs": _tensor(_F64)}, result)
-    for shape in _OTHER_SHAPES:
+    for shape in OTHER_SHAPES:
         yield "C1", _program(op, {"lhs": part, "rhs": _tensor(_F32, shape)}, result)
         bad = _tensor(ELEMENT_TYPES["complex<f32>"], shape)
         yield "C2", _program(op, {"lhs": part, "rhs": part}, bad)
@@ -159,13 +161,13 @@ def _compare(op: str) -> Iterator[Miss]:
     """Yield near misses of C1 (element types), C2 (shapes), C3 (compare_type), I3, I4 (enum
     values)."""
     result = _tensor(_I1)
-    for of in _admitted_types(op):
+    for of in admitted_types(op):
         good, kind = _tensor(of), compare_types_of(of)[0]
         program = partial(_program, op, compare_type=kind, comparison_direction="LT")
-        for other in _similar_types(of):
+        for other in similar_types(of):
             # C3 requires a compare_type for lhs, so that only rhs is wrong
             yield "C1", program({"lhs": good, "rhs": _tensor(other)}, result)
-        for shape in _OTHER_SHAPES:
+        for shape in OTHER_SHAPES:
             yield "C2", program({"lhs": good, "rhs": _tensor(of, shape)}, result)
             yield "C2", program({"lhs": good, "rhs": good}, _tensor(_I1, shape))
         both = {"lhs": good, "rhs": good}
@@ -179,7 +181,7 @@ def _compare(op: str) -> Iterator[Miss]:
 
 def _select(op: str) -> Iterator[Miss]:
     """Yield near misses of I1 (pred not i1), C1 (shape of pred), C2 (types of the alternatives)."""
-    for of in _admitted_types(op):
+    for of in admitted_types(op):
         good, predicate = _tensor(of), _tensor(_I1)
 
         def program(
@@ -189,20 +191,20 @@ def _select(op: str) -> Iterator[Miss]:
 
         for name in ("si8", "ui8", "f32"):
             yield "I1", program(_tensor(ELEMENT_TYPES[name]), good, good, good)
-        for shape in _OTHER_SHAPES:
+        for shape in OTHER_SHAPES:
             bad = _tensor(of, shape)
             if shape:  # a scalar predicate is valid
                 yield "C1", program(_tensor(_I1, shape), good, good, good)
             yield "C2", program(predicate, good, bad, good)
             yield "C2", program(predicate, good, good, bad)
-        for other in _similar_types(of):
+        for other in similar_types(of):
             yield "C2", program(predicate, good, _tensor(other), good)
             yield "C2", program(predicate, good, good, _tensor(other))
 
 
 def _clamp(op: str) -> Iterator[Miss]:
     """Yield near misses of C1, C2 (shapes of bounds), C3 (element types), C4 (result)."""
-    for of in _admitted_types(op):
+    for of in admitted_types(op):
         good = _tensor(of)
 
         def program(
@@ -210,13 +212,13 @@ def _clamp(op: str) -> Iterator[Miss]:
         ) -> Program:
             return _program(op, {"min": low, "operand": operand, "max": high}, result)
 
-        for shape in _OTHER_SHAPES:
+        for shape in OTHER_SHAPES:
             bad = _tensor(of, shape)
             if shape:  # a scalar bound is valid
                 yield "C1", program(bad, good, good, good)
                 yield "C2", program(good, good, bad, good)
             yield "C4", program(good, good, good, bad)
-        for other in _similar_types(of):
+        for other in similar_types(of):
             bad = _tensor(other)
             yield "C3", program(bad, good, good, good)
             yield "C3", program(_tensor(of, ()), good, _tensor(other, ()), good)
@@ -262,25 +264,25 @@ def _bitcast(op: str, before: tuple[str | int, ...], after: tuple[str | int, ...
 
 def _convert(op: str) -> Iterator[Miss]:
     """Yield near misses of C1: the shapes differ."""
-    for of in _admitted_types(op):
-        for to in _admitted_types(op):
-            for shape in _OTHER_SHAPES:
+    for of in admitted_types(op):
+        for to in admitted_types(op):
+            for shape in OTHER_SHAPES:
                 yield "C1", _program(op, {"operand": _tensor(of)}, _tensor(to, shape))
 
 
 def _constant(op: str) -> Iterator[Miss]:
     """Yield near misses of C1: the output does not have the type of the value."""
-    for of in _admitted_types(op):
+    for of in admitted_types(op):
         value = Dense.of(np.zeros(_SHAPE, of.storage), _tensor(of))
-        for shape in _OTHER_SHAPES:
+        for shape in OTHER_SHAPES:
             yield "C1", single_op(op, (), (_tensor(of, shape),), {"value": value})
-        for other in _similar_types(of):
+        for other in similar_types(of):
             yield "C1", single_op(op, (), (_tensor(other),), {"value": value})
 
 
 def _iota(op: str) -> Iterator[Miss]:
     """Yield near misses of C1: the output has no such dimension."""
-    for of in _admitted_types(op):
+    for of in admitted_types(op):
         for shape, dimension in (((2, 3), 2), ((2, 3), -1), ((2, 3), 7), ((), 0), ((0,), 1)):
             yield "C1", single_op(op, (), (_tensor(of, shape),), {"iota_dimension": dimension})
 

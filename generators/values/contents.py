@@ -73,6 +73,12 @@ def _profiles() -> dict[str, Profile]:
         Profile("midpoints", "one bit past a shorter significand, or next to it", f.midpoints),
         Profile("large", "within three binades of overflow", f.large),
         Profile("trig", "within two ulp of multiples of pi / 2", f.trig),
+        Profile(
+            "gamma_edges",
+            "within two ulp of zeros and poles of gamma functions",
+            f.gamma_edges,
+            general=False,
+        ),
         Profile("exp_domain", "where the exponential neither over- nor underflows", f.exp_domain),
         Profile("perfect_powers", "powers of two, squares and cubes", f.perfect_powers),
         Profile("lower", "not above the middle of the range", f.lower, i.lower),

@@ -268,6 +268,21 @@ def trig(element_type: ElementType, count: int, words: Words) -> Array:
     return encode(_signs(count, words), moved, element_type)
 
 
+_GAMMA_ZEROS = (
+    1.0, 2.0, -2.4570247382208006, -2.747682646727413, -3.143580888349981, -3.955294284858597,
+    1.4616321449683623, -0.5040830082644554, -1.5734984731623904, -2.6107208684441446,
+)  # fmt: skip
+"""Zeros of log|gamma(x)|, then of its derivative."""
+
+
+def gamma_edges(element_type: ElementType, count: int, words: Words) -> Array:
+    """Return zeros and poles of gamma functions, up to two ulp off."""
+    points = np.concatenate([np.array(_GAMMA_ZEROS), -np.arange(10.0)])
+    sign, magnitude = nearest(words.choice(count, points), element_type)
+    moved = step(magnitude, words.below(count, 5) - 2, element_type)
+    return encode(sign, moved, element_type)
+
+
 def exp_domain(element_type: ElementType, count: int, words: Words) -> Array:
     """Return numbers uniform where exp(x) is neither infinite nor zero, and slightly beyond."""
     fmt = element_type.float_format

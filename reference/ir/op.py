@@ -41,15 +41,22 @@ tuples."""
 T = TypeVar("T")
 
 
+def plain_name(op: str) -> str:
+    """Return the name of an op without its dialect, which most names do not state."""
+    return op.rpartition(".")[2]
+
+
 class Dialect(Enum):
     """The source that defines an op."""
 
     STABLEHLO = "stablehlo"
     """The StableHLO specification."""
-    MHLO = "mhlo"
-    """Instructions of XLA that StableHLO lacks, as MLIR writes them."""
     XLA = "xla"
     """XLA's operation semantics: the ops of XlaBuilder."""
+    CHLO = "chlo"
+    """StableHLO's dialect for clients."""
+    MHLO = "mhlo"
+    """Instructions of XLA that StableHLO lacks, as MLIR writes them."""
 
 
 class QuantizedUse(Enum):

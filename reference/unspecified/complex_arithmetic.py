@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reference.ir.op import plain_name
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics import arithmetic
@@ -74,6 +75,26 @@ def branch_cut(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspe
         return []
     below = (np.real(operand) < 0) & (np.imag(operand) == 0) & np.signbit(np.imag(operand))
     return [("branch cut by the sign of zero", below)]
+
+
+INVERSE_CUTS = ("acos", "acosh", "asin", "asinh", "atan", "atanh")
+"""Functions with branch cuts that end at finite points other than 0."""
+
+
+def inverse_cut(operation: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
+    """Return operands on the branch cuts of inverse circular and hyperbolic functions.
+
+    CHLO has formulas for real numbers only. It does not say which side of a cut is the function's
+    value, or whether the sign of a zero part selects the side, as in C (Annex G).
+    """
+    operand, name = operands[0], plain_name(operation.name)
+    if not element_type_of(operand).is_complex:
+        return []
+    along, across = np.real(operand), np.imag(operand)
+    if name in ("asinh", "atan"):
+        along, across = across, along
+    beyond = along < 1 if name == "acosh" else np.abs(along) > 1
+    return [("branch cut by the sign of zero", (across == 0) & beyond)]
 
 
 def complex_abs(_: Operation, operands: Sequence[Array], result: Array) -> list[Unspecified]:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from reference.ir.op import plain_name
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, NonFinite, element_type_of, to_bits
 from reference.numerics import arithmetic
@@ -33,12 +34,14 @@ from reference.numerics.elementary.complex_functions import SINGULAR_AT_ZERO
 from reference.numerics.rounding import to_float64
 from reference.ops.elementwise.elementwise import SHIFTS
 from reference.unspecified.complex_arithmetic import (
+    INVERSE_CUTS,
     branch_cut,
     complex_abs,
     complex_exception,
     complex_remainder,
     complex_sign,
     complex_sum,
+    inverse_cut,
 )
 from reference.unspecified.formats import is_limited, not_encodable
 from reference.unspecified.reasons import Unspecified
@@ -54,10 +57,11 @@ def unspecified_elements(
 ) -> list[Unspecified]:
     """Return the unspecified elements of an elementwise op's result: (label, mask) pairs."""
     found: list[Unspecified] = []
-    for reason in _REASONS.get(operation.name, ()):
+    name = plain_name(operation.name)
+    for reason in _REASONS.get(name, ()):
         found += reason(operation, operands, result)
-    if operation.name in _VALUES and is_limited(element_type_of(result)):
-        found += not_encodable(_VALUES[operation.name](operation, operands, result), result)
+    if name in _VALUES and is_limited(element_type_of(result)):
+        found += not_encodable(_VALUES[name](operation, operands, result), result)
     return found
 
 
@@ -123,6 +127,32 @@ def _signaling_power(_: Operation, operands: Sequence[Array], result: Array) -> 
     one = np.ones((), lhs.dtype)
     open_ = (_is_signaling(lhs) & (rhs == 0 * one)) | (_is_signaling(rhs) & (lhs == one))
     return [("power of a signaling NaN", open_)]
+
+
+def _zeta(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
+    """Return values of zeta(x, q) where CHLO's series diverges, and at poles of odd order.
+
+    The series diverges if x is less than 1, where some continue it and others return NaN. The sign
+    of a pole of odd order depends on the side.
+    """
+    x, q = map(to_float64, operands)
+    pole = (q <= 0) & (np.floor(q) == q) & (np.fmod(x, 2) != 0) & (np.floor(x) == x)
+    return [("zeta of a divergent series", x < 1), ("pole with limits of both signs", pole)]
+
+
+def _polygamma(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
+    """Return polygamma functions of an order that is no natural number, and at poles of odd order.
+
+    CHLO has no definition. Orders of other kinds have several; the sign of a pole depends on the
+    side if the order of the derivative is even, and not 0 (digamma).
+    """
+    n, x = map(to_float64, operands)
+    pole = (x < 0) & (np.floor(x) == x) & (np.fmod(n, 2) == 0) & (n > 0)
+    other = (n < 0) | (np.floor(n) != n) | np.isinf(n)
+    return [
+        ("polygamma of an order that is no natural number", other & ~np.isnan(n)),
+        ("pole with limits of both signs", pole),
+    ]
 
 
 def _is_signaling(operand: Array) -> Array:
@@ -418,6 +448,7 @@ _REASONS: dict[str, tuple[ElementwiseReason, ...]] = {
     "abs": (complex_abs,),
     "add": (complex_sum,),
     "bitcast_convert": (_signaling_bits,),
+    **dict.fromkeys(INVERSE_CUTS, (complex_exception, inverse_cut)),
     "clamp": (_complex_extremum,),
     "compare": (_total_order, _complex_order),
     "convert": (_integer_conversion,),
@@ -427,12 +458,15 @@ _REASONS: dict[str, tuple[ElementwiseReason, ...]] = {
     "maximum": (_complex_extremum,),
     "minimum": (_complex_extremum,),
     "multiply": (complex_exception,),
+    "polygamma": (_polygamma,),
     "popcnt": (_large_count,),
     "power": (_negative_power, _power_overflow, _signaling_power, complex_exception, branch_cut),
     "reduce_precision": (_tie_without_mantissa, _nan_without_mantissa, _reduced_range),
     "remainder": (_integer_division, complex_remainder),
     "sign": (complex_sign,),
+    "square": (complex_exception,),
     "subtract": (complex_sum,),
+    "zeta": (_zeta,),
 }
 """The reasons by op; other ops have none, except for formats that cannot encode a value."""
 
@@ -450,6 +484,7 @@ _VALUES: dict[str, Callable[[Operation, Sequence[Array], Array], Array]] = {
     "remainder": _float64_value(np.fmod),
     "round_nearest_afz": _float64_value(arithmetic.round_away_from_zero),
     "round_nearest_even": _float64_value(np.rint),
+    "square": _float64_value(np.square),
     "subtract": _float64_value(np.subtract),
     **dict.fromkeys(functions.REAL, _elementary_value),
 }

@@ -17,7 +17,7 @@ from conformance.backends.base import (
     Unsupported,
     single_process_inputs,
 )
-from conformance.backends.interpreter.limits import CHLO, refusal_of, verifier_refusal_of
+from conformance.backends.interpreter.limits import refusal_of, verifier_refusal_of
 from conformance.backends.interpreter.rewriting import adapt
 from conformance.backends.versions import distribution_versions
 from conformance.backends.xla_messages import short_message, verifier_error
@@ -25,11 +25,16 @@ from conformance.errors import NotAvailable
 from conformance.stablehlo.emit import emit
 from conformance.tolerance.hardware import Hardware
 from conformance.transforms.complex_parts import join_complex, part_types, split_complex
+from reference.ir.op import Dialect
 from reference.ir.program import Program, TensorType, ValueType
 from reference.ir.types import Array
 from reference.ops.table import OPS
 
-_DEPRECATED = frozenset(record.name for record in OPS.values() if not record.specified)
+_DEPRECATED = frozenset(
+    record.name
+    for record in OPS.values()
+    if record.dialect is Dialect.STABLEHLO and not record.specified
+)
 """Ops that the specification no longer has; a pass lowers some of them."""
 
 _OF_DEPRECATED = "stablehlo-legalize-deprecated-ops"
@@ -118,7 +123,7 @@ class InterpreterExecutable:
         deprecated = any(operation.name in _DEPRECATED for operation in program.walk())
         passes = [_OF_DEPRECATED] if deprecated else []
         passes += _OF_QUANTIZED if quantized else ()
-        passes += [_OF_CHLO] if f'"{CHLO}' in text and not quantized else []
+        passes += [_OF_CHLO] if '"chlo.' in text and not quantized else []
         self._result_types = program.main.result_types
         self._context: Any = make_ir_context()
         with self._context:

@@ -50,10 +50,6 @@ _STRUCTURES: dict[Structure, str] = {
 """Kinds of ops that the interpreter never runs, with the reason."""
 
 
-CHLO = "chlo."
-"""Ops of CHLO that a pass of StableHLO lowers, so that the interpreter runs them."""
-
-
 def refusal_of(program: Program) -> str | None:
     """Return in one line why the interpreter cannot run a program, or None."""
     if any(isinstance(value.type, TupleType) for value in program.main.arguments):
@@ -85,7 +81,7 @@ def _reasons(program: Program) -> Iterator[str]:
             or _OPS.get(name)
             or (structure and _STRUCTURES.get(structure))
         )
-        if name in OPS and OPS[name].dialect is Dialect.MHLO and not name.startswith(CHLO):
+        if name in OPS and OPS[name].dialect is Dialect.MHLO:
             reason = _NO_CODE
         reason = reason or next(filter(None, (form(operation) for form in forms if form)), None)
         if reason:

@@ -16,6 +16,7 @@ import flint
 
 from reference.numerics.elementary.certified import Ball
 from reference.numerics.elementary.exact import gaussian_power
+from reference.numerics.elementary.inverse_balls import INVERSE_BALLS
 from reference.numerics.elementary.real_balls import clamped_ball, power_ball
 
 Pair = tuple[Ball, Ball]
@@ -89,6 +90,17 @@ def cosine(x: float, y: float) -> Pair:
     s, c = flint.arb(x).sin_cos()
     sh, ch = clamped_ball(y, _LIMIT).sinh_cosh()
     return c * ch, -s * sh
+
+
+def sinh(x: float, y: float) -> Pair:
+    """Return sinh z = -i sin(iz)."""
+    imaginary, real = sine(y, x)
+    return real, imaginary
+
+
+def cosh(x: float, y: float) -> Pair:
+    """Return cosh z = cos(iz)."""
+    return cosine(-y, x)
 
 
 def tan(x: float, y: float) -> Pair:
@@ -230,6 +242,7 @@ BALLS: dict[str, Callable[..., Pair]] = {
     for row in (
         atan2,
         cbrt,
+        cosh,
         cosine,
         exponential,
         exponential_minus_one,
@@ -239,8 +252,10 @@ BALLS: dict[str, Callable[..., Pair]] = {
         power,
         rsqrt,
         sine,
+        sinh,
         sqrt,
         tan,
         tanh,
     )
-}
+} | INVERSE_BALLS
+"""The functions by the names of their ops."""

@@ -23,6 +23,7 @@ from reference.numerics.elementary.certified import round_certified
 from reference.numerics.elementary.complex_balls import BALLS
 from reference.numerics.elementary.complex_specials import SPECIALS, Parts
 from reference.numerics.elementary.exact import common, odd_quotient, odd_root, round_dyadic
+from reference.numerics.elementary.inverse_balls import INVERSE_BALLS
 from reference.numerics.rounding import HAS_EXTENDED, round_to
 
 T = TypeVar("T", int, float)
@@ -121,6 +122,15 @@ def _cosine(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     return _relative(np.cos(x) * np.cosh(y)), _relative(-np.sin(x) * np.sinh(y))
 
 
+def _sinh(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
+    imaginary, real = _sine(y, x)
+    return real, imaginary
+
+
+def _cosh(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
+    return _cosine(-y, x)
+
+
 def _tan(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     y = np.clip(y, -AVAILABLE.limit / 2, AVAILABLE.limit / 2)
     s, c, sh = np.sin(x), np.cos(x), np.sinh(y)
@@ -194,6 +204,7 @@ FAST: dict[str, Callable[..., tuple[BoundedValues, BoundedValues]]] = {
     function.__name__.removeprefix("_"): function
     for function in (
         _cbrt,
+        _cosh,
         _cosine,
         _divide,
         _exponential,
@@ -205,12 +216,13 @@ FAST: dict[str, Callable[..., tuple[BoundedValues, BoundedValues]]] = {
         _power,
         _rsqrt,
         _sine,
+        _sinh,
         _sqrt,
         _tan,
         _tanh,
     )
 }
-"""The fast formula of each function, which gives both parts with bounds; atan2 has none."""
+"""The fast formulas, which give both parts with bounds; other functions are computed in balls."""
 
 
 SINGULAR_AT_ZERO = tuple(
@@ -288,7 +300,7 @@ def evaluate_complex(name: str, operands: tuple[Array, ...]) -> Array:
     """Return a function of complex arrays of one shape and type, in the same type.
 
     Args:
-        name: a key of `FAST`, or `atan2`.
+        name: a key of `FAST` or of `BALLS`.
         operands: complex64 or complex128 arrays.
     """
     to = element_type_of(operands[0]).part
@@ -317,6 +329,9 @@ def _mask_of_special(name: str, parts: list[Array]) -> Array:
         special |= (x == 0) & (y == 0)
     elif FAST.get(name) is _log_plus_one:
         special |= (x == -1) & (y == 0)
+    elif name in ("atanh", "atan"):
+        pole, zero = (x, y) if name == "atanh" else (y, x)
+        special |= (np.abs(pole) == 1) & (zero == 0)
     elif FAST.get(name) is _divide:
         special |= (parts[2] == 0) & (parts[3] == 0)
     elif name == "atan2":
@@ -329,11 +344,23 @@ def _mask_of_special(name: str, parts: list[Array]) -> Array:
 def _regular(name: str, parts: list[Array], to: ElementType) -> Parts:
     if not parts[0].size:
         return np.empty(0, to.storage), np.empty(0, to.storage)
-    if name == "atan2":
-        real = round_certified(lambda *row: BALLS["atan2"](*row)[0], parts, to)
-        return real, round_certified(lambda *row: BALLS["atan2"](*row)[1], parts, to)
+    if name not in FAST:
+        real = round_certified(lambda *row: BALLS[name](*row)[0], parts, to)
+        imaginary = round_certified(lambda *row: BALLS[name](*row)[1], parts, to)
+        if name in INVERSE_BALLS:  # balls have no -0
+            signs = _signs_of_zero(name, *parts)
+            real = np.where(real == 0, np.copysign(real, signs[0]), real)
+            imaginary = np.where(imaginary == 0, np.copysign(imaginary, signs[1]), imaginary)
+        return real, imaginary
     real, imaginary = FAST[name](*(part.astype(AVAILABLE.dtype) for part in parts))
     return _round_part(name, 0, real, parts, to), _round_part(name, 1, imaginary, parts, to)
+
+
+def _signs_of_zero(name: str, x: Array, y: Array) -> Parts:
+    """Return numbers with the signs of both parts of an inverse function where these are zero."""
+    if name == "acos":
+        return np.ones_like(x), -y
+    return (np.ones_like(x), y) if name == "acosh" else (x, y)
 
 
 def multiply(lhs: Array, rhs: Array) -> Array:
@@ -378,9 +405,9 @@ def absolute(operand: Array) -> Array:
 
 
 def wide_complex(name: str, *operands: Array) -> tuple[Array, Array]:
-    """Return both parts before rounding, as longdouble; atan2 returns rounded parts."""
+    """Return both parts before rounding, as longdouble; rounded parts without a fast formula."""
     with np.errstate(all="ignore"):
-        if name == "atan2":
+        if name not in FAST:
             result = evaluate_complex(name, operands)
             return np.real(result).astype(np.longdouble), np.imag(result).astype(np.longdouble)
         parts = [part.astype(AVAILABLE.dtype) for part in _parts(operands)]

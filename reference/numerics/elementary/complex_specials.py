@@ -1,10 +1,11 @@
 """Complex functions of operands that are infinite or NaN, or at a pole or branch point.
 
-The rules for cexp, clog, csqrt, ccosh, csinh and ctanh come from C23 Annex G; sine, cosine and tan
-follow from the hyperbolic functions, e.g. sine(z) = -i sinh(iz). If Annex G does not specify a
-sign, it is the operand's, else +. Functions that Annex G lacks are composed: rsqrt = 1 / sqrt, cbrt
-= exp(log / 3), power = exp(w log z), in which zero times infinity is 0. Values are float64 and
-rounded again later; all are exact or constants such as 3 pi/4.
+The rules for cexp, clog, csqrt, cacos, ccosh, csinh, ctanh, casinh, cacosh and catanh come from C23
+Annex G; the other circular functions follow from the hyperbolic functions, e.g. sine(z) = -i
+sinh(iz). If Annex G does not specify a sign, it is the operand's, else +. Functions that Annex G
+lacks are composed: rsqrt = 1 / sqrt, cbrt = exp(log / 3), power = exp(w log z), in which zero times
+infinity is 0. Values are float64 and rounded again later; all are exact or constants such as 3
+pi/4.
 """
 
 from __future__ import annotations
@@ -103,6 +104,63 @@ def tan(x: Array, y: Array) -> Parts:
     return real, imaginary
 
 
+def sinh(x: Array, y: Array) -> Parts:
+    """Return csinh(z) by Annex G."""
+    imaginary, real = sine(y, x)
+    return real, imaginary
+
+
+def cosh(x: Array, y: Array) -> Parts:
+    """Return ccosh(z) by Annex G."""
+    return cosine(-y, x)
+
+
+def asinh(x: Array, y: Array) -> Parts:
+    """Return casinh(z) by Annex G."""
+    far, tall = np.isinf(x), np.isinf(y)
+    angle = np.where(np.isnan(x), np.nan, np.arctan2(y, np.abs(x)))
+    real = np.where(far | tall, np.copysign(np.inf, x), np.nan)
+    return real, np.where(far | tall, angle, np.where(y == 0, y, np.nan))
+
+
+def asin(x: Array, y: Array) -> Parts:
+    """Return casin(z) = -i casinh(iz)."""
+    imaginary, real = asinh(y, x)
+    return real, imaginary
+
+
+def acos(x: Array, y: Array) -> Parts:
+    """Return cacos(z) by Annex G."""
+    far = np.isinf(x) | np.isinf(y)
+    real = np.where(far, np.arctan2(np.abs(y), x), np.where(x == 0, np.pi / 2, np.nan))
+    return real, np.where(far, np.copysign(np.inf, -y), np.nan)
+
+
+def acosh(x: Array, y: Array) -> Parts:
+    """Return cacosh(z): i cacos(z) or -i cacos(z), with a real part that is not negative."""
+    real, imaginary = acos(x, y)
+    return np.abs(imaginary), np.copysign(real, y)
+
+
+def atanh(x: Array, y: Array) -> Parts:
+    """Return catanh(z) by Annex G."""
+    far, tall, finite = np.isinf(x), np.isinf(y), np.isfinite(x) & np.isfinite(y)
+    real = np.where(far | tall, _zero_like(x), np.where(x == 0, x, np.nan))
+    imaginary = np.where((far & ~np.isnan(y)) | tall, np.copysign(np.pi / 2, y), np.nan)
+    return np.where(finite, np.copysign(np.inf, x), real), np.where(finite, y, imaginary)
+
+
+def atan(x: Array, y: Array) -> Parts:
+    """Return catan(z) = -i catanh(iz)."""
+    imaginary, real = atanh(y, x)
+    return real, imaginary
+
+
+def bessel_i1e(x: Array, y: Array) -> Parts:
+    """Return NaN: Annex G has no Bessel functions."""
+    return np.full(x.shape, np.nan), np.full(y.shape, np.nan)
+
+
 def sqrt(x: Array, y: Array) -> Parts:
     """Return csqrt(z) by Annex G."""
     tall, left, right = np.isinf(y), x == -np.inf, x == np.inf
@@ -177,8 +235,16 @@ def divide(a: Array, b: Array, c: Array, d: Array) -> Parts:
 SPECIALS: dict[str, Callable[..., Parts]] = {
     row.__name__: row
     for row in (
+        acos,
+        acosh,
+        asin,
+        asinh,
+        atan,
         atan2,
+        atanh,
+        bessel_i1e,
         cbrt,
+        cosh,
         cosine,
         divide,
         exponential,
@@ -190,6 +256,7 @@ SPECIALS: dict[str, Callable[..., Parts]] = {
         power,
         rsqrt,
         sine,
+        sinh,
         sqrt,
         tan,
         tanh,

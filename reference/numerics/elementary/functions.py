@@ -19,7 +19,16 @@ from functools import cache, partial
 import flint
 import numpy as np
 
-from reference.ir.types import Array, ElementType, element_type_of, from_bits, to_bits
+from reference.ir.op import plain_name
+from reference.ir.types import (
+    ELEMENT_TYPES,
+    Array,
+    ElementType,
+    element_type_of,
+    from_bits,
+    to_bits,
+)
+from reference.numerics.elementary import special_functions as special
 from reference.numerics.elementary.certified import Exact, round_certified
 from reference.numerics.elementary.complex_functions import (
     absolute,
@@ -37,6 +46,11 @@ _ERROR_EXTENDED = 2.0**-59
 """Relative error allowed to the platform's longdouble functions: 16 ulp; glibc documents 4."""
 
 
+_FEW = 4096
+"""Number of values below which a table of a function that needs balls would cost more."""
+
+_F64 = ELEMENT_TYPES["f64"]
+
 __all__ = [
     "FUNCTIONS",
     "REAL",
@@ -44,6 +58,7 @@ __all__ = [
     "absolute",
     "divide",
     "evaluate_real",
+    "function_of",
     "multiply",
     "round_with_error",
     "wide_complex",
@@ -58,7 +73,8 @@ class Real:
 
     If not `extended`, numpy's function computes in float64 for any input. `monotonic` functions of
     one argument never change direction on one side of zero. Only arguments beyond a bound have no
-    result there.
+    result there. `specials` has the values that neither `fast` nor `exact` computes. If
+    `underflows`, a value of 0 may be a positive number that is too small for float64.
     """
 
     name: str
@@ -67,9 +83,20 @@ class Real:
     doubtful: Callable[..., Array] | None = None
     extended: bool = True
     monotonic: bool = False
+    specials: special.Specials | None = None
+    underflows: bool = False
+
+    def values(self, *operands: Array) -> Array:
+        """Return values of `fast`, and of `specials` where it has any."""
+        values = self.fast(*operands)
+        if self.specials is None:
+            return values
+        mask, known = self.specials(*operands)
+        return np.where(mask, known, values)
 
 
 _monotonic = partial(Real, monotonic=True)
+_special = partial(Real, extended=False)
 
 
 def _logistic(x: Array) -> Array:
@@ -78,13 +105,6 @@ def _logistic(x: Array) -> Array:
 
 def _rsqrt(x: Array) -> Array:
     return 1 / np.sqrt(x)
-
-
-_erf = np.frompyfunc(math.erf, 1, 1)
-
-
-def _error_function(x: Array) -> Array:
-    return np.asarray(_erf(x)).astype(np.float64)
 
 
 def _near_zero(y: Array, x: Array) -> Array:
@@ -100,26 +120,52 @@ def _near_zero_or_pole(y: Array, x: Array) -> Array:
 REAL: dict[str, Real] = {
     row.name: row
     for row in (
+        _monotonic("acos", np.arccos, lambda x: flint.arb(x).acos()),
+        _monotonic("acosh", np.arccosh, lambda x: flint.arb(x).acosh()),
+        _monotonic("asin", np.arcsin, lambda x: flint.arb(x).asin()),
+        _monotonic("asinh", np.arcsinh, lambda x: flint.arb(x).asinh()),
+        _monotonic("atan", np.arctan, lambda x: flint.arb(x).atan()),
         Real("atan2", np.arctan2, lambda y, x: flint.arb.atan2(flint.arb(y), flint.arb(x))),
+        _monotonic("atanh", np.arctanh, lambda x: flint.arb(x).atanh()),
+        _special("bessel_i1e", special.bessel_i1e, special.bessel_i1e_ball,
+                 specials=special.bessel_i1e_specials),
         _monotonic("cbrt", np.cbrt, lambda x: flint.arb(abs(x)).root(3) * math.copysign(1.0, x)),
+        _monotonic("cosh", np.cosh, lambda x: clamped_ball(x, 2000.0).cosh()),
         Real("cosine", np.cos, lambda x: flint.arb(x).cos(), _near_zero),
+        _special("digamma", special.digamma, lambda x: flint.arb(x).digamma(),
+                 special.is_digamma_doubtful, specials=special.digamma_specials),
+        _monotonic("erf", special.erf, lambda x: clamped_ball(x, 100.0).erf(), extended=False),
+        _monotonic("erf_inv", special.erf_inv, lambda x: flint.arb(x).erfinv(), extended=False,
+                   specials=special.erf_inv_specials),
+        _monotonic("erfc", special.erfc, lambda x: clamped_ball(x, 100.0).erfc(), extended=False,
+                   underflows=True),
         _monotonic("exponential", np.exp, lambda x: clamped_ball(x, 2000.0).exp()),
         _monotonic("exponential_minus_one", np.expm1, lambda x: clamped_ball(x, 2000.0).expm1()),
+        _special("lgamma", special.lgamma, special.lgamma_ball, special.is_lgamma_doubtful,
+                 specials=special.lgamma_specials),
         _monotonic("log", np.log, lambda x: flint.arb(x).log()),
         _monotonic("log_plus_one", np.log1p, lambda x: flint.arb(x).log1p()),
         _monotonic("logistic", _logistic, logistic_ball),
-        Real("power", np.power, power_ball),
+        _special("polygamma",
+                 special.certified_values(special.polygamma_ball, special.polygamma_specials),
+                 special.polygamma_ball, specials=special.polygamma_specials, underflows=True),
+        Real("power", np.power, power_ball, underflows=True),
         _monotonic("rsqrt", _rsqrt, lambda x: flint.arb(x).rsqrt()),
         Real("sine", np.sin, lambda x: flint.arb(x).sin(), _near_zero),
+        _monotonic("sinh", np.sinh, lambda x: clamped_ball(x, 2000.0).sinh()),
         _monotonic("sqrt", np.sqrt, lambda x: flint.arb(x).sqrt()),
         Real("tan", np.tan, lambda x: flint.arb(x).tan(), _near_zero_or_pole),
         _monotonic("tanh", np.tanh, lambda x: clamped_ball(x, 100.0).tanh()),
-        _monotonic("mhlo.cosh", np.cosh, lambda x: clamped_ball(x, 2000.0).cosh()),
-        _monotonic(
-            "mhlo.erf", _error_function, lambda x: clamped_ball(x, 100.0).erf(), extended=False
-        ),
+        _special("zeta", special.certified_values(special.zeta_ball, special.zeta_specials),
+                 special.zeta_ball, specials=special.zeta_specials, underflows=True),
     )
-}
+}  # fmt: skip
+"""The functions by the names of their ops, without the dialect."""
+
+
+def function_of(op: str) -> Real | None:
+    """Return the real function that an op computes, in whatever dialect; None for other ops."""
+    return REAL.get(plain_name(op))
 
 
 def round_with_error(y: Array, relative: float, to: ElementType) -> tuple[Array, Array]:
@@ -134,7 +180,8 @@ def round_with_error(y: Array, relative: float, to: ElementType) -> tuple[Array,
 
 def evaluate_real(function: Real, operands: tuple[Array, ...], to: ElementType) -> Array:
     """Return a real function of arrays of one shape and floating-point type, correctly rounded."""
-    if len(operands) == 1 and to.bits <= 16:
+    costs_less = function.extended or to.bits <= 8 or operands[0].size >= _FEW
+    if len(operands) == 1 and to.bits <= 16 and costs_less:
         return np.asarray(_table(function, to).take(to_bits(operands[0])))
     shape = operands[0].shape
     with np.errstate(all="ignore"):
@@ -154,13 +201,15 @@ def _table(function: Real, to: ElementType) -> Array:
 def _round(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
     if to.bits == 64:
         return _round_64(function, x, to)
-    y = function.fast(*x)
+    y = function.values(*x)
     result, undecided = round_with_error(y, _ERROR_64, to)
     if function.doubtful is not None:
         undecided |= function.doubtful(y, *x)
+    if function.specials is not None:
+        undecided &= ~function.specials(*x)[0]
     if not to.float_format.has_zero:  # a positive value too small for float64 is not zero
         undecided &= y > 0
-        result = np.where((y == 0) & (function.name == "power"), round_to(y + 1e-300, to), result)
+        result = np.where((y == 0) & function.underflows, round_to(y + 1e-300, to), result)
     index = np.flatnonzero(undecided)
     if index.size:
         some = tuple(operand[index] for operand in x)
@@ -171,13 +220,14 @@ def _round(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
 def _round_64(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
     if HAS_EXTENDED and function.extended:
         return _round_extended(function, x, to)
-    y = function.fast(*x)
-    special = np.isnan(y)
-    for operand in x:
-        special |= ~np.isfinite(operand) | (operand == 0)
-    if function.name == "log_plus_one":
-        special |= x[0] == -1
-    index = np.flatnonzero(~special)
+    if function.specials is not None:
+        known, y = function.specials(*x)
+    else:
+        y = function.fast(*x)
+        known = np.isnan(y) | (np.isinf(y) & (np.abs(x[0]) == 1))  # a pole, and no overflow
+        for operand in x:
+            known |= ~np.isfinite(operand) | (operand == 0)
+    index = np.flatnonzero(~known)
     y[index] = round_certified(function.exact, [operand[index] for operand in x], to)
     return y
 
@@ -223,8 +273,13 @@ def wide_values(name: str, *operands: Array) -> Array:
     For f64 operands at least 60 bits are correct if longdouble is wider than float64, else 53; for
     narrower operands at least 45.
     """
-    function, of = REAL[name], element_type_of(operands[0])
+    function, of = REAL[plain_name(name)], element_type_of(operands[0])
     dtype = np.longdouble if of.bits == 64 or function.doubtful is not None else np.float64
+    if not function.extended:
+        dtype = np.float64
     with np.errstate(all="ignore"):
-        values = function.fast(*(to_float64(operand).astype(dtype) for operand in operands))
+        if not function.extended and (of.bits == 64 or function.doubtful is not None):
+            doubles = tuple(to_float64(operand) for operand in operands)
+            return evaluate_real(function, doubles, _F64).astype(np.longdouble)
+        values = function.values(*(to_float64(operand).astype(dtype) for operand in operands))
     return np.asarray(values).astype(np.longdouble)

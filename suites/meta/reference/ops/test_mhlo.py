@@ -9,7 +9,7 @@ from reference.interpreter.evaluate import body_of
 from reference.ir.constraints import ConstraintViolation, collect_violations
 from reference.ir.program import Operation, Region, TensorType, Value
 from reference.ir.types import Array, element_type
-from reference.ops.mhlo import check_scan, cosh, scan, scan_type, take_smallest, top_k, top_k_type
+from reference.ops.mhlo import check_scan, scan, scan_type, take_smallest, top_k, top_k_type
 
 F32, SI32 = element_type("f32"), element_type("si32")
 NAN = np.nan
@@ -40,12 +40,6 @@ def test_at_most_all_elements() -> None:
     for operand, k in ((tensor(2, 3), 4), (tensor(2, 3), -1), (tensor(), 0)):
         with pytest.raises(ConstraintViolation):
             top_k_type(operand, k=k)
-
-
-def test_the_hyperbolic_cosine_of_iz_is_the_cosine() -> None:
-    real, whole = cosh(np.array([0.0, 1.0], np.float32)), cosh(np.array([1j, 1], np.complex64))
-    assert real.tolist() == [1, np.float32(np.cosh(1))]
-    np.testing.assert_allclose(whole, [np.cos(1), np.cosh(1)], rtol=1e-6)
 
 
 CARRY, SLICE, SUM = (Value(name, tensor()) for name in ("carry", "slice", "sum"))

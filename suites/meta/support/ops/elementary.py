@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import flint
 import gmpy2
+import mpmath
 import numpy as np
 
 from reference.ir.types import (
@@ -12,7 +13,7 @@ from reference.ir.types import (
 )
 from reference.numerics.rounding import to_float64
 
-BINARY = ("atan2", "power")
+BINARY = ("atan2", "polygamma", "power", "zeta")
 NAN, INF = float("nan"), float("inf")
 
 
@@ -23,6 +24,18 @@ def mpfr_context(of):
     return gmpy2.context(
         precision=form.precision, emax=form.max_exponent + 1, emin=emin, subnormalize=True
     )
+
+
+def round_mpmath(value):
+    """Return a number of mpmath rounded in the current context of MPFR."""
+    if not mpmath.isfinite(value) or value == 0:
+        return gmpy2.mpfr(float(value))
+    sign, mantissa, exponent, _ = value._mpf_
+    with gmpy2.context(precision=max(2, int(mantissa).bit_length()), emin=-(1 << 40), emax=1 << 40):
+        exact = gmpy2.mpfr(int(mantissa))
+        scale = gmpy2.mul_2exp if exponent >= 0 else gmpy2.div_2exp
+        exact = scale(-exact if sign else exact, abs(exponent))
+    return gmpy2.mpfr(exact)
 
 
 def codes(of, count, seed):

@@ -19,10 +19,8 @@ from reference.numerics.elementary.functions import (
     absolute,
     divide,
     multiply,
-    wide_complex,
 )
 from reference.numerics.rounding import round_to
-from reference.ops.mhlo import cosh
 from suites.meta.support.ops.elementary import (
     BINARY,
     INF,
@@ -67,7 +65,16 @@ def mp_atan2(y, x):
 
 
 MPMATH = {
+    "acos": mpmath.acos,
+    "acosh": mpmath.acosh,
+    "asin": mpmath.asin,
+    "asinh": mpmath.asinh,
+    "atan": mpmath.atan,
     "atan2": mp_atan2,
+    "atanh": mpmath.atanh,
+    "bessel_i1e": lambda z: mpmath.exp(-abs(z.real)) * mpmath.besseli(1, z),
+    "cosh": mpmath.cosh,
+    "sinh": mpmath.sinh,
     "cbrt": lambda z: mpmath.exp(mpmath.log(z) / 3),
     "cosine": mpmath.cos,
     "exponential": mpmath.exp,
@@ -348,29 +355,3 @@ def test_complex_without_extended_precision(of, monkeypatch):
             got, length = function(*operands), absolute(z)
         np.testing.assert_array_equal(to_bits(got), to_bits(want), err_msg=name)
         np.testing.assert_array_equal(length, absolute(z))
-
-
-@pytest.mark.parametrize("of", COMPLEX, ids=str)
-def test_the_hyperbolic_cosine_of_complex_numbers(of):
-    z = complex_operands(of, 12, 71)
-    finite = z[np.isfinite(z)]
-    with mpmath.workprec(900):
-        want = [complex(mpmath.cosh(mpmath.mpc(one))) for one in finite.tolist()]
-    got = cosh(finite)
-    some = np.isfinite(got)
-    assert some.any()
-    tolerance = 1e-6 if of.part.bits == 32 else 1e-14
-    np.testing.assert_allclose(got[some], np.array(want, of.storage)[some], rtol=tolerance)
-
-
-def test_wide_complex_values_round_to_the_results():
-    z = complex_operands(COMPLEX[0], 50, 61)
-    for name in MPMATH:
-        operands = (z, z[::-1]) if name in BINARY else (z,)
-        got, (real, imaginary) = FUNCTIONS[name](*operands), wide_complex(name, *operands)
-        finite = np.isfinite(real) & np.isfinite(got.real)
-        assert finite.mean() > 0.5
-        with np.errstate(all="ignore"):
-            np.testing.assert_allclose(real[finite], got.real[finite], rtol=2e-6, atol=1e-44)
-            finite &= np.isfinite(imaginary) & np.isfinite(got.imag)
-            np.testing.assert_allclose(imaginary[finite], got.imag[finite], rtol=2e-6, atol=1e-44)

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 
 import gmpy2
+import mpmath
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from reference.ir.types import (
     from_bits,
 )
 from reference.numerics.elementary import functions
+from reference.numerics.elementary.complex_balls import BALLS
 from reference.numerics.elementary.functions import (
     FUNCTIONS,
     REAL,
@@ -28,6 +30,7 @@ from suites.meta.support.ops.elementary import (
     codes,
     exact_ball,
     mpfr_context,
+    round_mpmath,
     working_bits,
 )
 
@@ -45,23 +48,56 @@ def mpfr_logistic(x):
     return value if value.is_nan() or target.precision >= 400 else gmpy2.mpfr(value)
 
 
+def mpfr_erf_inv(x):
+    """Return the inverse of erf, which MPFR lacks, by mpmath."""
+    if not abs(x) < 1:
+        return x / 0 if abs(x) == 1 else gmpy2.nan()
+    if x == 0:
+        return x
+    with mpmath.workprec(gmpy2.get_context().precision + 200):
+        return round_mpmath(mpmath.erfinv(mpmath.mpf(float(x))))
+
+
+def mpfr_bessel_i1e(x):
+    """Return e^-|x| I1(x), which MPFR lacks, by mpmath."""
+    if not x.is_finite() or x == 0:
+        return gmpy2.nan() if x.is_nan() else x if x == 0 else 1 / x
+    tiny = 1100 if abs(x) < 1e-100 else 0  # half of it may be next to a tie
+    with mpmath.workprec(gmpy2.get_context().precision + 200 + tiny):
+        argument = mpmath.mpf(float(x))
+        series = mpmath.exp(-abs(argument)) * mpmath.besseli(1, argument)
+        return round_mpmath(series)
+
+
 MPFR = {
+    "acos": gmpy2.acos,
+    "acosh": gmpy2.acosh,
+    "asin": gmpy2.asin,
+    "asinh": gmpy2.asinh,
+    "atan": gmpy2.atan,
     "atan2": gmpy2.atan2,
+    "atanh": gmpy2.atanh,
+    "bessel_i1e": mpfr_bessel_i1e,
     "cbrt": gmpy2.cbrt,
+    "cosh": gmpy2.cosh,
     "cosine": gmpy2.cos,
+    "digamma": gmpy2.digamma,
+    "erf": gmpy2.erf,
+    "erf_inv": mpfr_erf_inv,
+    "erfc": gmpy2.erfc,
     "exponential": gmpy2.exp,
     "exponential_minus_one": gmpy2.expm1,
+    "lgamma": lambda x: gmpy2.lgamma(x)[0],
     "log": gmpy2.log,
     "log_plus_one": gmpy2.log1p,
     "logistic": mpfr_logistic,
     "power": lambda x, y: x**y,
     "rsqrt": lambda x: gmpy2.rec_sqrt(x) if x != 0 else 1 / x,  # MPFR's differs for -0
     "sine": gmpy2.sin,
+    "sinh": gmpy2.sinh,
     "sqrt": gmpy2.sqrt,
     "tan": gmpy2.tan,
     "tanh": gmpy2.tanh,
-    "mhlo.cosh": gmpy2.cosh,
-    "mhlo.erf": gmpy2.erf,
 }
 
 
@@ -151,7 +187,7 @@ def threshold_powers(of, generator, count):
 
 
 @pytest.mark.parametrize("of", [F16, BF16, F32, F64], ids=str)
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", MPFR)
 def test_real_functions_against_mpfr(name, of):
     operands = operands_of(name, of, 500 if of is F64 else 300)
     got = to_float64(FUNCTIONS[name](*(round_to(operand, of) for operand in operands)))
@@ -206,7 +242,10 @@ def test_every_value_of_a_narrow_type(of):
     for name in UNARY:
         got = to_float64(FUNCTIONS[name](array))
         for operand, result in zip(values.tolist(), got.tolist(), strict=True):
-            want = expected_narrow(high_precision(name, (operand,)), of, grid)
+            value = high_precision(name, (operand,))
+            want = expected_narrow(value, of, grid)
+            if name == "erfc" and value == 0 and not of.float_format.has_zero:
+                want = grid[0]  # too small even for MPFR
             if want is not None:
                 assert result == want or (np.isnan(result) and np.isnan(want)), (name, operand)
                 checked += 1
@@ -214,7 +253,7 @@ def test_every_value_of_a_narrow_type(of):
 
 
 @pytest.mark.parametrize("of", NARROW, ids=str)
-@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("name", [name for name in BINARY if name in MPFR])
 def test_pairs_of_a_narrow_type(name, of):
     generator = np.random.default_rng(9)
     lhs, rhs = (
@@ -300,8 +339,7 @@ def test_special_values(of):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_shapes_types_and_empty_arrays(name):
-    real = name.startswith("mhlo.")  # of complex numbers StableHLO's functions alone are here
-    for of in FLOATS if real else (*FLOATS, *COMPLEX):
+    for of in FLOATS if name not in BALLS else (*FLOATS, *COMPLEX):
         for shape in ((), (0,), (2, 3)):
             operand = np.ones(shape, of.storage)
             operands = (operand, operand) if name in BINARY else (operand,)
@@ -330,7 +368,7 @@ def test_platform_functions_stay_within_their_bounds(name, of):
     trusted = np.isfinite(values) & (np.abs(values) > 1e-300)
     for operand in operands:
         trusted &= np.isfinite(operand) & (operand != 0)
-    if name in ("sine", "cosine", "tan") and of is F32:
+    if REAL[name].doubtful is not None and of is F32:
         trusted &= ~REAL[name].doubtful(values, operands[0])
     index = np.flatnonzero(trusted)
     worst, checked = 0.0, 0

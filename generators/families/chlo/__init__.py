@@ -1,0 +1,1 @@
+"""Builders of cases of the ops of CHLO, a file per family."""

@@ -1,0 +1,1 @@
+"""Near misses of the ops of CHLO, a file per family."""

@@ -1,0 +1,1 @@
+"""Tests of the near misses of CHLO's ops."""
