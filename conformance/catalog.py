@@ -275,7 +275,7 @@ _INSTRUCTIONS = (
 CHLO = "CHLO: "
 """Prefix of the families of CHLO's ops."""
 
-_CHLO = (
+_OF_CHLO = (
     Row("chlo.acos", CHLO + ELEMENTARY, t.ARC, ANY_NUMBERS),
     Row("chlo.acosh", CHLO + ELEMENTARY, t.AREA, ANY_NUMBERS),
     Row("chlo.asin", CHLO + ELEMENTARY, t.ARC, ANY_NUMBERS),
@@ -301,7 +301,7 @@ _CHLO = (
     Row("chlo.tan", CHLO + ELEMENTARY, t.TANGENT, ANY_NUMBERS),
     Row("chlo.zeta", CHLO + ELEMENTARY, t.SPECIAL, ANY_NUMBERS),
 )
-"""CHLO's ops."""
+"""Ops of CHLO that are not lowered to ops of StableHLO."""
 
 _COMPOSITES = (
     Row("RngBernoulli", XLA_BUILDER + RANDOM, random.BERNOULLI, ANY_NUMBERS, weight=5),
@@ -309,10 +309,10 @@ _COMPOSITES = (
 )
 """Ops of XlaBuilder that have no StableHLO counterpart, and are written as composites."""
 
-_BY_NAME = {row.name: row for row in (*_ROWS, *_INSTRUCTIONS, *_COMPOSITES, *_CHLO)}
+_BY_NAME = {row.name: row for row in (*_ROWS, *_INSTRUCTIONS, *_COMPOSITES, *_OF_CHLO)}
 
 
-def _row_of_xla(record: Op) -> Row:
+def _row_of(record: Op, prefix: str) -> Row:
     """Return the row of an op that is lowered: judged like its twin, with fewer cases.
 
     An op without a twin has a row of its own.
@@ -321,10 +321,14 @@ def _row_of_xla(record: Op) -> Row:
         return _BY_NAME[record.name]
     twin = _BY_NAME[record.twin]
     weight = max(0.5, twin.weight / 4)
-    return Row(record.name, XLA_BUILDER + twin.family, twin.tolerance, ANY_NUMBERS, weight)
+    family = twin.family.removeprefix(prefix)
+    return Row(record.name, prefix + family, twin.tolerance, ANY_NUMBERS, weight)
 
 
-_XLA = tuple(_row_of_xla(record) for record in OPS.values() if record.dialect is Dialect.XLA)
+_XLA, _CHLO = (
+    tuple(_row_of(record, prefix) for record in OPS.values() if record.dialect is dialect)
+    for dialect, prefix in ((Dialect.XLA, XLA_BUILDER), (Dialect.CHLO, CHLO))
+)
 
 CATALOG: dict[str, Row] = {row.name: row for row in (*_ROWS, *_XLA, *_CHLO)}
 """Every op by its name, in the specification's order; XlaBuilder's and CHLO's ops come last."""

@@ -51,6 +51,7 @@ _UNSUPPORTED = (
 _REJECTED = (
     re.compile(r"^INVALID_ARGUMENT"),
     re.compile(r"is not equal to ratio of bit-widths"),
+    re.compile(r"incompatible shapes for broadcasting"),  # of CHLO's ops
     re.compile(r"Expected element type in shape to be"),
     re.compile(r"\[hlo verifier\]"),
     re.compile(r"during context \[pre-optimization\]"),  # the same, of the TPU's compiler

@@ -38,6 +38,7 @@ from generators.cells.columns import ordered_misses
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constraints import ConstraintViolation
+from reference.ir.op import Dialect
 from reference.ops.xla.lowering import lower_program
 
 LOSING = (Verdict.CRASHED, Verdict.TIMED_OUT)
@@ -215,7 +216,7 @@ def cases_of(task: Task) -> list[Case]:
         plan.case(cell.op, cell.element_type, task.seed, index, planned)
         for index, planned in enumerate(task.plans or [None] * len(task), task.start)
     ]
-    return [replace(one, program=lower_program(one.program)) for one in made]
+    return [replace(one, program=lower_program(one.program, keeps=Dialect.CHLO)) for one in made]
 
 
 def _run_misses(task: Task, batcher: Batcher) -> list[CaseResult]:
@@ -235,7 +236,7 @@ def _run_misses(task: Task, batcher: Batcher) -> list[CaseResult]:
 
 def _miss_record(item: CellItem, id_: str, batcher: Batcher) -> Record:
     try:
-        batcher.session.compile(lower_program(item.program))
+        batcher.session.compile(lower_program(item.program, keeps=Dialect.CHLO))
     except (Rejected, EmitError, ConstraintViolation):  # what cannot be written reaches no backend
         return Record(*item.key, Verdict.PASS)
     except BackendError as error:

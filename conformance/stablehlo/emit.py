@@ -24,7 +24,7 @@ from conformance.stablehlo.shardings import (
 )
 from conformance.stablehlo.structs import group_attributes
 from reference.ir.constraints import ConstraintViolation
-from reference.ir.op import Structure
+from reference.ir.op import Dialect, Structure
 from reference.ir.program import (
     Function,
     FutureType,
@@ -83,13 +83,13 @@ def emit(program: Program) -> str:
     """Return the program as the text of a module.
 
     Functions other than `main` are private; the function of a single-function program is public.
-    Ops of XlaBuilder are written as their lowerings, or as composites.
+    Ops of XlaBuilder are written as their lowerings, or as composites; ops of CHLO as they are.
 
     Raises:
         EmitError: a part of the program has no spelling.
     """
     try:
-        program = write_composites(lower_program(program))
+        program = write_composites(lower_program(program, keeps=Dialect.CHLO))
     except ConstraintViolation as violation:
         raise EmitError(str(violation)) from None
     meshes, main = spell_meshes(program), program.main
@@ -111,7 +111,7 @@ def spell_operation(operation: Operation) -> str:
     """
     alone = Program((Function("main", Region((), (operation,)), ()),))
     try:
-        written = write_composites(lower_program(alone)).main.body
+        written = write_composites(lower_program(alone, keeps=Dialect.CHLO)).main.body
         return "\n".join(_region(written, "", "func.return", ""))
     except (EmitError, ConstraintViolation):
         return ""

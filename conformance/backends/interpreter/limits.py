@@ -175,6 +175,13 @@ def _refuse_ragged_dot(operation: Operation) -> str | None:
     return _too_many(elements * depth * groups) if depth or not elements else _NOTHING_TO_ADD
 
 
+def _refuse_broadcast_select(operation: Operation) -> str | None:
+    """Refuse operands of several shapes: the pass leaves operations of the dialect shape."""
+    if len({tensor_of(value).shape for value in operation.operands}) == 1:
+        return None
+    return "the pass that decomposes it leaves shape.shape_of, which crashes the process"
+
+
 def _refuse_sort(operation: Operation) -> str | None:
     of, dimension = tensor_of(operation.operands[0]), operation.attribute("dimension", -1)
     assert isinstance(dimension, int)
@@ -247,6 +254,7 @@ _FORMS_OF_ALL: tuple[Form, ...] = (_unknown_size, _unsigned_storage)
 """Functions that refuse operations of any op in some forms."""
 
 _FORMS: dict[str, Form] = {
+    "chlo.broadcast_select": _refuse_broadcast_select,
     "chlo.ragged_dot": _refuse_ragged_dot,
     "compare": _refuse_compare,
     "convolution": _refuse_convolution,

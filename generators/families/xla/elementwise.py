@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from generators.families import elementwise
 from generators.families.xla.twins import rename_to_op, twins
 from generators.programs.building import Builder, case
 from generators.values import profiles
+from generators.values.profiles import Values
 from reference.ir.accuracy import HIGHEST, TOLERANCE, ResultAccuracy
 from reference.ir.op import Op
 from reference.ir.program import TensorType
@@ -49,9 +51,16 @@ def _shapes(pick: Pick) -> tuple[Sizes, Sizes, dict[str, Any]]:
     return (other, sizes, given) if which == LEFT else (sizes, other, given)
 
 
-def _binary(record: Op, element_type: ElementType, pick: Pick) -> Case:
-    values = elementwise.VALUES.get(record.twin, profiles.ANY)
+def binary_case(
+    record: Op,
+    element_type: ElementType,
+    pick: Pick,
+    values: Values = profiles.ANY,
+    attributes: Mapping[str, Any] | None = None,
+) -> Case:
+    """Return a case of a binary op with operands of two shapes, and of these attributes."""
     lhs, rhs, given = _shapes(pick)
+    given |= attributes or {}
     types = {"lhs": TensorType(lhs, element_type), "rhs": TensorType(rhs, element_type)}
     result = record.infer(*types.values(), **given)
     rows, related = profiles.rows(element_type, values), lhs == rhs and values.related
@@ -87,7 +96,9 @@ BUILDERS: dict[str, Builder] = (
         if "result_accuracy" in record.attributes
     }
     | {
-        record.name: partial(_binary, record)
+        record.name: partial(
+            binary_case, record, values=elementwise.VALUES.get(record.twin, profiles.ANY)
+        )
         for record in RECORDS
         if record.operands == ("lhs", "rhs")
     }

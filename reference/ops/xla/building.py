@@ -1,4 +1,4 @@
-"""The records of XlaBuilder's ops that are lowered to others, and the lowering.
+"""The records of ops of XlaBuilder and CHLO that are lowered to others, and the lowering.
 
 A row of XLA's pages with a twin in StableHLO is defined by the twin, preceded by operations that
 convert its operands to the twin's form. The record's conditions first check the page's requirements
@@ -27,12 +27,13 @@ from reference.ir.program import (
     attributes,
 )
 from reference.ops import mhlo, ragged, stablehlo
+from reference.ops.chlo import functions
 from reference.ops.distribution import ragged as ragged_exchange
 
 LOWER = stablehlo.OPS | {
-    record.name: record for record in (*mhlo.OPS, *ragged.OPS, *ragged_exchange.OPS)
+    record.name: record for record in (*mhlo.OPS, *ragged.OPS, *ragged_exchange.OPS, *functions.OPS)
 }
-"""Ops to which XlaBuilder's ops are lowered, by mnemonic."""
+"""Ops to which the ops of XlaBuilder and CHLO are lowered, by mnemonic."""
 
 Conditions = Callable[..., object]
 """A function conditions(*operand types, **attributes, **regions): requires P1, P2, ... of the page.
@@ -186,6 +187,7 @@ def lowered_op(
     renames: dict[str, str] | None = None,
     restates: dict[str, tuple[str, ...]] | None = None,
     waives: tuple[str, ...] = (),
+    dialect: Dialect = Dialect.XLA,
     **facts: Any,
 ) -> Op:
     """Return the record of an op that is lowered; facts that are not given are its twin's.
@@ -206,7 +208,7 @@ def lowered_op(
         "wraps": False,
     }  # fmt: skip
     return replace(
-        of, name=name, dialect=Dialect.XLA, twin=twin, lower=lower, operands=operands,
+        of, name=name, dialect=dialect, twin=twin, lower=lower, operands=operands,
         attributes=attributes, constraints=constraints,
         renames=tuple((renames or {}).items()), restates=tuple(known.items()), waives=waives,
         **given | facts,

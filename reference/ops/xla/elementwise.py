@@ -82,7 +82,7 @@ def broadcasting(
     return Broadcasting(tuple(sizes), *places)
 
 
-def _are_broadcast_dimensions(low: int, high: int, broadcast_dimensions: Dimensions | None) -> bool:
+def are_broadcast_dimensions(low: int, high: int, broadcast_dimensions: Dimensions | None) -> bool:
     """Return whether these are valid dimensions, in order, of the operand of lower rank."""
     if broadcast_dimensions is None:
         return True
@@ -91,7 +91,7 @@ def _are_broadcast_dimensions(low: int, high: int, broadcast_dimensions: Dimensi
     return len(broadcast_dimensions) == low and in_order and inside
 
 
-def _check_compatible(
+def check_compatible(
     lhs: TensorType, rhs: TensorType, *, broadcast_dimensions: Dimensions | None = None, **_: Any
 ) -> None:
     """Require P1 to P3 of binary ops.
@@ -102,7 +102,7 @@ def _check_compatible(
     require("P1", lhs.element_type == rhs.element_type, f"{lhs} and {rhs}")
     low, high = sorted((lhs.rank, rhs.rank))
     if require(
-        "P3", _are_broadcast_dimensions(low, high, broadcast_dimensions), broadcast_dimensions
+        "P3", are_broadcast_dimensions(low, high, broadcast_dimensions), broadcast_dimensions
     ):
         found = broadcasting(lhs, rhs, broadcast_dimensions)
         require("P2", found is not None, f"{lhs} and {rhs}")
@@ -119,7 +119,7 @@ def broadcast_operand(
     return building.op("broadcast_in_dim", value, result=result, broadcast_dimensions=dimensions)
 
 
-def _binary(
+def lower_binary(
     twin: str,
     building: Building,
     lhs: Value,
@@ -128,9 +128,10 @@ def _binary(
     broadcast_dimensions: Dimensions | None = None,
     **given: Any,
 ) -> Value:
+    """Return the value of a binary op of StableHLO, of operands broadcast to one shape."""
     left, right = tensor_of(lhs), tensor_of(rhs)
     low, high = sorted((left.rank, right.rank))
-    if _are_broadcast_dimensions(
+    if are_broadcast_dimensions(
         low, high, broadcast_dimensions
     ):  # a near miss is written unchanged
         found = broadcasting(left, right, broadcast_dimensions)
@@ -144,7 +145,7 @@ def _compare(
     direction: str, total: bool, building: Building, lhs: Value, rhs: Value, **given: Any
 ) -> Value:
     kind = "TOTALORDER" if total else _usual_type(tensor_of(lhs))
-    return _binary(
+    return lower_binary(
         "compare", building, lhs, rhs, comparison_direction=direction, compare_type=kind, **given
     )
 
@@ -159,7 +160,7 @@ def _usual_type(of: TensorType) -> str:
 
 _binary_op = partial(
     lowered_op, operands=("lhs", "rhs"), attributes=("broadcast_dimensions",),
-    optional=("broadcast_dimensions",), conditions=_check_compatible,
+    optional=("broadcast_dimensions",), conditions=check_compatible,
     constraints=("P1", "P2", "P3"),
 )  # fmt: skip
 
@@ -187,7 +188,7 @@ OPS: tuple[Op, ...] = (
         renamed_op(name, twin, attributes=ACCURACY, optional=ACCURACY)
         for name, twin in FUNCTIONS.items()
     ),
-    *(_binary_op(name, twin, partial(_binary, twin)) for name, twin in BINARY.items()),
+    *(_binary_op(name, twin, partial(lower_binary, twin)) for name, twin in BINARY.items()),
     *_comparisons(),
     renamed_op("Clamp", "clamp"),
     renamed_op("ReducePrecision", "reduce_precision"),

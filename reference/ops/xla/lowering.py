@@ -1,4 +1,4 @@
-"""Lowering of XlaBuilder's ops to operations of StableHLO, as the builder does."""
+"""Lowering of the ops of XlaBuilder and CHLO to operations of StableHLO."""
 
 from __future__ import annotations
 
@@ -8,37 +8,45 @@ from functools import partial
 from typing import Any
 
 from reference.ir.constraints import ConstraintViolation, collect_violations, name_checked_op
-from reference.ir.op import Op
+from reference.ir.op import Dialect, Op
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ops.table import OPS
 from reference.ops.xla.building import Building, lower_operands
 
 
-def lower_program(program: Program) -> Program:
-    """Return the program with ops of XlaBuilder lowered; itself if it has none.
+def lower_program(program: Program, *, keeps: Dialect | None = None) -> Program:
+    """Return the program with ops of XlaBuilder and CHLO lowered; itself if it has none.
+
+    Ops of the dialect `keeps` stay: no backend has XlaBuilder's ops, but text may have CHLO's.
 
     Raises:
         ConstraintViolation: if the operands of such an op cannot be lowered.
     """
-    if not any(record is not None and record.lower for record in map(_record, program.walk())):
+    lowered = {one.name for one in program.walk() if _is_lowered(one, keeps)}
+    if not lowered:
         return program
-    functions = tuple(replace(one, body=_region(one.body, program)) for one in program.functions)
+
+    def lower_region(region: Region) -> Region:
+        return replace(region, operations=tuple(lower_operations(region.operations)))
+
+    def lower_operations(operations: Sequence[Operation]) -> Iterator[Operation]:
+        for operation in operations:
+            steps = steps_of(operation, program) if operation.name in lowered else (operation,)
+            for one in steps:
+                regions = tuple(map(lower_region, one.regions))
+                yield replace(one, regions=regions) if regions else one
+
+    functions = tuple(replace(one, body=lower_region(one.body)) for one in program.functions)
     return replace(program, functions=functions)
 
 
-def _region(region: Region, program: Program) -> Region:
-    return replace(region, operations=tuple(_lower_operations(region.operations, program)))
-
-
-def _lower_operations(operations: Sequence[Operation], program: Program) -> Iterator[Operation]:
-    for operation in operations:
-        for one in steps_of(operation, program):
-            regions = tuple(_region(region, program) for region in one.regions)
-            yield replace(one, regions=regions) if regions else one
+def _is_lowered(operation: Operation, keeps: Dialect | None) -> bool:
+    record = _record(operation)
+    return record is not None and record.lower is not None and record.dialect is not keeps
 
 
 def steps_of(operation: Operation, program: Program) -> tuple[Operation, ...]:
-    """Return the operations that an operation is lowered to: itself if it is not XlaBuilder's.
+    """Return the operations that an operation is lowered to: itself if it is not lowered.
 
     The operation's results are results of the returned operations.
 
