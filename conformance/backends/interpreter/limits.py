@@ -75,7 +75,8 @@ def _undefined_by_stablehlo(operation: Operation) -> str | None:
 def _reasons(program: Program) -> Iterator[str]:
     for operation in program.walk():
         name, structure = operation.name, structure_of(operation)
-        forms = (*_FORMS_OF_ALL, _FORMS.get(name))
+        twin = OPS[name].twin if name in OPS else ""
+        forms = (*_FORMS_OF_ALL, _FORMS.get(name), _FORMS.get(twin))
         reason = (
             _undefined_by_stablehlo(operation)
             or _OPS.get(name)

@@ -24,7 +24,7 @@ def _binary_misses(op: str) -> Iterator[Miss]:
     fits = record.infer(whole, whole, **given)
 
     def write_program(lhs: TensorType, rhs: TensorType, *places: int) -> Program:
-        said = given | ({"broadcast_dimensions": places} if places else {})
+        said: dict[str, Any] = given | ({"broadcast_dimensions": places} if places else {})
         return program(op, {"lhs": lhs, "rhs": rhs}, (fits,), **said)
 
     for lhs, rhs in ((whole, tensor(other, 2, 3)), (tensor(other), whole)):

@@ -51,10 +51,10 @@ func.func @main(%arg0: tensor<2xf32> loc("weights"), %arg1: tensor<2xf32> loc("b
   return %1 : tensor<2xf32>
 }"""
 
-EXPANDED = """
+OF_CLIENTS = """
 func.func @main(%x: tensor<2xf32>, %file: tensor<2xf32>) -> tensor<2xf32> {
-  %0 = chlo.broadcast_subtract %x, %file : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  %1 = stablehlo.add %0, %0 : tensor<2xf32>
+  %0 = stablehlo.subtract %x, %file : tensor<2xf32>
+  %1 = chlo.broadcast_add %0, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %1 : tensor<2xf32>
 }"""
 
@@ -128,7 +128,7 @@ func.func private @inner(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> 
 }"""
 
 PROGRAMS = {
-    "numbered": NUMBERED, "labelled": LABELLED, "expanded": EXPANDED, "tuple": TUPLE,
+    "numbered": NUMBERED, "labelled": LABELLED, "of clients": OF_CLIENTS, "tuple": TUPLE,
     "dynamic": DYNAMIC, "asserting": ASSERTING, "loop": LOOP, "processes": PROCESSES,
     "several": SEVERAL,
 }  # fmt: skip
@@ -212,7 +212,7 @@ def test_failing_program_written_by_any_command_is_read_by_all(
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_pieces_are_cut_from_written_programs(writer: str, tmp_path: Path) -> None:
-    folders = WRITERS[writer](tmp_path, EXPANDED)
+    folders = WRITERS[writer](tmp_path, OF_CLIENTS)
     found = cut_files(sorted(folders[0].rglob("*.mlir")))
     single = writer == "reduce"  # one operation is no chain
     assert found.notes == (() if not single else found.notes)

@@ -16,6 +16,8 @@ APART = {
     "generators/chains/patterns/": "programs of several operations",
     "generators/regions/": "bodies, which have operations of their own",
     "generators/programs/": "constructs around an operation",
+    "generators/families/chlo/": "CHLO's ops, which are built of StableHLO's",
+    "reference/ops/chlo/": "CHLO's ops, which are built of StableHLO's",
     "generators/families/xla/": "XlaBuilder's ops, which are built of StableHLO's",
     "reference/ops/xla/": "XlaBuilder's ops, which are built of StableHLO's",
     "reference/ops/sorts/comparators.py": "bodies",

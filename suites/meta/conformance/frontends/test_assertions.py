@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from conformance.check.file import check_file, merge_outcomes
 from conformance.check.settings import CheckedFile, Settings
 from conformance.frontends.assertions import Assertion, rewrite
+from conformance.frontends.dialects import expand_chlo
 from conformance.frontends.modules import NotChecked, Unit, read_units
 from conformance.limits import Limits
 from conformance.stablehlo.parse import places
@@ -203,17 +205,35 @@ def test_invalid_file_has_reason(content: bytes, reason: str, tmp_path: Path) ->
     assert reason in found.message
 
 
-def test_chlo_operations_are_expanded(tmp_path: Path) -> None:
-    text = """
-func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xi32>) {
-  %0 = chlo.erf %x : tensor<4xf32> -> tensor<4xf32>
-  %values, %indices = chlo.top_k(%0, k = 2) : tensor<4xf32> -> (tensor<2xf32>, tensor<2xi32>)
-  return %0, %indices : tensor<4xf32>, tensor<2xi32>
-}"""
-    assert check_text(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
-    (unit,) = read_units(tmp_path / "program.mlir")
-    assert isinstance(unit, Unit)
-    assert "divide" in {operation.name for operation in unit.program.walk()}
+def test_chlo_operations_are_checked_as_they_are(tmp_path: Path) -> None:
+    """jaxlib's own decomposition is what XLA runs, too, so it would hide what is wrong there."""
+    for operation in (
+        "chlo.lgamma %x : tensor<2xf32> -> tensor<2xf32>",
+        "chlo.broadcast_zeta %x, %q : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>",
+    ):
+        text = f"""
+func.func @main() -> tensor<2xf32> {{
+  %x = stablehlo.constant dense<[0.999, 2.0]> : tensor<2xf32>
+  %q = stablehlo.constant dense<0x7F800000> : tensor<f32>
+  %0 = {operation}
+  return %0 : tensor<2xf32>
+}}"""
+        assert check_text(tmp_path, text, Settings("interpreter")).verdict is Verdict.DIVERGENT
+        (unit,) = read_units(tmp_path / "program.mlir")
+        assert isinstance(unit, Unit)
+        assert operation.split()[0] in {one.name for one in unit.program.walk()}
+
+
+def test_chlo_operations_without_a_reference_are_expanded_and_no_others() -> None:
+    text = expand_chlo("""
+func.func @main(%x: tensor<?xf32>, %z: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
+  %0 = chlo.broadcast_add %x, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %1 = chlo.erf %0 : tensor<?xf32> -> tensor<?xf32>
+  %2 = "chlo._asin_acos_kernel"(%z) : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>
+  return %2 : tensor<2xcomplex<f32>>
+}""")
+    assert re.findall(r"chlo\.\w+", text) == ["chlo.erf"]
+    assert "stablehlo.add" in text
 
 
 def test_chlo_operations_that_the_reference_has_stay(tmp_path: Path) -> None:
@@ -229,12 +249,17 @@ func.func @main(%x: tensor<2x2x1xf32>, %y: tensor<1x2x1x1xf32>, %g: tensor<2x1xi
   return %1 : tensor<2x2x1xf32>
 }"""
     one = "tensor<2x2x1xf32>"
-    for first in (f"stablehlo.abs %x : {one}", f"chlo.sinh %x : {one} -> {one}"):
+    for first, more in (
+        (f"stablehlo.abs %x : {one}", ""),
+        (f"chlo.tan %x : {one} -> {one}", "chlo.tan"),
+    ):
         (tmp_path / "program.mlir").write_text(text.replace("EXPANDED", first))
         (unit,) = read_units(tmp_path / "program.mlir")
         assert isinstance(unit, Unit)
         names = {operation.name for operation in unit.program.walk()}
-        assert {name for name in names if name.startswith("chlo")} == {"chlo.ragged_dot"}
+        assert {name for name in names if name.startswith("chlo")} == {"chlo.ragged_dot", more} - {
+            ""
+        }
         found = check_file(str(tmp_path / "program.mlir"), Settings("interpreter"))
         assert found.verdict is Verdict.DIVERGENT
         assert "group sizes of the first dimensions" in found.message
