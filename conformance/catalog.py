@@ -263,7 +263,6 @@ _ROWS = (
 )  # fmt: skip
 
 _INSTRUCTIONS = (
-    Row("chlo.ragged_dot", CONTRACTION, contraction.CONTRACTED, ANY_NUMBERS, weight=4),
     Row("mhlo.cosh", ELEMENTARY, t.COSH, ANY_NUMBERS),
     Row("mhlo.erf", ELEMENTARY, t.ERF, ANY_NUMBERS),
     Row("mhlo.ragged_all_to_all", DISTRIBUTION, t.DATA, ANY_NUMBERS, weight=3),
@@ -296,6 +295,7 @@ _OF_CHLO = (
     Row("chlo.mulhi", CHLO + ARITHMETIC, t.DATA, ANY_NUMBERS),
     Row("chlo.next_after", CHLO + ARITHMETIC, t.DATA, ANY_NUMBERS),
     Row("chlo.polygamma", CHLO + ELEMENTARY, t.SPECIAL, ANY_NUMBERS),
+    Row("chlo.ragged_dot", CHLO + CONTRACTION, contraction.CONTRACTED, ANY_NUMBERS),
     Row("chlo.sinh", CHLO + ELEMENTARY, t.SINH, ANY_NUMBERS),
     Row("chlo.square", CHLO + ARITHMETIC, t.MULTIPLIED, ANY_NUMBERS),
     Row("chlo.tan", CHLO + ELEMENTARY, t.TANGENT, ANY_NUMBERS),

@@ -272,7 +272,7 @@ def ragged_dot(
 
 OPS: tuple[Op, ...] = (
     Op(
-        name="chlo.ragged_dot", dialect=Dialect.MHLO, specified=False,
+        name="chlo.ragged_dot", dialect=Dialect.CHLO, specified=False,
         type_function=ragged_dot_type, evaluate=ragged_dot,
         operands=("lhs", "rhs", "group_sizes"),
         attributes=(*_DOT, *_RAGGED, "precision_config"),

@@ -135,6 +135,8 @@ def _copy_inputs(operation: Operation) -> Iterator[Operation]:
 
 _SAFE: dict[str, Callable[[Operation], Iterator[Operation]]] = {
     "scatter": _copy_inputs,
+    "chlo.broadcast_divide": _rewrite_division,
+    "chlo.broadcast_remainder": _rewrite_division,
     "convolution": _rewrite_padding,
     "divide": _rewrite_division,
     "dynamic_conv": _dynamically_padded,
