@@ -36,7 +36,7 @@ from conformance.judging.perturbation.judge import (
 from conformance.known.in_force import in_force
 from conformance.limits import Limits
 from conformance.localize.culprit import find_culprit
-from conformance.localize.rewriting import Rewriting, find_rewritings
+from conformance.localize.rewriting import ModuleExplanation, explain_by_module
 from conformance.phases import phase
 from conformance.pipeline.outcome import NotJudged, Outcome, Settled, ignore
 from conformance.transforms.extract import replace_results
@@ -45,7 +45,7 @@ from conformance.triage.attribute import Explainer
 from conformance.triage.audit import OperationAudit, audit
 from conformance.triage.conclusion import Concluder
 from conformance.triage.fault import FailedProgram, Fault, group_title
-from conformance.triage.isolation import add_rewritings
+from conformance.triage.isolation import explain_results
 from conformance.triage.localise import Search
 from conformance.triage.misshapen import judge_shown, malformed_results
 from conformance.verdict import Verdict
@@ -85,7 +85,7 @@ class ProgramChecker:
         self._is_reference, self._seconds = session.name in REFERENCE_BACKEND, seconds
         self._settling = Concluder(self.run, self._platform)
         self._hypotheses = hypotheses_of(expectations, session.name)
-        self._search = Search(self.run, self._platform, self._find_rewritings)
+        self._search = Search(self.run, self._platform, self._explain_by_module)
         self._explainer = Explainer(self._search, expectations, session.name)
         self._passed: list[Callable[[], tuple[str, ...]]] = []
         self.refusal: BackendError | None = None
@@ -137,7 +137,7 @@ class ProgramChecker:
             outcome = self._judge_test_program(program, inputs, permitted, actual, settled)
         elif is_single(program):
             judgement = judge_operation(program, inputs, permitted.expected, actual, self._platform)
-            judgement = add_rewritings(self._search, program, inputs, actual, judgement)
+            judgement = explain_results(self._search, program, inputs, actual, judgement)
             outcome = self._match_single_operation(judgement)
             if outcome.verdict is Verdict.PASS and program.process_count == 1:
                 given = program, inputs, permitted.expected
@@ -380,12 +380,12 @@ class ProgramChecker:
         whole = program == self._unit.flat.program
         return self._session.run(program, sets, self._unit.text if whole else "")
 
-    def _find_rewritings(
+    def _explain_by_module(
         self, program: Program, sets: Sequence[Sequence[Array]], results: Sequence[Sequence[Array]]
-    ) -> tuple[Rewriting, ...]:
-        """Return the rewritings of the compiler that explain results; see `find_rewritings`."""
+    ) -> ModuleExplanation:
+        """Return the explanation of results by the compiler's module; see `explain_by_module`."""
         text = self._unit.text if program == self._unit.flat.program else ""
-        return find_rewritings(self._session, self._seconds, program, sets, results, text)
+        return explain_by_module(self._session, self._seconds, program, sets, results, text)
 
     def _match_single_operation(self, judgement: Judgement) -> Outcome:
         """Return the outcome of a program of one operation, which is at fault."""

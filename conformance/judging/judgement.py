@@ -106,6 +106,23 @@ def add_causes(judgement: Judgement, kinds: Collection[str], causes: tuple[str, 
     return replace(judgement, failing=failing)
 
 
+def mark_flushed(judgement: Judgement, kinds: Collection[str], kind: str) -> Judgement:
+    """Return the judgement with the failures of `kinds` as flushed, of the class `kind`."""
+    failing = merge_failing(
+        [
+            replace(_reclassify(one, kind), verdict=Verdict.FLUSHED, predicted=one.wrong)
+            if one.kind in kinds
+            else one
+            for one in judgement.failures
+        ]
+    )
+    shown = max(failing, key=lambda one: one.verdict.severity)
+    return replace(
+        judgement, verdict=shown.verdict, kind=shown.kind, message=shown.message,
+        wrong=shown.wrong, elements=shown.elements, failing=failing,
+    )  # fmt: skip
+
+
 def collapse_failing(judgement: Judgement, predicted: int = 0) -> Judgement:
     """Return the judgement with a single failure of its own verdict and class."""
     failing = judgement.failing

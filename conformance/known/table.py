@@ -35,7 +35,6 @@ from conformance.known.xla.indexing import (
 from conformance.known.xla.indexing.shared_buffers import SHARED
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
 from conformance.known.xla.loops import small_loops
-from conformance.known.xla.normalization import NORMALIZED_BY_XLA
 from conformance.known.xla.pairs import float_pairs, positive_zeros
 from conformance.known.xla.quantized import quantized_hypotheses
 from conformance.known.xla.remainders import REMAINDERS
@@ -70,7 +69,6 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     **dict.fromkeys(("add", "subtract"), (simplified.ZERO_LEFT_OUT,)),
     **dict.fromkeys(("all_reduce", "collective_reduce", "reduce", "reduce_scatter"), _REDUCED),
     "atan2": (subnormal_operands.ANGLE, *_CONSTANT_NAN),
-    **NORMALIZED_BY_XLA,
     **dict.fromkeys(("case", "if", "while"), (small_loops.ROUNDED_LOOPS,)),
     "bitcast_convert": (canonical_nans.REPEATED,),
     "cbrt": (subnormal_operands.CUBE_ROOT, *_CONSTANT_NAN),

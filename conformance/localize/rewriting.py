@@ -16,9 +16,12 @@ from conformance.backends.compiled.modules import RewrittenProgram, read_back
 from conformance.backends.compiled.stages import Stage, dump_folder, dumped_stages
 from conformance.backends.session import Session
 from conformance.executors.limit import TooSlow, limit_wall_time
+from conformance.gate.classes import UNPREDICTED
 from conformance.judging.compare import describe_malformed
+from conformance.judging.judgement import Judgement, add_causes, mark_flushed
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
+from conformance.known.programs import SUBNORMAL
 from conformance.localize.change import find_changes
 from conformance.localize.culprit import ResultJudge, bisect_stages
 from conformance.transforms.inline import inline
@@ -50,31 +53,56 @@ class Rewriting:
         return f"{self.name}: {self.change}"
 
 
-FindRewritings = Callable[
-    [Program, Sequence[Sequence[Array]], Sequence[Sequence[Array]]], tuple[Rewriting, ...]
+@dataclass(frozen=True, slots=True)
+class ModuleExplanation:
+    """An explanation of wrong results by the module that the compiler made.
+
+    `rewritings` change the meaning, in the order of the passes. If `flushes`, the results are what
+    the module gives with subnormal numbers flushed. If neither holds, nothing is explained.
+    """
+
+    rewritings: tuple[Rewriting, ...] = ()
+    flushes: bool = False
+
+    def apply(self, judgement: Judgement) -> Judgement:
+        """Return the judgement on the explained results, with the rewritings as causes of the
+        failures that no class predicts; or these failures as flushed.
+        """
+        if self.rewritings:
+            return add_causes(judgement, UNPREDICTED, tuple(map(str, self.rewritings)))
+        return mark_flushed(judgement, UNPREDICTED, SUBNORMAL) if self.flushes else judgement
+
+
+UNEXPLAINED = ModuleExplanation()
+
+ExplainByModule = Callable[
+    [Program, Sequence[Sequence[Array]], Sequence[Sequence[Array]]], ModuleExplanation
 ]
-"""A function find_rewritings(program, input sets, their results): the rewritings that explain the
-results, () if these are not explained.
-"""
+"""A function explain_by_module(program, input sets, their results)."""
 
 
-def find_no_rewritings(
+def explain_nothing(
     program: Program, sets: Sequence[Sequence[Array]], results: Sequence[Sequence[Array]]
-) -> tuple[Rewriting, ...]:
-    """Return (): for callers that have no compiler to ask."""
+) -> ModuleExplanation:
+    """Return no explanation: for callers that have no compiler to ask."""
     del program, sets, results
-    return ()
+    return UNEXPLAINED
 
 
-def find_rewritings(
+def can_explain(judgement: Judgement) -> bool:
+    """Return whether any failure is of a class that predicts nothing."""
+    return any(one.kind in UNPREDICTED for one in judgement.failures)
+
+
+def explain_by_module(
     session: Session,
     seconds: float,
     program: Program,
     sets: Sequence[Sequence[Array]],
     results: Sequence[Sequence[Array]],
     text: str = "",
-) -> tuple[Rewriting, ...]:
-    """Return the rewritings that explain wrong results of a program, in the order of the passes.
+) -> ModuleExplanation:
+    """Return the explanation of wrong results of a program by the compiler's own module.
 
     After a pass that changes the meaning, the program that it leaves is the meaning for the passes
     after it.
@@ -88,41 +116,42 @@ def find_rewritings(
         text: the program as it was compiled, if it was given as text.
 
     Returns:
-        () if the backend gives no module, if results are not what the module may give, or if its
-        stages do not show the changes.
+        `UNEXPLAINED` if the backend gives no module, if results are not what the module may give,
+        or if its stages do not show the changes.
     """
     try:
         session.compile_cached(program, text)
         module = session.optimised_module(program, text)
         if not module:
-            return ()
+            return UNEXPLAINED
         whole = read_back(module, program)
+        verdicts: set[Verdict] = set()
         for inputs, actual in zip(sets, results, strict=True):
             with limit_wall_time(seconds):
-                if not _may_give(whole, inputs, actual, session):
-                    return ()
+                verdicts.add(_verdict_by_module(whole, inputs, actual, session))
+        if any(one.fails and one is not Verdict.FLUSHED for one in verdicts):
+            return UNEXPLAINED
         found: dict[str, Rewriting] = {}
         with dump_folder() as folder:
             stages = dumped_stages(session, program, folder, text)
             for inputs in sets:
                 chain = _Chain(session, program, inputs, seconds)
                 found |= {str(one): one for one in chain.rewritings(stages)}
-        return tuple(found.values())
+        return ModuleExplanation(tuple(found.values()), Verdict.FLUSHED in verdicts)
     except (BackendError, EvaluationError, TooSlow):
-        return ()
+        return UNEXPLAINED
 
 
-def _may_give(
+def _verdict_by_module(
     whole: RewrittenProgram, inputs: Sequence[Array], actual: Sequence[Array], session: Session
-) -> bool:
-    """Return whether an optimised module may give these results, some numbers flushed."""
+) -> Verdict:
+    """Return the verdict on results as those of an optimised module."""
     results = whole.evaluate(inputs)
     if equal_results(results, actual):
-        return True
+        return Verdict.PASS
     if whole.placement is not None or describe_malformed(results, actual) is not None:
-        return False
-    judged = judge_program(PermittedResults(whole.program, inputs, session.hardware), actual)
-    return not judged.verdict.fails or judged.verdict is Verdict.FLUSHED
+        return Verdict.DIVERGENT
+    return judge_program(PermittedResults(whole.program, inputs, session.hardware), actual).verdict
 
 
 @dataclass(frozen=True, slots=True)

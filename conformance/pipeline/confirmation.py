@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
-from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC, UNPREDICTED
+from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
 from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.judging.compare import judge_sets
-from conformance.judging.judgement import SetJudgements, add_causes
+from conformance.judging.judgement import SetJudgements, combine
 from conformance.judging.questions import VerdictClass
 from conformance.known.in_force import unpredictable_classes
 from conformance.limits import LIMITS
-from conformance.localize.rewriting import find_rewritings
+from conformance.localize.rewriting import can_explain, explain_by_module
 from conformance.pipeline.batch import Batcher
 from conformance.pipeline.items import (
     BackendAnswer,
@@ -76,30 +76,23 @@ def _confirm(cache: JudgementCache, first: Results, batch: Sequence[Item]) -> Ca
     if failing:  # max has the first of the severest
         worst = max(failing, key=lambda one: one.whole.verdict.severity)
         shown = next(one for one in rounds if cache.of(one) is worst)
-        worst = _add_rewritings(cache, worst, shown)
+        worst = _explain(cache, worst, shown)
         return judged_result(cache.item, worst, is_steady=turn is None)
     if _is_explained(cache, [first]):
         return judged_result(cache.item, judged)
     return _conclude_batch(cache, first, batch, rounds)
 
 
-def _add_rewritings(
-    cache: JudgementCache, judged: SetJudgements, results: Results
-) -> SetJudgements:
-    """Return the judgements on a failing case with the rewritings that explain it, if any do."""
-    wrong = [
-        turn for turn, one in enumerate(judged.each)
-        if any(part.kind in UNPREDICTED for part in one.failures)
-    ]  # fmt: skip
+def _explain(cache: JudgementCache, judged: SetJudgements, results: Results) -> SetJudgements:
+    """Return the judgements on a failing case with its explanation by the compiler's module."""
+    wrong = [turn for turn, one in enumerate(judged.each) if can_explain(one)]
     if not wrong:
         return judged
     program, inputs = cache.item.program, cache.item.inputs
     given = [inputs[turn] for turn in wrong], [results[turn] for turn in wrong]
-    found = find_rewritings(cache.batcher.session, LIMITS.evaluation, program, *given)
-    if not found:
-        return judged
-    whole = add_causes(judged.whole, UNPREDICTED, tuple(map(str, found)))
-    return replace(judged, whole=whole)
+    found = explain_by_module(cache.batcher.session, LIMITS.evaluation, program, *given)
+    each = [found.apply(one) if turn in wrong else one for turn, one in enumerate(judged.each)]
+    return SetJudgements(each, combine(each))
 
 
 def _conclude_errors(cache: JudgementCache, first: BackendAnswer) -> CaseResult:

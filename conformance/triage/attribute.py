@@ -108,7 +108,7 @@ class Explainer:
         if failed.infeeds or not self.expectations:
             return None
         given = failed.program, [failed.inputs], [failed.actual]
-        rewritings = self.search.find_rewritings(*given)
+        rewritings = self.search.explain_by_module(*given).rewritings
         ids = [self._match_rewriting(one, failed.judgement) for one in rewritings]
         if not rewritings or not all(ids):
             return None

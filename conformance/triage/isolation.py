@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
-from conformance.gate.classes import UNPREDICTED
 from conformance.judging.compare import describe_malformed, judge
-from conformance.judging.judgement import Judgement, add_causes
+from conformance.judging.judgement import Judgement
 from conformance.known.rewritings.simplified.simplify import simplify
+from conformance.localize.rewriting import can_explain
 from conformance.transforms.extract import extract_operation
 from conformance.transforms.substitute import substitute_constant
 from conformance.transforms.values import used_values
@@ -74,7 +74,7 @@ def judge_folded(
     judgement = judge(whole, inputs, expected, actual, rule, platform=search.platform)
     if not judgement.verdict.fails:
         return None
-    return add_rewritings(search, whole, inputs, actual, judgement)
+    return explain_results(search, whole, inputs, actual, judgement)
 
 
 def judge_in_isolation(search: Search, wrong: WrongOperation) -> Judgement | None:
@@ -93,24 +93,23 @@ def judge_in_isolation(search: Search, wrong: WrongOperation) -> Judgement | Non
     if judgement is None or not judgement.verdict.fails:
         return None
     if equal_results(actual, wrong.results) or _has_all_failures(judgement, wrong.judgement):
-        return add_rewritings(search, *taken, actual, judgement)
+        return explain_results(search, *taken, actual, judgement)
     return None
 
 
-def add_rewritings(
+def explain_results(
     search: Search,
     program: Program,
     inputs: Sequence[Array],
     actual: Sequence[Array],
     judgement: Judgement,
 ) -> Judgement:
-    """Return the judgement on an operation's results with the rewritings that explain them, if
-    any do.
+    """Return the judgement on an operation's results with their explanation by the compiler's
+    module.
     """
-    if not any(one.kind in UNPREDICTED for one in judgement.failures):
+    if not can_explain(judgement):
         return judgement
-    found = search.find_rewritings(program, [inputs], [actual])
-    return add_causes(judgement, UNPREDICTED, tuple(map(str, found))) if found else judgement
+    return search.explain_by_module(program, [inputs], [actual]).apply(judgement)
 
 
 def _has_all_failures(isolated: Judgement, whole: Judgement) -> bool:

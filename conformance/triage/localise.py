@@ -17,7 +17,7 @@ from conformance.judging.compare import describe_malformed
 from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import explain_by_candidate, judge_program, judge_result
-from conformance.localize.rewriting import FindRewritings, find_no_rewritings
+from conformance.localize.rewriting import ExplainByModule, explain_nothing
 from conformance.transforms.extract import extract, prefix
 from conformance.transforms.values import can_be_result, definition_index, used_values
 from conformance.triage.audit import Run
@@ -48,12 +48,12 @@ class LocatedOperation:
 @dataclass(frozen=True, slots=True)
 class Search:
     """The settings of a search: the function that runs programs, the platform, and the function
-    that asks the compiler for rewritings.
+    that asks the compiler's module.
     """
 
     run: Run
     platform: str
-    find_rewritings: FindRewritings = find_no_rewritings
+    explain_by_module: ExplainByModule = explain_nothing
 
     def locate(
         self,

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from conformance.known.numbers_with_error import Arithmetic, Number
-from conformance.known.xla.normalization import GRAD, INFERENCE, TRAINING
 from conformance.known.xla.pairs.representation import (
     LARGE,
     NORMAL,
@@ -29,6 +28,8 @@ from reference.ir.program import Operation
 from reference.ir.types import Array
 from reference.ops import normalization as ops
 from reference.ops.table import OPS
+
+GRAD, INFERENCE, TRAINING = (record.name for record in ops.OPS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from conformance.backends.session import open_session
-from conformance.localize.rewriting import find_rewritings
+from conformance.judging.compare import judge_operation
+from conformance.localize.rewriting import UNEXPLAINED, explain_by_module
 from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array
 from suites.meta.support.small_programs import array
@@ -31,7 +34,8 @@ def results() -> tuple[Array, ...]:
 
 def found(program: Program, inputs: tuple[Array, ...], actual: tuple[Array, ...]) -> list[str]:
     session = open_session("cpu")
-    return [str(one) for one in find_rewritings(session, 5.0, program, [inputs], [actual])]
+    explained = explain_by_module(session, 5.0, program, [inputs], [actual])
+    return [str(one) for one in explained.rewritings]
 
 
 def test_rewriting_names_pass_and_change() -> None:
@@ -59,4 +63,31 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 @pytest.mark.parametrize("backend", ["reference", "interpreter"])
 def test_a_backend_without_modules_explains_nothing(backend: str) -> None:
     session = open_session(backend)
-    assert find_rewritings(session, 5.0, LOGARITHMS, [INPUTS], [results()]) == ()
+    explained = explain_by_module(session, 5.0, LOGARITHMS, [INPUTS], [results()])
+    assert explained == UNEXPLAINED
+
+
+def test_steps_of_the_module_that_flush_subnormal_numbers_are_flushed() -> None:
+    """1 / 3e38 is subnormal in f32."""
+    of = "tensor<2x1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<2x1xf32>"
+    types = "tensor<2x1xf32>, tensor<1xf32>, tensor<1xf32>"
+    program = parse_module(f"""
+func.func @main(%x: tensor<2x1xf32>, %s: tensor<1xf32>, %m: tensor<1xf32>, %v: tensor<1xf32>,
+    %g: tensor<2x1xf32>) -> ({types}) {{
+  %0:3 = "stablehlo.batch_norm_grad"(%x, %s, %m, %v, %g) {{epsilon = 0.0 : f32,
+    feature_index = 1 : i64}} : ({of}) -> ({types})
+  return %0#0, %0#1, %0#2 : {types}
+}}
+""")
+    one = array([1.0])
+    inputs = (array([[1e19], [-1e19]]), one, 0 * one, 3e38 * one, array([[1.0], [-1.0]]))
+    session = open_session("cpu")
+    actual = next(session.run(program, [inputs]))
+    judgement = judge_operation(program, inputs, evaluate(program, inputs), actual)
+    assert judgement.verdict is Verdict.DIVERGENT
+    explained = explain_by_module(session, 5.0, program, [inputs], [actual])
+    found = explained.apply(judgement)
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal intermediate")
+    wrong = [one.copy() for one in actual]
+    wrong[1][0] = 1.0
+    assert explain_by_module(session, 5.0, program, [inputs], [wrong]) == UNEXPLAINED

@@ -125,11 +125,10 @@ def test_an_epsilon_in_wider_arithmetic_does_not_permit_wrong_results() -> None:
     operands = tuple(np.array(one).astype(of.storage) for one in numbers)
     (expected,) = evaluate(program, operands)
     assert np.isnan(expected.astype(np.float64)).all()  # 0 / 0
-    folded = "folded normalization"
-    for got, kind in ((0.0, folded), (-0.28125, folded), (28.0, "NaN")):
+    for got in (0.0, -0.28125, 28.0):
         actual = np.full((1, 1), got).astype(of.storage)
         found = judge(program, operands, (expected,), (actual,), RULES["batch normalization"])
-        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "NaN")
 
 
 def test_value_rounded_to_largest_number_does_not_overflow() -> None:
@@ -146,7 +145,7 @@ def test_value_rounded_to_largest_number_does_not_overflow() -> None:
     operands = tuple(np.array([one]).astype(of.storage) for one in (-5, -1, -0.25, 0, 3))
     expected = evaluate(program, operands)
     assert float(expected[1][0]) == -320
-    for got, explained in ((-448, True), (-208, False)):
+    for got in (-448, -208):
         actual = (expected[0], np.array([got]).astype(of.storage), expected[2])
         found = judge(program, operands, expected, actual, RULES["batch normalization"])
-        assert (found.kind == "order of the factors") is explained
+        assert found.verdict.fails
