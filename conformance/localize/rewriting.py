@@ -136,7 +136,8 @@ def explain_by_module(
             stages = dumped_stages(session, program, folder, text)
             for inputs in sets:
                 chain = _Chain(session, program, inputs, seconds)
-                found |= {str(one): one for one in chain.rewritings(stages)}
+                made = chain.rewritings(stages) if stages else chain.changes_of(whole)
+                found |= {str(one): one for one in made}
         return ModuleExplanation(tuple(found.values()), Verdict.FLUSHED in verdicts)
     except (BackendError, EvaluationError, TooSlow):
         return UNEXPLAINED
@@ -188,6 +189,11 @@ class _Chain:
                 return
             meaning, begin = after, wrong
         raise NotReadBack("too many passes change the meaning")
+
+    def changes_of(self, whole: RewrittenProgram) -> Iterator[Rewriting]:
+        """Yield the rewritings of a compiler that shows its optimised module only."""
+        for change in find_changes(inline(self.program).program, whole.program, self.inputs):
+            yield Rewriting("", change.text, change.operation)
 
     def _is_right(self, judge: ResultJudge, stages: Sequence[Stage], number: int) -> bool | None:
         try:

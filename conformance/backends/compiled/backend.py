@@ -113,6 +113,10 @@ class CompiledExecutable:
         self._module, self._program = module, program
         self._latest: tuple[list[Array], list[list[Array]]] | None = None
 
+    def optimised_module(self) -> bytes:
+        """Return the optimised module as a serialised HloModuleProto."""
+        return self._module
+
     @cached_property
     def optimised_program(self) -> RewrittenProgram:
         """The optimised module as a program.
