@@ -29,6 +29,7 @@ SOURCES = (
     "conformance/hlo",
     "conformance/judging",
     "conformance/known",
+    "conformance/localize",
     "conformance/needs",
     "conformance/pipeline",
     "conformance/stablehlo",

@@ -51,7 +51,6 @@ PREDICTED: dict[tuple[str, str], str] = {
     ("reduce_scatter", "zeros taken for equal"): _ZERO,
     ("atan2", "of a subnormal operand"): "predicts NaN of two subnormal operands",
     ("atan2", "textbook formula"): "predicts NaN of operands that overflow on the way",
-    ("batch_norm_inference", "folded normalization"): "predicts 0 where all digits cancel",
     ("exponential_minus_one", "textbook formula"): _CANCELS,
     ("divide", "reciprocal"): "predicts 0 where the reciprocal underflows, of complex parts alone",
     ("sign", "overflow or underflow on the way"): "predicts 0 where a sum of squares overflows",

@@ -11,13 +11,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.gate.expectations import Expectation
+from conformance.gate.expectations import Cause, Expectation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.rewritings.contraction.moves import CONTRACTED
 from conformance.known.rewritings.identities import MAGNITUDE, REGROUPED
 from conformance.known.rewritings.narrow.floats import KEPT_IN_F32
 from conformance.known.rewritings.values import ObservedProgram
+from conformance.localize.rewriting import ModuleExplanation, Rewriting
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.attribute import Explainer
 from conformance.triage.audit import Run, audit
@@ -42,36 +43,36 @@ def explain_results(
     return explainer.explain(FailedProgram(program, inputs, actual, judgement, found))
 
 
-NORMALIZED = """
-func.func @main(%x: tensor<f16>, %one: tensor<1xf16>) -> (tensor<4x1xf16>, tensor<1xf16>) {
-  %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f16>) -> tensor<4x1xf16>
-  %y, %mean, %variance = "stablehlo.batch_norm_training"(%0, %one, %one)
-    {epsilon = 1.0 : f32, feature_index = 1 : i64}
-    : (tensor<4x1xf16>, tensor<1xf16>, tensor<1xf16>)
-    -> (tensor<4x1xf16>, tensor<1xf16>, tensor<1xf16>)
-  return %y, %variance : tensor<4x1xf16>, tensor<1xf16>
+LOGARITHM = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.exponential %x : tensor<2xf32>
+  %1 = stablehlo.log %0 : tensor<2xf32>
+  return %1 : tensor<2xf32>
 }"""
 
 
-@pytest.mark.parametrize(("variance", "is_known"), [(1.859375, True), (4.0, False)])
-def test_model_of_op_explains_result_that_is_right_in_isolation(
-    variance: float, is_known: bool
+@pytest.mark.parametrize(
+    ("change", "is_known"), [("log(exponential(*)) => *", True), ("log(C) => C", False)]
+)
+def test_rewriting_of_the_whole_program_is_matched_by_its_cause(
+    change: str, is_known: bool
 ) -> None:
+    program = parse_module(LOGARITHM)
+    inputs = (np.array([200.0, 1.0], np.float32),)
+    judgement = judge_program(PermittedResults(program, inputs), inputs)
+    assert judgement.verdict.fails
+    made = Rewriting("algsimp", "log(exponential(a)) => a", program.subject)
+    explanation = ModuleExplanation((made,))
+
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """E[x^2] - E[x]^2, except if only the results of the operation are returned."""
-        is_right = len(program.main.result_types) == 3
+        for given in sets:
+            yield [np.asarray(one) for one in evaluate(program, given)]
 
-        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-            if operation.name != "batch_norm_training" or is_right:
-                return results
-            return *results[:2], np.full(1, variance, np.float16)
-
-        for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
-
-    known = Expectation("one-pass", ("batch_norm_training",), "", kinds=("one-pass variance",))
-    inputs = (np.array(72.4, np.float16), np.ones(1, np.float16))
-    assert explain_results(run, NORMALIZED, inputs, known).is_known == is_known
+    known = Expectation("log", ("*",), "", cause=Cause("algsimp", change))
+    search = Search(run, "cpu", lambda *_: explanation)
+    failed = FailedProgram(program, inputs, inputs, judgement)
+    found = Explainer(search, (known,), "cpu").explain(failed)
+    assert (found.is_known, found.known) == (is_known, ("log",) if is_known else ())
 
 
 MISCOUNTED = """
