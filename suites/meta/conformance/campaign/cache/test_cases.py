@@ -14,6 +14,7 @@ import pytest
 
 from conformance.backends.base import Description
 from conformance.backends.registry import parse
+from conformance.campaign import runner
 from conformance.campaign.cache import digests
 from conformance.campaign.cache.cases import CachedCases, Dependencies
 from conformance.campaign.cache.digests import SOURCES, backend_digest
@@ -93,7 +94,7 @@ def test_whatever_a_case_depends_on_is_part_of_its_key(
     library = tmp_path / "lib.so"
     library.write_bytes(b"\x7fELF")
     session = "conformance.campaign.session"
-    monkeypatch.setattr(digests, "libraries", lambda *_: [str(library)])
+    monkeypatch.setattr(runner, "libraries", lambda *_: [str(library)])
 
     def count_from_cache(name: str, **more) -> int:
         given = options(tmp_path, name, ops=("abs",), element_types=("f32",), **more)
