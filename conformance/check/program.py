@@ -171,7 +171,9 @@ class ProgramChecker:
         self, outcome: Outcome, inputs: tuple[Array, ...], permitted: PermittedResults,
         actual: Sequence[Array], settled: Settled,
     ) -> Outcome:  # fmt: skip
-        """Return a new failure with the compiler pass that goes wrong, if dumped stages show it."""
+        """Return a new failure with the compiler's rewritings that explain it, or with the step
+        that goes wrong, if dumped stages show it.
+        """
         if self._explanation_time is not None and self._explanation_time.seconds_left() <= 0:
             return outcome
         settled(outcome, permitted.expected, actual)
@@ -179,8 +181,11 @@ class ProgramChecker:
         @phase("locating")
         def explain() -> Outcome:
             program, text = self._unit.flat.program, self._unit.text
-            found = find_culprit(self._session, program, inputs, actual, self._seconds, text)
-            told = filter(None, (outcome.message, str(found or "")))
+            found = self._explain_by_module(program, [inputs], [actual]).rewritings
+            step = "; ".join(f"rewriting by {one}" for one in found) or find_culprit(
+                self._session, program, inputs, actual, self._seconds, text
+            )
+            told = filter(None, (outcome.message, str(step or "")))
             return replace(outcome, message="; ".join(told))
 
         return self._explain_in_time(outcome, explain)
