@@ -80,6 +80,11 @@ def _predicate_type(operand: TensorType, *, result: TensorType | None = None) ->
     return result or TensorType(operand.shape, BOOLEAN[0])
 
 
+def conj(operand: Array) -> Array:
+    """Return the conjugate of complex numbers, and real numbers unchanged."""
+    return np.conj(operand) if np.iscomplexobj(operand) else operand.copy()
+
+
 def square(operand: Array) -> Array:
     """Return each number multiplied by itself, correctly rounded."""
     return arithmetic.multiply(operand, operand)
@@ -145,7 +150,7 @@ def _predicate(name: str, *signs: float) -> Op:
 OPS: tuple[Op, ...] = (
     *(_unary(name, _FLOAT_OR_COMPLEX) for name in COMPLEX_FUNCTIONS),
     *(_unary(name, _FLOAT) for name in REAL_FUNCTIONS),
-    _uniform_op("conj", ("operand",), _FLOAT_OR_COMPLEX, np.conj, Rounding.EXACT),
+    _uniform_op("conj", ("operand",), _FLOAT_OR_COMPLEX, conj, Rounding.EXACT),
     replace(
         _uniform_op("square", ("operand",), _FLOAT_OR_COMPLEX, square, Rounding.CORRECT),
         unrounded=np.square, is_exact=_is_exact_square,
