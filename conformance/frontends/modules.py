@@ -30,8 +30,6 @@ from reference.ir.types import Array
 from reference.ops.structure import named_functions
 
 _SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*$", re.MULTILINE)
-_PARTITIONS = re.compile(r"mhlo\.num_partitions\s*=\s*(\d+)")
-_BY_HAND = re.compile(r"[@\"]SPMD(?:FullToShard|ShardToFull)Shape\b")
 _MUST_FAIL = re.compile(r"// *expected-error")
 
 
@@ -153,13 +151,6 @@ def _parts(text: str) -> list[str]:
 
 def units_of(text: str) -> Iterator[Unit | NotChecked]:
     """Return the programs of a single-module text, and the parts that are no programs."""
-    counts = _PARTITIONS.findall(blank_strings(text))
-    if any(int(count) > 1 for count in counts) and _BY_HAND.search(text):
-        yield NotChecked(
-            "shard_map in GSPMD's form (@SPMDFullToShardShape) is not read: "
-            "export it with jax 0.5 or later, which writes sdy.manual_computation"
-        )
-        return
     code, strings = extract_strings(unpack_booleans(text))
     code, queues = _runs_as_calls(rewrite(code))
     for found in _read(restore_strings(code, strings), queues=queues):

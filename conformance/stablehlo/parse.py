@@ -9,6 +9,8 @@ dialects (sharding and the like), visibility.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -16,6 +18,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from conformance.stablehlo.context import reading_context
 from conformance.stablehlo.custom_calls import from_custom_call
+from conformance.stablehlo.gspmd import read_manual_computations
 from conformance.stablehlo.messages import foreign_name, name_undefined_value, place_of, position
 from conformance.stablehlo.reading.attributes import CONSTANTS, own_attributes, represented_op
 from conformance.stablehlo.reading.constants import parse_dense
@@ -33,6 +36,7 @@ from reference.ir.program import (
 )
 from reference.ops.xla.composites import read_composites
 
+_SHARDING = "mhlo.sharding"
 _RETURNS = ("func.return", "stablehlo.return")
 
 
@@ -50,7 +54,8 @@ def parse_module(text: str) -> Program:
         if "!quant." in text:
             load_quantization(context)
         module = _read(text)
-        functions, grid = tuple(_functions(module)), _grid(module)
+        grid = _grid(module)
+        functions = tuple(_functions(module, grid))
         devices = device_count(module)
         shared = devices > 0 or is_annotated(text)
     if not functions:
@@ -143,11 +148,16 @@ def _add_position(at: tuple[int, int] | None, message: str) -> str:
     return f"line {at[0]}, column {at[1]}: {message}" if at else message
 
 
-def _functions(module: ir.Module) -> Iterator[Function]:
+def _functions(module: ir.Module, grid: tuple[int, int] | None) -> Iterator[Function]:
     for view in module.body.operations:
         operation = view.operation
         if operation.name == "func.func":
-            yield _Reader().function(operation)
+            reader = _Reader()
+            function = reader.function(operation)
+            if grid is not None:
+                body = read_manual_computations(function.body, reader.shardings, prod(grid))
+                function = replace(function, body=body)
+            yield function
         elif not operation.name.startswith("sdy."):  # meshes only say where data lies
             raise refusal(operation, "only functions are read at the top of a module")
 
@@ -160,6 +170,8 @@ class _Reader:
         arguments.
         """
         self.locations = locations
+        self.shardings: dict[str, str] = {}
+        """GSPMD's annotations of operations, by the name of the first result."""
         self._values: dict[Any, Value] = {}
         self._arguments = 0
         self._results = 0
@@ -195,6 +207,9 @@ class _Reader:
         results = tuple(self._result(value, operation) for value in operation.results)
         if self.locations is not None and results:
             self.locations[results[0].name] = str(operation.location)
+        given: Any = operation.attributes
+        if results and _SHARDING in given:
+            self.shardings[results[0].name] = given[_SHARDING].value
         if name in _RETURNS:
             return Operation("return", operands)
         try:
@@ -202,12 +217,12 @@ class _Reader:
             if represented is not None:
                 op, entries = represented
                 return Operation(op, operands, results, attributes(**dict(entries)))
-            given = attributes(**dict(own_attributes(operation)))
+            own = attributes(**dict(own_attributes(operation)))
         except ValueError as error:
             raise refusal(operation, str(error)) from None
         if name in CONSTANTS:
-            return Operation("constant", results=results, attributes=given)
-        made = Operation(name.removeprefix("stablehlo."), operands, results, given, regions)
+            return Operation("constant", results=results, attributes=own)
+        made = Operation(name.removeprefix("stablehlo."), operands, results, own, regions)
         return from_custom_call(made, parse_dense)
 
     def _argument(self, value: Any, owner: ir.Operation) -> Value:

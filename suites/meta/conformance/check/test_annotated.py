@@ -9,7 +9,6 @@ import pytest
 
 from conformance.backends.pjrt.backend import PjrtBackend
 from conformance.check.settings import Settings
-from conformance.frontends.modules import NotChecked, read_units
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from suites.meta.support.checking import check_text
@@ -61,13 +60,53 @@ def test_a_value_that_is_each_partition_s_own_shares_out_nothing() -> None:
     assert parse_module(manual).shared_among == 1
 
 
-@pytest.mark.parametrize("call", ["@SPMDFullToShardShape", '"SPMDShardToFullShape"'])
-def test_shard_map_of_gspmd_is_refused_in_words(call: str, tmp_path: Path) -> None:
-    path = tmp_path / "program.mlir"
-    path.write_text(SHARDED.replace("@Sharding", call))
-    (found,) = read_units(path)
-    assert isinstance(found, NotChecked)
-    assert "is not read: export it with jax 0.5 or later" in found.reason
+GSPMD = """
+module @jit_f attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<8x8xf32>, %arg1: tensor<8x4xf32>) -> tensor<8x4xf32> {
+    %0 = stablehlo.custom_call @Sharding(%arg0) {backend_config = "",
+      mhlo.sharding = "{devices=[2,2]<=[4]}"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {backend_config = "",
+      mhlo.sharding = "{manual}"} : (tensor<8x8xf32>) -> tensor<4x4xf32>
+    %2 = stablehlo.custom_call @Sharding(%arg1) {backend_config = "",
+      mhlo.sharding = "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"}
+      : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %3 = stablehlo.custom_call @SPMDFullToShardShape(%2) {backend_config = "",
+      mhlo.sharding = "{manual}"} : (tensor<8x4xf32>) -> tensor<4x4xf32>
+    %4 = call @shmap_body(%1, %3) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %5 = stablehlo.custom_call @Sharding(%4) {backend_config = "", mhlo.sharding = "{manual}"}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %6 = stablehlo.custom_call @SPMDShardToFullShape(%5) {backend_config = "",
+      mhlo.sharding = "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"}
+      : (tensor<4x4xf32>) -> tensor<8x4xf32>
+    %7 = stablehlo.tanh %6 : tensor<8x4xf32>
+    return %7 : tensor<8x4xf32>
+  }
+  func.func private @shmap_body(%arg0: tensor<4x4xf32>, %arg1: tensor<4x4xf32>)
+      -> tensor<4x4xf32> {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = "stablehlo.all_reduce"(%0) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %2 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) {replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids,
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    return %1 : tensor<4x4xf32>
+  }
+}"""
+
+
+def test_shard_map_in_the_form_of_gspmd_passes(tmp_path: Path) -> None:
+    found = check_text(tmp_path, GSPMD, Settings("cpu"))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
+
+
+def test_a_wrong_operation_in_shard_map_of_gspmd_is_named(tmp_path: Path) -> None:
+    found = check_text(tmp_path, GSPMD, Settings("reference:share_lost"))
+    assert found.verdict is Verdict.DIVERGENT
+    assert found.operation.startswith("all_reduce")
+    assert " in sdy.manual_computation %" in found.operation
 
 
 MANUAL = """
