@@ -19,7 +19,13 @@ from conformance.backends.session import Session
 from conformance.check.assertions import judge_assertions
 from conformance.check.explaining import ExplanationTime
 from conformance.check.settings import INVALID
-from conformance.check.step_notes import LEAST_SECONDS, UNPROVEN, Auditor, unspecified_notes
+from conformance.check.step_notes import (
+    LEAST_SECONDS,
+    UNPROVEN,
+    Auditor,
+    dependence_notes,
+    unspecified_notes,
+)
 from conformance.executors.limit import OutOfTime, limit_wall_time, memory_note
 from conformance.frontends.extensions import unpermitted_violations
 from conformance.frontends.modules import Unit
@@ -215,11 +221,10 @@ class ProgramChecker:
         message = "; ".join(filter(None, (judgement.message, settled.note)))
         outcome = replace(_outcome(judgement), message=message)
         if not outcome.verdict.fails:
-            if not any(map(is_different, permitted.expected, actual)):
-                return outcome
             seconds = time.monotonic() - began
-            notes = partial(self._notes, program, inputs, actual, settled.steps, seconds)
-            self._passed.append(notes)
+            self._passed.append(
+                partial(self._notes, outcome, permitted, actual, settled.steps, seconds)
+            )
             return outcome
         explain = partial(
             self._explain_outcome, outcome, judgement, program, inputs, actual, settled.steps
@@ -229,8 +234,8 @@ class ProgramChecker:
         return self._explain_in_time(told, explain)
 
     def notes(self) -> tuple[str, ...]:
-        """Return notes on operations that exceed their own budget, though the program passes, or
-        on unspecified elements.
+        """Return notes on unspecified elements, and on operations that exceed their own budget,
+        though the program passes.
 
         They are of the first set of inputs on which there are any.
         """
@@ -238,17 +243,18 @@ class ProgramChecker:
             return next((found for one in self._passed if (found := one())), ())
 
     def _notes(
-        self,
-        program: Program,
-        inputs: tuple[Array, ...],
-        actual: Sequence[Array],
-        found: OperationAudit | None,
-        judged: float,
-    ) -> tuple[str, ...]:
+        self, outcome: Outcome, permitted: PermittedResults, actual: Sequence[Array],
+        found: OperationAudit | None, judged: float,
+    ) -> tuple[str, ...]:  # fmt: skip
         """Return the notes for one set of inputs, given the seconds that judging it took."""
         left = self._explanation_time.seconds_left() if self._explanation_time else math.inf
         seconds = min(max(judged, LEAST_SECONDS), left)
-        return self._auditor.notes(program, inputs, actual, seconds, found)
+        is_pass = outcome.verdict is Verdict.PASS
+        notes = dependence_notes(permitted, seconds) if is_pass else ()
+        if not any(map(is_different, permitted.expected, actual)):
+            return notes
+        given = permitted.program, permitted.inputs, actual, seconds, found
+        return (*notes, *self._auditor.notes(*given))
 
     def _add_first_wrong(
         self, outcome: Outcome, found: OperationAudit | None, actual: Sequence[Array]

@@ -17,10 +17,13 @@ from conformance.check.settings import UNJUDGED
 from conformance.executors.limit import OutOfTime, interrupt_after
 from conformance.judging.joint_results import operand_tracer
 from conformance.judging.judgement import Judgement
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.triage.audit import OperationAudit, Run, WrongOperation, audit
 from conformance.verdict import Verdict
+from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+from reference.numerics.alike import equal_elements
 from reference.unspecified.table import unspecified_elements
 
 MOST_OPERATIONS = 2000
@@ -115,3 +118,24 @@ def unspecified_notes(
         for number, result in enumerate(expected)
         for label, mask in unspecified_elements(operation, operands, result, number)
     )
+
+
+def dependence_notes(permitted: PermittedResults, seconds: float) -> tuple[str, ...]:
+    """Return a note on results that depend on unspecified intermediate elements, if any do.
+
+    It takes one evaluation, and is left out after `seconds`.
+    """
+    expected = permitted.expected
+    try:
+        with interrupt_after(max(seconds, 0.001), OutOfTime()):
+            permitted.restrict_to(range(len(expected)))
+            filled = permitted.filled_samples(1)[:1]
+    except (OutOfTime, EvaluationError):
+        return ()
+    pairs = [pair for sample in filled for pair in zip(expected, sample, strict=True)]
+    dependent = sum(int((~equal_elements(*pair)).sum()) for pair in pairs)
+    if not dependent:
+        return ()
+    total, reasons = sum(one.size for one in expected), ", ".join(permitted.reasons)
+    noun, verb = ("element", "depends") if total == 1 else ("elements", "depend")
+    return (f"{dependent} of {total} {noun} {verb} on unspecified values ({reasons})",)

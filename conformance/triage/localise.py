@@ -65,8 +65,10 @@ class Search:
         """Return the first operation of main whose result is as severe a failure as the program's.
 
         `values` are the backend's by name, for the search for a group. None if the backend refuses
-        a prefix or all results seem right.
+        a prefix, all results seem right, or main only returns its arguments.
         """
+        if len(program.main.body.operations) == 1:
+            return None
         least = mildest_cause(worst)
         try:
             found = self._locate_by_prefixes(program, inputs, least)

@@ -11,7 +11,10 @@ from pathlib import Path
 from conformance.backends.base import Description
 from conformance.campaign.recorded import RecordedCase
 from conformance.campaign.replay import find
+from conformance.catalog import column_of
+from conformance.check.saving import PROGRAM
 from conformance.errors import NotAvailable
+from conformance.frontends.modules import Unit, read_units
 from conformance.fuzzing.keeping.replay import read_finding, replay
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.conditions import Circumstances, first_unmet_condition, is_about
@@ -23,8 +26,10 @@ from conformance.judging.messages import verdict_text
 from conformance.limits import LIMITS
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.versions import versions
+from conformance.stablehlo.emit import spell_operation
+from conformance.transforms.values import working_operations
 from conformance.updating.groups import NewFailure, new_failures
-from conformance.verdict import Record
+from conformance.verdict import Detail, Record
 
 
 def explain(id_: str, db: Path, given: Given = None) -> int:
@@ -89,8 +94,10 @@ def explain_saved(folder: Path, given: Given = None) -> int:
         return 0
     entries = entries_of(given, (row.backend,))
     verdict, kind = outcome.fault or (outcome.verdict, outcome.kind)
-    op, _, element_type = outcome.culprit.rpartition(" ")
-    record = Record(op, element_type, row.backend, 0, "", verdict, kind, outcome.message)
+    records = [
+        Record(*name, row.backend, 0, "", verdict, kind, outcome.message, detail=detail)
+        for name, detail in _suspects(folder, outcome.culprit).items()
+    ]
     under = Circumstances(
         versions().get("jaxlib", ""), Description(row.backend, "", "", row.versions)
     )
@@ -99,10 +106,27 @@ def explain_saved(folder: Path, given: Given = None) -> int:
         what = verdict_text(verdict.value, kind, "")
         lines = [f"{what}: {_known_text(path, entry)}" for path, entry in entries]
     else:
-        (failure,) = new_failures(record)
-        lines, _ = _explain_failure(failure, entries, under)
+        failures = [failure for record in records for failure in new_failures(record)]
+        told = [_explain_failure(failure, entries, under)[0] for failure in failures]
+        lines = [*told[0][:1], *(line for one in told for line in one[1:])]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0 if outcome.known else 1
+
+
+def _suspects(folder: Path, culprit: str) -> dict[tuple[str, str], Detail]:
+    """Return the operations of a saved program that may have failed, by op and element type.
+
+    These are the operations of the culprit's op, or all operations if there is no culprit.
+    """
+    op, _, element_type = culprit.rpartition(" ")
+    units = [unit for unit in read_units(folder / PROGRAM) if isinstance(unit, Unit)]
+    found: dict[tuple[str, str], list[str]] = {(op, element_type): []} if culprit else {}
+    for one in (one for unit in units for one in working_operations(unit.flat.program)):
+        if not culprit:
+            found.setdefault((one.name, column_of(one)), []).append(spell_operation(one))
+        elif one.name == op:
+            found[op, element_type].append(spell_operation(one))
+    return {name: Detail("\n".join(texts), b"", 0, 0) for name, texts in found.items()}
 
 
 def _known_text(path: Path, entry: Expectation) -> str:

@@ -301,18 +301,22 @@ class PermittedResults:
         return self.unrounded_samples()
 
     @phase("filled")
-    def filled_samples(self) -> list[Values]:
-        """Return results with arbitrary values in unspecified intermediate elements."""
-        if self._filled is None:
-            self._filled = []
-            for number in range(FILLED_SAMPLES):
+    def filled_samples(self, count: int = FILLED_SAMPLES) -> list[Values]:
+        """Return `count` results with arbitrary values in unspecified intermediate elements.
+
+        Empty if all are specified. `reasons` says why they are not.
+        """
+        filled = self._filled or []
+        if filled or self._filled is None:
+            for number in range(len(filled), count):
                 random = np.random.default_rng((self._seed, number, 1))
                 results, follower = self._run(self.inputs, fill=random, filling=filling(number))
                 if not follower.opened:
                     break
                 self.reasons = tuple(follower.opened)
-                self._filled.append(results)
-        return self._filled
+                filled.append(results)
+        self._filled = filled
+        return filled
 
     @phase("chosen")
     def choice_samples(self) -> list[Values]:

@@ -1,4 +1,6 @@
-"""Simpler data: as many elements of inputs and constants as possible are replaced by 0 and 1."""
+"""Simpler data: as many elements of inputs and constants as possible are replaced by 0 and 1, and
+integers by smaller ones.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,22 @@ def _simplify_array(attempts: Minimisation, array: Callable[[], Array], put: Put
         width //= 2
         if width < size // 64:  # smaller parts would take too long, and are seldom needed
             break
-    return shrunk
+    return _lower_integers(array, put) or shrunk
+
+
+def _lower_integers(array: Callable[[], Array], put: Put) -> bool:
+    """Limit the magnitudes of integers by the least bound with which the program fails."""
+    if not array().size or array().dtype.kind not in "iu":
+        return False
+    first = largest = max(int(array().max()), -int(array().min()))
+    passing = 1  # 0 and 1 were tried
+    while largest - passing > 1:
+        bound = (passing + largest) // 2
+        if put(np.clip(array(), max(-bound, np.iinfo(array().dtype).min), bound)):
+            largest = bound
+        else:
+            passing = bound
+    return largest < first
 
 
 def _simpler_arrays(array: Array, start: int, stop: int) -> Iterator[Array]:

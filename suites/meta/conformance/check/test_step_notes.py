@@ -177,3 +177,19 @@ func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> tensor<3xi32> {
     assert check_file(str(path), Settings("cpu", inputs)).notes == (told,)
     np.savez(inputs, x=np.array([1, -5, 7], np.int32), y=np.array([1, 3, 2], np.int32))
     assert check_file(str(path), Settings("cpu", inputs)).notes == ()
+
+
+def test_results_that_depend_on_a_quotient_by_zero_are_called_unspecified(tmp_path: Path) -> None:
+    path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
+    text = """
+func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> (tensor<3xi32>, tensor<3xi32>) {
+  %0 = stablehlo.divide %x, %y : tensor<3xi32>
+  %1 = stablehlo.add %0, %x : tensor<3xi32>
+  return %1, %x : tensor<3xi32>, tensor<3xi32>
+}"""
+    path.write_text(text)
+    np.savez(inputs, x=np.array([1, -5, 7], np.int32), y=np.array([0, 0, 2], np.int32))
+    told = "2 of 6 elements depend on unspecified values (integer division by zero)"
+    assert check_file(str(path), Settings("cpu", inputs)).notes == (told,)
+    path.write_text(text.replace("add %0, %x", "and %0, %y"))
+    assert check_file(str(path), Settings("cpu", inputs)).notes == ()

@@ -10,6 +10,7 @@ import pytest
 from conformance.fuzzing import minimisation
 from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.pipeline.outcome import Outcome
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Element, Verdict
 from reference.ir.program import Program
 from suites.meta.support.small_programs import array, op_program, tensor_of
@@ -51,3 +52,18 @@ def test_unreproducible_failure_keeps_its_own_program(
 ) -> None:
     found = finding(SMALL, 100, monkeypatch)
     assert (found.program, found.elements) == (LARGE, FAILED.elements)
+
+
+def test_program_that_only_returns_its_argument_is_minimal() -> None:
+    program = parse_module("""
+func.func @main(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<4xf32> {
+  %0 = stablehlo.dynamic_slice %x, %i, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
+  %1 = stablehlo.add %0, %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}""")
+    given = array([3, 2, 5, 7, 11, 13, 17, 19], "f32"), array(1065353216, "si32")
+    failure = FailingProgram(0, program, given, Outcome(Verdict.DIVERGENT, "wrong value"))
+    trial = Trial("reference:reversed_elements", 0, 0, 1)
+    found = minimisation.minimise_failure(trial, failure, 20.0)
+    assert [one.name for one in found.program.main.body.operations] == ["return"]
+    assert [one.tolist() for one in found.inputs] == [[0, 1]]

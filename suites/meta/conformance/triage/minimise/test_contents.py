@@ -66,3 +66,17 @@ def test_nothing_changes_when_all_of_it_matters_or_the_budget_is_spent() -> None
     assert whole.inputs[0].tolist() == X.tolist()
     spent = simplify_contents(lambda *_: True, left=0)
     assert spent.program == PROGRAM
+
+
+def test_integers_become_as_small_as_the_failure_permits() -> None:
+    whole = parse_module("""
+func.func @main(%x: tensor<8xf32>, %i: tensor<2xi32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}""")
+    index = np.array([1065353216, -1082130432], np.int32)
+    attempts = Minimisation(lambda _, inputs: inputs[1][0] > 4, whole, (X, index), 500, inf)
+    simplify_data(attempts)
+    assert attempts.inputs[1].tolist() == [5, 0]
+    attempts = Minimisation(lambda _, inputs: inputs[1][1] < -6, whole, (X, index), 500, inf)
+    simplify_data(attempts)
+    assert attempts.inputs[1].tolist() == [0, -7]
