@@ -24,11 +24,13 @@ from conformance.tolerance.bounds import (
     scaled,
     scatter,
     sorting,
+    sparse,
 )
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.rule import Rule
 from generators.case.columns import Column
 from generators.case.quantized_types import QuantizedColumn
+from reference.custom_calls.sparse import CSR
 from reference.interpreter.quantized import is_quantized_operation
 from reference.ir.op import FIRST_OPERAND, Dialect, Op
 from reference.ir.program import Operation, QuantizedType, TensorType, ValueType
@@ -404,9 +406,11 @@ def _name(value_type: ValueType) -> str:
 def rule_of(operation: Operation) -> Rule | None:
     """Return the rule that judges an operation, or None if its op is not in the catalog.
 
-    Custom calls have the rule of data movement. Calls of LAPACK are judged by backward errors
-    instead (conformance/judging/lapack/).
+    Custom calls have the rule of data movement, and products with sparse matrices their own. Calls
+    of LAPACK are judged by backward errors instead (conformance/judging/lapack/).
     """
+    if operation.attribute("call_target_name") == CSR:
+        return sparse.STORED
     row = RULED.get(operation.name)
     if row is None:
         return None

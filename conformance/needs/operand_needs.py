@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import exp, expm1, inf, isfinite
+from typing import cast
 
 from conformance.needs.need import (
     ANY,
@@ -26,6 +27,7 @@ from conformance.needs.rules import (
     is_integer,
     passes_arithmetic,
 )
+from reference.custom_calls.sparse import CSR
 from reference.ir.program import Operation, TensorType, Value
 from reference.ops.table import OPS
 
@@ -154,6 +156,10 @@ def custom_call_needs(operation: Operation, _: Need, __: KnownValues) -> Needed:
     for part, form in (("potrf", DEFINITE), ("trsm", DOMINANT), ("getrf", DOMINANT)):
         if part in target:
             yield operation.operands[0], Need(form=form)
+    if target == CSR:
+        sizes = [cast("TensorType", value.type).static_shape[0] for value in operation.operands]
+        yield operation.operands[1], Need(0, sizes[0], in_order=True)
+        yield operation.operands[2], Need(0, sizes[3] - 1)
 
 
 def shift_amount_needs(operation: Operation, _: Need, __: KnownValues) -> Needed:

@@ -23,6 +23,7 @@ from conformance.tolerance.bounds import (
     scaled,
     scatter,
     sorting,
+    sparse,
 )
 from conformance.tolerance.rule import Formula, Rule, Ulps
 
@@ -198,7 +199,7 @@ RULES: dict[str, Rule] = {
         contraction.CONTRACTED, convolution.CONVOLVED, scatter.SCATTERED_UPDATES, sorting.SORTED,
         normalization.NORMALIZED,
         linear_algebra.FACTORED, linear_algebra.SOLVED, fft.TRANSFORMED, random.DISTRIBUTED,
-        random.BERNOULLI, random.GENERATED, scaled.SCALED, quantization.QUANTIZED,
+        random.BERNOULLI, random.GENERATED, scaled.SCALED, sparse.STORED, quantization.QUANTIZED,
     )
 }  # fmt: skip
 """Rules by name, as docs/tolerances.md lists them. The rule of `map` depends on the rules of other

@@ -2,8 +2,8 @@
 
 The specification leaves targets implementation-defined. This module has the annotations that
 frameworks write for the compiler's partitioner and memory planner (which change no value in a
-single process), the assertions that jax.export puts before a program of dynamic shapes, and
-routines of linear algebra (reference/custom_calls/lapack/routines.py).
+single process), the assertions that jax.export puts before a program of dynamic shapes, routines
+of linear algebra (reference/custom_calls/lapack/routines.py), and products with sparse matrices.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from reference.custom_calls.dynamic import CALLS as DYNAMIC
 from reference.custom_calls.lapack.routines import CALLS
+from reference.custom_calls.sparse import CALLS as SPARSE
 from reference.ir.errors import EvaluationError
 
 _CALLBACK = re.compile(r"xla\w*_python_\w+_callback")
@@ -64,6 +65,7 @@ BUILT_IN: dict[str, BuiltIn] = {
     "xla.sdy.ShardingGroup": _no_results,
     **CALLS,
     **DYNAMIC,
+    **SPARSE,
 }
 """Implementations by target. Handlers given to an evaluation precede these."""
 

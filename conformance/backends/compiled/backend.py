@@ -22,7 +22,7 @@ from conformance.backends.base import (
 )
 from conformance.backends.compiled.compilers import MOST_DEVICES, Compiler
 from conformance.backends.compiled.modules import RewrittenProgram, read_back
-from conformance.backends.pjrt.clients import load_lapack
+from conformance.backends.pjrt.clients import load_handlers
 from conformance.backends.pjrt.options import compile_options
 from conformance.backends.verification import verify
 from conformance.backends.xla_messages import classify
@@ -85,8 +85,7 @@ class CompiledBackend:
             BackendError: the compiler's answer, when it is an error.
         """
         verify(text, program, self.refusal)
-        if "lapack_" in text:
-            load_lapack()
+        load_handlers(text)
         count = max(program.process_count, program.shared_among)
         if count > MOST_DEVICES:
             raise Unsupported(

@@ -14,7 +14,7 @@ from conformance.backends.pjrt.clients import (
     first_device,
     jax_module,
     limited_device,
-    load_lapack,
+    load_handlers,
     runtime_of,
     targeted_instruction_sets,
 )
@@ -136,8 +136,7 @@ class PjrtBackend:
         import jaxlib._jax as private
 
         verify(text, program, self.refusal)
-        if "lapack_" in text:
-            load_lapack()
+        load_handlers(text)
         shared = program.shared_among > 1
         devices = self._devices(max(program.process_count, program.shared_among))
         options = compile_options(text, program, devices, self._settings)

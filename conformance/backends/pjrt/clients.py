@@ -15,6 +15,7 @@ from typing import Any
 from conformance.backends import isa
 from conformance.backends.xla_messages import short_message
 from conformance.errors import NotAvailable
+from reference.custom_calls.sparse import CSR
 
 _JAX_NAME = {"gpu": "cuda", "tpu": "tpu"}
 _MEND = {
@@ -38,12 +39,26 @@ def jax_module() -> Any:
     return jax
 
 
+def load_handlers(text: str) -> None:
+    """Register jaxlib's handlers of the custom calls in a module's text.
+
+    Without handlers of LAPACK a call crashes.
+    """
+    for part, load in (("lapack_", _load_lapack), (CSR, _load_sparse)):
+        if part in text:
+            load()
+
+
 @cache
-def load_lapack() -> None:
-    """Register scipy's LAPACK routines with jaxlib's handlers; without them a call crashes."""
+def _load_lapack() -> None:
     from jax._src.lax import linalg
 
     linalg.initialize_lapack()
+
+
+@cache
+def _load_sparse() -> None:
+    from jax.experimental import sparse  # pyright: ignore[reportUnusedImport] # noqa: F401
 
 
 CPU_DEVICES = 8

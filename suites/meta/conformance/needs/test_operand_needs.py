@@ -10,6 +10,7 @@ from conformance.needs import operand_needs
 from conformance.needs.need import ANY, BITS, DEFINITE, DOMINANT, NONZERO, POSITIVE, Need, at_least
 from conformance.needs.operand_needs import EXPONENTS, TRIPS
 from conformance.needs.rules import Rule
+from reference.custom_calls.sparse import CSR
 from suites.meta.conformance.needs.single_operations import (
     known_ranges,
     needs_by_rule,
@@ -113,6 +114,12 @@ def test_calls_of_decompositions_need_matrices_of_a_form(target: str, form: str 
     call = operation_on("custom_call", X, call_target_name=target)
     found = needs_by_rule(operand_needs.custom_call_needs, call)
     assert found == ({} if form is None else {"x": [Need(form=form)]})
+
+
+def test_sparse_matrices_have_ascending_offsets_and_columns_in_range() -> None:
+    call = operation_on("custom_call", X, N, J, value("d", "f32", 3, 2), call_target_name=CSR)
+    found = needs_by_rule(operand_needs.custom_call_needs, call)
+    assert found == {"i": [Need(0, 4, in_order=True)], "j": [Need(0, 2)]}
 
 
 def test_shifts_stay_within_the_width_and_generators_have_any_bits() -> None:
