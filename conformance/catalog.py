@@ -322,7 +322,7 @@ def _row_of(record: Op, prefix: str) -> Row:
     if not record.twin:
         return _BY_NAME[record.name]
     twin = _BY_NAME[record.twin]
-    weight = max(0.5, twin.weight / 4)
+    weight = max(0.75 if record.dialect is Dialect.CHLO else 0.5, twin.weight / 4)
     family = twin.family.removeprefix(prefix)
     return Row(record.name, prefix + family, twin.tolerance, ANY_NUMBERS, weight)
 

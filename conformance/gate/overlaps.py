@@ -98,7 +98,8 @@ def _entries(count: int) -> str:
 def _is_contained(later: Expectation, earlier: Expectation) -> bool:
     """Return whether the earlier entry matches everything that the later one matches."""
     return (
-        _ops(later.op) <= _ops(earlier.op)
+        later.cause == earlier.cause
+        and _ops(later.op) <= _ops(earlier.op)
         and _are_matched([one for one in later.op if _JOINED in one], earlier.op)
         and _columns(later.element_types) <= _columns(earlier.element_types)
         and {*later.verdicts} <= {*earlier.verdicts}
@@ -115,7 +116,8 @@ def _has_common(one: Expectation, other: Expectation) -> bool:
     """Return whether failures may exist that both entries match, by their patterns."""
     joined = [op for op in one.op if op in other.op and _JOINED in op]
     return (
-        bool(joined or _ops(one.op) & _ops(other.op))
+        one.cause == other.cause
+        and bool(joined or _ops(one.op) & _ops(other.op))
         and bool(_columns(one.element_types) & _columns(other.element_types))
         and bool({*one.verdicts} & {*other.verdicts})
         and _share_a_name(one.kinds, other.kinds, CLASSES)

@@ -17,7 +17,7 @@ from conformance.judging.compare import judge_sets
 from conformance.judging.judgement import SetJudgements, combine
 from conformance.judging.questions import VerdictClass
 from conformance.known.in_force import unpredictable_classes
-from conformance.limits import Limits
+from conformance.limits import LIMITS
 from conformance.localize.rewriting import can_explain, explain_by_module
 from conformance.pipeline.batch import Batcher
 from conformance.pipeline.items import (
@@ -90,7 +90,7 @@ def _explain(cache: JudgementCache, judged: SetJudgements, results: Results) -> 
         return judged
     program, inputs = cache.item.program, cache.item.inputs
     given = [inputs[turn] for turn in wrong], [results[turn] for turn in wrong]
-    found = explain_by_module(cache.batcher.session, Limits.GENERATED, program, *given)
+    found = explain_by_module(cache.batcher.session, LIMITS.evaluation, program, *given)
     each = [found.apply(one) if turn in wrong else one for turn, one in enumerate(judged.each)]
     return SetJudgements(each, combine(each))
 

@@ -82,7 +82,7 @@ def _predicate_type(operand: TensorType, *, result: TensorType | None = None) ->
 
 def conj(operand: Array) -> Array:
     """Return the conjugate of complex numbers, and real numbers unchanged."""
-    return np.conj(operand) if np.iscomplexobj(operand) else operand.copy()
+    return np.asarray(np.conj(operand)) if np.iscomplexobj(operand) else operand.copy()
 
 
 def square(operand: Array) -> Array:

@@ -412,7 +412,7 @@ def test_ops_have_rule_source_and_dialect(sources):
         op = shown[row.name]
         assert (op["family"], op["constraints"]) == (row.family, len(row.constraints))
         assert op["text"].startswith(row.tolerance.text[:20])
-    assert {op["dialect"] for op in shown.values()} == {"StableHLO", "XlaBuilder"}
+    assert {op["dialect"] for op in shown.values()} == {"CHLO", "StableHLO", "XlaBuilder"}
 
 
 def test_report_is_the_same_every_time(runs, sources):

@@ -101,7 +101,7 @@ def test_covered_pairs_are_counted_among_possible_pairs() -> None:
 def test_a_campaign_without_findings_says_so() -> None:
     page = html(replace(DATA, findings=(), counts=Counter({"pass": 3})))
     assert "Nothing new found on cpu in 3 programs" in page
-    assert "No program failed in a way" in page
+    assert "No finding is new." in page
     assert "No program was judged." in html(replace(DATA, findings=(), counts=Counter()))
 
 
