@@ -11,9 +11,10 @@ from collections.abc import Collection
 from math import prod
 from typing import Any
 
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir import ir
 
 from conformance.stablehlo.attributes import quote
+from conformance.stablehlo.lexical import extract_strings
 from reference.interpreter.shards import Mesh, Sharding
 from reference.ir.mesh import AxisRef, MeshAxis, mesh_groups
 from reference.ir.op import Structure
@@ -25,6 +26,13 @@ _SHARDING = re.compile(r'<@"?([^,"]+)"?, \[([^\[\]]*)\]')
 _DIMENSION = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r'"([^"]+)"(:?)')
 _DEVICE_IDS = re.compile(r"device_ids=\[([^\]]*)\]")
+_MESH_AXES = re.compile(
+    r"#stablehlo\.replica_group_mesh_axes<mesh = (?:@(?P<symbol>[^, ]+)|#stablehlo\.mesh<axes="
+    r"\[(?P<of>[^\[\]]*)\](?:, device_ids=(?P<ids>.*))?>), axes = \[(?P<axes>[^\[\]]*)\]>"
+)
+"""Pattern of replica groups as MLIR prints them, its strings replaced by `extract_strings`."""
+_MESH_AXIS = re.compile(r"<name = (\"[^\"]*\"), size = (-?\d+)>")
+_AXIS_REF = re.compile(r"axis_ref<name = (\"[^\"]*\")(?:, sub_axis_info = \((-?\d+)\)(-?\d+))?>")
 
 
 _PLACED = re.compile(r'mhlo\.sharding\s*=\s*"(?!\{manual\}")')
@@ -154,29 +162,34 @@ def _find_mesh(operation: Any, name: str) -> tuple[Mesh, tuple[int, ...] | None]
 def replica_groups(operation: Any, attribute: Any) -> Dense | None:
     """Return the groups that axes of a mesh denote; None for another attribute.
 
-    An inlined mesh is kept; for a mesh of the module only the groups are.
+    The attribute is read from MLIR's text, because jaxlib 0.10.0 has no bindings for it. An inlined
+    mesh is kept; for a mesh of the module only the groups are.
 
     Raises:
         ValueError: axes and mesh do not fit, or there is no mesh of that name.
     """
-    if not stablehlo.ReplicaGroupMeshAxesAttr.isinstance(attribute):
+    code, strings = extract_strings(str(attribute))
+    found = _MESH_AXES.fullmatch(code)
+    if found is None:
         return None
-    given: Any = stablehlo.ReplicaGroupMeshAxesAttr(attribute)
-    axes = tuple(_axis(stablehlo.AxisRefAttr(one)) for one in given.axes)
-    if stablehlo.MeshAttr.isinstance(given.mesh):
-        mesh: Any = stablehlo.MeshAttr(given.mesh)
-        ids = mesh.device_ids
-        of_mesh = [MeshAxis(one.name, one.size) for one in map(stablehlo.MeshAxisAttr, mesh.axes)]
-        return mesh_groups(of_mesh, axes, None if ids is None else tuple(ids))
-    named, ids = _find_mesh(operation, str(given.mesh.value))
-    groups = mesh_groups([MeshAxis(*axis) for axis in named], axes, ids)
+
+    def text(quoted: str) -> str:
+        """Return the value of a string of the attribute, or of a name without quotes."""
+        if not quoted.startswith('"'):
+            return quoted
+        literal = ir.Attribute.parse(strings[int(quoted[2:-1])], context=attribute.context)
+        return ir.StringAttr(literal).value
+
+    axes = tuple(
+        AxisRef(text(name), int(before), int(size)) if size else AxisRef(text(name))
+        for name, before, size in _AXIS_REF.findall(found["axes"])
+    )
+    if found["symbol"] is None:
+        sizes = [MeshAxis(text(name), int(size)) for name, size in _MESH_AXIS.findall(found["of"])]
+        ids = found["ids"] and ir.Attribute.parse(found["ids"], context=attribute.context)
+        return mesh_groups(sizes, axes, tuple(ir.DenseIntElementsAttr(ids)) if ids else None)
+    named, order = _find_mesh(operation, text(found["symbol"]))
+    groups = mesh_groups([MeshAxis(*axis) for axis in named], axes, order)
     if groups.problem:
         raise ValueError(f"replica_groups: {groups.problem}")
     return Dense(groups.type, groups.data)
-
-
-def _axis(one: Any) -> AxisRef:
-    if one.sub_axis_info is None:
-        return AxisRef(one.name)
-    part: Any = stablehlo.SubAxisInfoAttr(one.sub_axis_info)
-    return AxisRef(one.name, part.pre_size, part.size)

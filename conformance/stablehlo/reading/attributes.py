@@ -36,7 +36,8 @@ def own_attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
     if operation.name == MANUAL:
         yield from manual_attributes(operation).items()
         return
-    for name in operation.attributes:
+    for key in operation.attributes:
+        name = getattr(key, "name", key)  # before jaxlib 0.8 a NamedAttribute
         configures = name in CONFIGURATIONS and operation.name == "stablehlo.custom_call"
         if not configures and ("." in name or _is_discardable(operation.name, name)):
             continue
