@@ -187,9 +187,15 @@ def replica_groups(operation: Any, attribute: Any) -> Dense | None:
     if found["symbol"] is None:
         sizes = [MeshAxis(text(name), int(size)) for name, size in _MESH_AXIS.findall(found["of"])]
         ids = found["ids"] and ir.Attribute.parse(found["ids"], context=attribute.context)
-        return mesh_groups(sizes, axes, tuple(ir.DenseIntElementsAttr(ids)) if ids else None)
+        return mesh_groups(sizes, axes, tuple(_integers(ids)) if ids else None)
     named, order = _find_mesh(operation, text(found["symbol"]))
     groups = mesh_groups([MeshAxis(*axis) for axis in named], axes, order)
     if groups.problem:
         raise ValueError(f"replica_groups: {groups.problem}")
     return Dense(groups.type, groups.data)
+
+
+def _integers(attribute: Any) -> list[int]:
+    """Return the elements of a dense attribute of integers."""
+    elements: Any = ir.DenseIntElementsAttr(attribute)
+    return list(elements)

@@ -1,7 +1,8 @@
 """Gamma, zeta, Bessel and error functions: special values, exact balls, and scipy's float64 values.
 
 Special values follow the conventions of C23 Annex F for `lgamma`; a pole with limits of opposite
-sign has the sign of a zero argument, and is NaN elsewhere. Outside of its domain a function is NaN.
+sign has the sign of a zero argument, and is NaN for other arguments. Outside of its domain a
+function is NaN.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from reference.numerics.elementary.certified import Ball, Exact, round_certified
 
 Specials = Callable[..., tuple[Array, Array]]
 """A function specials(*operands): a mask of the elements that need no computation, and their
-values (NaN elsewhere)."""
+values (NaN for other elements)."""
 
 _LIMIT = 5000
 """Results beyond 2^5000 overflow in any type, results below 2^-5000 underflow."""

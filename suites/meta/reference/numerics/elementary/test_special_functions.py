@@ -1,4 +1,4 @@
-"""Gamma, zeta, Bessel and error functions: values at poles and limits, and mpmath's elsewhere."""
+"""Gamma, zeta, Bessel and error functions: poles and limits, and other values against mpmath."""
 
 from __future__ import annotations
 
