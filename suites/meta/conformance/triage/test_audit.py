@@ -5,15 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
-from conformance.backends import session
-from conformance.check.settings import CheckedFile, Settings
+from conformance.check.settings import CheckedFile
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
@@ -24,22 +22,8 @@ from conformance.triage.region_judge import FAULTY_ITERATIONS
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from suites.meta.support.checking import SEEDED, check_text
-from suites.meta.support.faults.changed_backend import Backend, Change, compose_changes, result_of
-
-
-@pytest.fixture
-def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., CheckedFile]:
-    def check(
-        text: str, inputs: dict[str, Any], change: Change, *known: Expectation
-    ) -> CheckedFile:
-        monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
-        np.savez(tmp_path / "in.npz", **inputs)
-        settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=known)
-        return check_text(tmp_path, text, settings)
-
-    return check
-
+from suites.meta.support.checking import SEEDED
+from suites.meta.support.faults.changed_backend import Change, compose_changes, result_of
 
 # --- What the specification leaves open ----------------------------------------------------------
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from conformance.backends import session
-from conformance.check.settings import CheckedFile, Settings
+from conformance.check.settings import CheckedFile
 from conformance.gate.expectations import Expectation
 from conformance.stablehlo.parse import parse_module
 from conformance.triage import audit, halving
@@ -19,8 +17,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from suites.meta.support.checking import check_text
-from suites.meta.support.faults.changed_backend import Backend, Change, compose_changes
+from suites.meta.support.faults.changed_backend import Change, compose_changes
 
 LENGTH = 1000
 OPS = ("negate", "abs")
@@ -117,14 +114,11 @@ def test_short_program_is_not_narrowed() -> None:
 
 
 @pytest.fixture
-def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+def on(on: Callable[..., CheckedFile], monkeypatch: pytest.MonkeyPatch) -> Any:
     def check(text: str, change: Change, *known: Expectation) -> CheckedFile:
-        monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
         for module in (audit, halving):  # so that not all values can be shown at once
             monkeypatch.setattr(module, "MOST_ELEMENTS", 100)
-        np.savez(tmp_path / "in.npz", x=X)
-        settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=known)
-        return check_text(tmp_path, text, settings)
+        return on(text, {"x": X}, change, *known)
 
     return check
 

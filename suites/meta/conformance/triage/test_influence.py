@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from conformance.backends import session
-from conformance.check.settings import CheckedFile, Settings
 from conformance.judging.perturbation.overrides import Override
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
@@ -19,8 +15,8 @@ from conformance.triage.influence import influential_overrides, is_influential_v
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
-from suites.meta.support.checking import check_text, values_of
-from suites.meta.support.faults.changed_backend import Backend, Change, compose_changes, result_of
+from suites.meta.support.checking import values_of
+from suites.meta.support.faults.changed_backend import Change, compose_changes, result_of
 
 SIZE = 256
 SOFTPLUS = """
@@ -79,16 +75,6 @@ def shift_logarithms(_: Program, operation: Operation, results: tuple[Any, ...])
 
 
 off = result_of("tanh", lambda one: one * np.float32(1.5))
-
-
-@pytest.fixture
-def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., CheckedFile]:
-    def check(text: str, inputs: dict[str, Any], change: Change) -> CheckedFile:
-        monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
-        np.savez(tmp_path / "in.npz", **inputs)
-        return check_text(tmp_path, text, Settings("cpu", inputs=tmp_path / "in.npz"))
-
-    return check
 
 
 @pytest.mark.parametrize(

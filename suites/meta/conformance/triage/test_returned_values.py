@@ -9,23 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.backends import session
 from conformance.check.settings import CheckedFile, Settings
 from conformance.check.step_notes import UNPROVEN
 from reference.ir.program import Operation, Program
 from suites.meta.support.checking import check_text
-from suites.meta.support.faults.changed_backend import Backend, Change, compose_changes, result_of
-
-
-@pytest.fixture
-def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., CheckedFile]:
-    def check(text: str, inputs: dict[str, Any], change: Change) -> CheckedFile:
-        monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
-        np.savez(tmp_path / "in.npz", **inputs)
-        return check_text(tmp_path, text, Settings("cpu", inputs=tmp_path / "in.npz"))
-
-    return check
-
+from suites.meta.support.faults.changed_backend import Change, compose_changes, result_of
 
 SILU = """
 func.func @main(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4xf32> {
