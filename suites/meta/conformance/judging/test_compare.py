@@ -22,6 +22,7 @@ from conformance.tolerance.table import RULES
 from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
 from generators.cells.plan import cases
 from generators.values.contents import materialise
+from reference.custom_calls.sparse import CSR
 from reference.interpreter.evaluate import evaluate
 from reference.ir.op import Dialect
 from reference.ir.program import (
@@ -31,6 +32,7 @@ from reference.ir.program import (
     Region,
     TensorType,
     Value,
+    attributes,
     single_op,
 )
 from reference.ir.types import ALL, ELEMENT_TYPES, Array, element_type, from_bits, to_bits
@@ -434,7 +436,9 @@ def test_merged_errors_do_not_depend_on_the_order() -> None:
 
 
 def test_every_rule_is_documented_and_used() -> None:
-    used = {row.tolerance.name: row.tolerance for row in CATALOG.values()}
+    sparse = rule_of(Operation("custom_call", attributes=attributes(call_target_name=CSR)))
+    assert sparse is not None
+    used = {rule.name: rule for rule in (sparse, *(row.tolerance for row in CATALOG.values()))}
     assert set(used) == {*RULES, "map"}
     for rule in used.values():
         assert rule.text
