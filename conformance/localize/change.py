@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from string import ascii_lowercase
+from typing import Any
 
-from reference.interpreter.evaluate import evaluate
+import numpy as np
+
+from conformance.transforms.values import evaluate_values
 from reference.ir.op import Structure
 from reference.ir.program import Attribute, Operation, Program, Region, TensorType, Value, ValueType
 from reference.ir.types import ELEMENT_TYPES, Array
@@ -74,7 +76,7 @@ class Expression:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reader of expressions; equal ones have the same key, also those of several programs."""
+    """Reader of expressions; equal expressions have the same key, in different programs, too."""
 
     keys: dict[object, int] = field(default_factory=dict[object, int])
 
@@ -154,7 +156,7 @@ def find_changes(before: Program, after: Program, inputs: Sequence[Array]) -> tu
 
 
 def _parts_apart(
-    old: Expression, new: Expression, values: Sequence[Mapping[str, Array]]
+    old: Expression, new: Expression, values: Sequence[Mapping[str, Any]]
 ) -> list[tuple[Expression, Expression]]:
     """Return the pairs of parts whose values differ, of expressions that differ in nothing else."""
     if not old.differs_in_parts_from(new):
@@ -177,29 +179,18 @@ def _are_counterparts(
     return not any(is_old or (is_new and len(parts) > 1) for is_old, is_new in moved)
 
 
-def _values_of(program: Program, inputs: Sequence[Array]) -> Mapping[str, Array]:
+def _values_of(program: Program, inputs: Sequence[Array]) -> Mapping[str, Any]:
     """Return the values of main by name; none if several processes have values of their own."""
-    main, found = program.main, dict[str, Array]()
-    if program.process_count > 1:
-        return found
-    found |= zip((one.name for one in main.arguments), inputs, strict=True)
-    ends = {one.name for operation in main.body.operations for one in operation.results}
-
-    def keep(operation: Operation, results: Sequence[Array]) -> Sequence[Array]:
-        pairs = zip((one.name for one in operation.results), results, strict=True)
-        found.update((name, array) for name, array in pairs if name in ends)
-        return results
-
-    evaluate(program, inputs, on_result=keep)
-    return found
+    return evaluate_values(program, inputs) if program.process_count == 1 else {}
 
 
 def _have_equal_values(
-    old: Expression, new: Expression, values: Sequence[Mapping[str, Array]]
+    old: Expression, new: Expression, values: Sequence[Mapping[str, Any]]
 ) -> bool:
-    pair = [own.get(one.value.name) for one, own in zip((old, new), values, strict=True)]
-    first, second = pair
-    return first is not None and second is not None and equal_results([first], [second])
+    first, second = (own.get(one.value.name) for one, own in zip((old, new), values, strict=True))
+    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
+        return False
+    return equal_results([first], [second])
 
 
 def _describe(old: Expression, new: Expression) -> str:
@@ -244,7 +235,6 @@ class _Writer:
 
     shared: frozenset[int]
     letters: dict[int, str] = field(default_factory=dict[int, str])
-    numbers: Iterator[int] = field(default_factory=count)
 
     def write(self, one: Expression, depth: int = DEPTH) -> str:
         """Return the text of an expression of at most `depth` nested operations."""
@@ -263,7 +253,7 @@ class _Writer:
 
     def _letter(self, key: int) -> str:
         if key not in self.letters:
-            turn, letter = divmod(next(self.numbers), len(ascii_lowercase))
+            turn, letter = divmod(len(self.letters), len(ascii_lowercase))
             self.letters[key] = ascii_lowercase[letter] + (str(turn) if turn else "")
         return self.letters[key]
 
