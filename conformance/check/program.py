@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import is_
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.backends.session import Session
@@ -92,6 +93,7 @@ class ProgramChecker:
         self._settling = Concluder(self.run, self._platform)
         self._hypotheses = hypotheses_of(expectations, session.name)
         self._search = Search(self.run, self._platform, self._explain_by_module)
+        self._explained: tuple[Program, list[Array], ModuleExplanation] | None = None
         self._explainer = Explainer(self._search, expectations, session.name)
         self._passed: list[Callable[[], tuple[str, ...]]] = []
         self.refusal: BackendError | None = None
@@ -394,9 +396,20 @@ class ProgramChecker:
     def _explain_by_module(
         self, program: Program, sets: Sequence[Sequence[Array]], results: Sequence[Sequence[Array]]
     ) -> ModuleExplanation:
-        """Return the explanation of results by the compiler's module; see `explain_by_module`."""
+        """Return the explanation of results by the compiler's module; see `explain_by_module`.
+
+        The last explanation is kept: a new failure of the whole program is explained again, to name
+        the change.
+        """
+        arrays = [array for one in (*sets, *results) for array in one]
+        if self._explained is not None:
+            before, kept, explanation = self._explained
+            if program == before and len(arrays) == len(kept) and all(map(is_, arrays, kept)):
+                return explanation
         text = self._unit.text if program == self._unit.flat.program else ""
-        return explain_by_module(self._session, self._seconds, program, sets, results, text)
+        explanation = explain_by_module(self._session, self._seconds, program, sets, results, text)
+        self._explained = program, arrays, explanation
+        return explanation
 
     def _match_single_operation(self, judgement: Judgement) -> Outcome:
         """Return the outcome of a program of one operation, which is at fault."""
