@@ -104,7 +104,7 @@ def _run_again(
 def join_records(
     first: Record, again: Sequence[Record], expectations: Sequence[Expectation]
 ) -> Record:
-    """Return the record of a case from those of all runs: the first, unless their ends differ."""
+    """Return the record of a case that ran several times: the first, unless verdicts differ."""
     runs = [match_record(record, expectations) for record in (first, *again)]
     failing = [record for record in runs if record.verdict.fails]
     ends = [(record.verdict, record.kind) for record in runs]

@@ -152,7 +152,7 @@ def _verdict_by_module(
     actual: Sequence[Array],
     session: Session,
 ) -> Verdict:
-    """Return the verdict on results as those of an optimised module.
+    """Return the verdict on results, judged as results of an optimised module.
 
     Other bits are divergent if the module is long, because judging evaluates it hundreds of times.
     """

@@ -25,7 +25,7 @@ WHOLE = "1/1"
 """The shard of an undivided sweep."""
 
 UNTRIED = ("unsupported", "not_judged", "untested")
-"""The states of functions of which no value was judged."""
+"""The states of functions without any judged value."""
 
 
 def summary_of(swept: SweepResult) -> Sweep:

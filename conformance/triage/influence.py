@@ -4,7 +4,7 @@ A value that is wrong for its operands need not have made a result wrong: a sele
 other branch, a sum may absorb it. So each candidate is given the reference's value, and the
 reference computes the results from it and the backend's other values. Where a compiler computes a
 value once more for the operations that take it, the value that it returns may be wrong alone: then
-the backend's own results are those of the repaired value.
+the repaired value gives the backend's own results.
 """
 
 from __future__ import annotations

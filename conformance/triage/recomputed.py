@@ -29,7 +29,7 @@ def is_operand_recomputed(
 
     It has no rounding error of its own. So if it is right in isolation, and the rounding errors of
     all operations before it explain its results, its operands were computed once more. `around`
-    are its program and that program's inputs, `taken` those of the operation in isolation.
+    are its program with inputs, `taken` is the operation in isolation with its operands.
     """
     if OPS[operation.name].rounding not in (Rounding.MOVES, Rounding.EXACT):
         return False

@@ -97,8 +97,8 @@ def calls_target(operation: Operation) -> bool:
 
 
 def is_inside(operation: Operation) -> bool:
-    """Return whether the regions of an operation are parts of the program: those of a branch, a
-    loop, an asynchronous start or a manual computation.
+    """Return whether the regions of an operation are parts of the program, as in a branch, a loop,
+    an asynchronous start or a manual computation.
     """
     structure = structure_of(operation)
     return structure is not None and structure.holds_program

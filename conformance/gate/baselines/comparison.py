@@ -400,7 +400,7 @@ def _order_in(run: RunData) -> Callable[[Change], tuple[int, int, int]]:
 def _differences(now: Baseline, then: Baseline) -> Iterator[tuple[str, str, str]]:
     """Yield the differences of the runs themselves: their scopes and versions.
 
-    Versions of a backend are compared with those of the same backend, or of the only other one.
+    Versions are compared per backend. A single backend is compared with a single other backend.
     """
     yield from _differing("", _circumstances(now), _circumstances(then))
     are_single = len(now.backends) == len(then.backends) == 1

@@ -205,7 +205,7 @@ def _scaled_zeta(
     """Return zeta(s, q) times a positive number, clamped to 2^-5000 and 2^5000.
 
     A negative q = f - k with f in (0, 1), where s is a whole number, is brought to positive
-    arguments: up to their signs, the first k terms are those of zeta(s, 1 - f) less the later ones.
+    arguments: up to their signs, the first k terms are zeta(s, 1 - f) without its later terms.
     """
     if q > 0:
         clamped = _clamp(s, q, log2_scale)

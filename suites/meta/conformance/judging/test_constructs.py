@@ -63,7 +63,7 @@ MOST_ELEMENTS = 64
 DEVICES = 2
 
 PLACED = re.compile(r"\bp\d+\.")
-"""Pattern of the names of values that `in_one_region` makes, unlike those of a construct."""
+"""Pattern of the names of values that `in_one_region` makes; constructs make other names."""
 
 Arrays = tuple[Array, ...]
 Backend = Callable[[Computation, Arrays], Arrays]
