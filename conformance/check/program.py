@@ -137,7 +137,7 @@ class ProgramChecker:
         except Unsupported as error:
             raise NotJudged.by_backend(error) from None
         except BackendError as error:
-            refused = _judge_refusal(error)
+            refused = Judgement(*failure_of(error), str(error), 0, 0)
             if is_single(program):
                 return self._match_single_operation(refused)
             return self._match_refusal(program, inputs, refused)
@@ -204,7 +204,7 @@ class ProgramChecker:
     ) -> Outcome:  # fmt: skip
         """Return the outcome of a program of several operations."""
         if self._is_reference:
-            return _outcome(judge_program(permitted, actual))
+            return Outcome.from_judgement(judge_program(permitted, actual))
         if describe_malformed(permitted.expected, actual) is not None:
             return self._judge_malformed(program, inputs, permitted, actual, on_settled)
 
@@ -221,7 +221,7 @@ class ProgramChecker:
         settled = self._settling.conclude(program, inputs, actual, permitted, on_wrong)
         judgement = settled.judgement
         message = "; ".join(filter(None, (judgement.message, settled.note)))
-        outcome = replace(_outcome(judgement), message=message)
+        outcome = replace(Outcome.from_judgement(judgement), message=message)
         if not outcome.verdict.fails:
             seconds = time.monotonic() - began
             self._passed.append(
@@ -265,7 +265,7 @@ class ProgramChecker:
         if found is None or not found.wrong:
             return outcome
         fault = Fault.from_blamed(found.wrong[0])
-        return self._blame(outcome, replace(fault, proven=found.has_same_results(actual)))
+        return self._blame(outcome, replace(fault, proven=found.shows_errors(actual)))
 
     def _blame(self, outcome: Outcome, fault: Fault) -> Outcome:
         """Return the outcome with the operation at fault, or with what an audit suggests."""
@@ -325,7 +325,7 @@ class ProgramChecker:
         defines the first of them is at fault.
         """
         judgement = judge_program(permitted, actual)
-        outcome = _outcome(judgement)
+        outcome = Outcome.from_judgement(judgement)
         number = next(iter(malformed_results(permitted.expected, actual)), None)
         made = program.main.body.operations[-1].operands[number] if number is not None else None
         makers = (o for o in program.main.body.operations if made in o.results)
@@ -413,21 +413,22 @@ class ProgramChecker:
 
     def _match_single_operation(self, judgement: Judgement) -> Outcome:
         """Return the outcome of a program of one operation, which is at fault."""
-        outcome = _outcome(judgement)
+        outcome = Outcome.from_judgement(judgement)
         if not outcome.verdict.fails:
             return outcome
         operation = self._unit.flat.program.subject
-        where, known = (
-            describe_operation(self._unit, operation),
-            self._explainer.match(operation, judgement),
-        )
+        where = describe_operation(self._unit, operation)
+        known = self._explainer.match(operation, judgement)
         return replace(outcome, operation=where, known=known, culprit=group_title((operation,)))
 
     def _match_refusal(
         self, program: Program, inputs: tuple[Array, ...], refused: Judgement
     ) -> Outcome:
         """Return the outcome of a program of several operations that is refused."""
-        outcome, found = _outcome(refused), self._explainer.match_refusal(program, inputs, refused)
+        outcome, found = (
+            Outcome.from_judgement(refused),
+            self._explainer.match_refusal(program, inputs, refused),
+        )
         if found is None:
             return outcome
         operation, id_ = found
@@ -452,11 +453,9 @@ class ProgramChecker:
             culprit=group_title(fault.group or (fault.operation,)),
             fault=(fault.judgement.verdict, fault.judgement.kind),
         )
-        known = (
-            why.known
-            if why.is_known
-            else self._match_nondeterminism(fault, program, inputs, actual)
-        )
+        known = why.known
+        if not why.is_known:
+            known = self._match_nondeterminism(fault, program, inputs, actual)
         if known or why.judgement is None:
             kind = (fault.judgement.kind if self._unit.assertions else "") or outcome.kind
             return replace(blamed, kind=kind, known=known)
@@ -468,11 +467,7 @@ class ProgramChecker:
         return replace(blamed, verdict=left.verdict, kind=left.kind, message=message)
 
     def _match_nondeterminism(
-        self,
-        fault: Fault,
-        program: Program,
-        inputs: tuple[Array, ...],
-        actual: Sequence[Array],
+        self, fault: Fault, program: Program, inputs: tuple[Array, ...], actual: Sequence[Array]
     ) -> tuple[str, ...]:
         """Return the expectations of nondeterminism that match an operation at fault, if the
         program's results change when it is recompiled. Then no search can find another fault.
@@ -497,13 +492,3 @@ class ProgramChecker:
             )
         told = f"first wrong: {told}: {fault.judgement.message}"
         return told if fault.proven else f"{UNPROVEN}: {told}"
-
-
-def _outcome(judgement: Judgement) -> Outcome:
-    return Outcome(
-        judgement.verdict, judgement.kind, judgement.message, elements=judgement.elements
-    )
-
-
-def _judge_refusal(error: BackendError) -> Judgement:
-    return Judgement(*failure_of(error), str(error), 0, 0)

@@ -9,6 +9,7 @@ from typing import Any, Self
 from conformance.backends.base import Unsupported, failure_of
 from conformance.catalog import column_of
 from conformance.gate.expectations import Expectation, Failure, matching_entry
+from conformance.judging.judgement import Judgement
 from conformance.verdict import Element, Verdict
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -54,6 +55,12 @@ class Outcome:
         """Return an outcome of this class with the fields of another, and further fields."""
         same = {one.name: getattr(outcome, one.name) for one in fields(Outcome)}
         return cls(**{**same, **more})
+
+    @classmethod
+    def from_judgement(cls, judgement: Judgement) -> Self:
+        """Return the outcome of a judgement, without the operation at fault."""
+        found = judgement.verdict, judgement.kind, judgement.message
+        return cls(*found, elements=judgement.elements)
 
 
 class NotJudged(Exception):

@@ -11,14 +11,10 @@ from collections.abc import Collection
 from math import prod
 from typing import Any
 
-from jaxlib.mlir import ir
-
 from conformance.stablehlo.attributes import quote
-from conformance.stablehlo.lexical import extract_strings
 from reference.interpreter.shards import Mesh, Sharding
-from reference.ir.mesh import AxisRef, MeshAxis, mesh_groups
 from reference.ir.op import Structure
-from reference.ir.program import Attribute, Dense, Operation, Program
+from reference.ir.program import Attribute, Operation, Program
 from reference.ops.structure import structure_of
 
 _AXIS = re.compile(r'"([^"]+)"=(\d+)')
@@ -26,15 +22,6 @@ _SHARDING = re.compile(r'<@"?([^,"]+)"?, \[([^\[\]]*)\]')
 _DIMENSION = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r'"([^"]+)"(:?)')
 _DEVICE_IDS = re.compile(r"device_ids=\[([^\]]*)\]")
-_MESH_AXES = re.compile(
-    r"#stablehlo\.replica_group_mesh_axes<mesh = (?:@(?P<symbol>[^, ]+)|#stablehlo\.mesh<axes="
-    r"\[(?P<of>[^\[\]]*)\](?:, device_ids=(?P<ids>.*))?>), axes = \[(?P<axes>[^\[\]]*)\]>"
-)
-"""Pattern of replica groups as MLIR prints them, its strings replaced by `extract_strings`."""
-_MESH_AXIS = re.compile(r"<name = (\"[^\"]*\"), size = (-?\d+)>")
-_AXIS_REF = re.compile(r"axis_ref<name = (\"[^\"]*\")(?:, sub_axis_info = \((-?\d+)\)(-?\d+))?>")
-
-
 _PLACED = re.compile(r'mhlo\.sharding\s*=\s*"(?!\{manual\}")')
 """Pattern of GSPMD annotations, except `manual`, which gives each partition its own value."""
 
@@ -135,13 +122,13 @@ def mesh_of(operation: Any, name: str) -> Mesh:
     Raises:
         ValueError: there is no such mesh, or it has its own order of devices.
     """
-    mesh, device_ids = _find_mesh(operation, name)
+    mesh, device_ids = find_mesh(operation, name)
     if device_ids is not None:
         raise ValueError(f"@{name}: meshes with devices in another order are not read")
     return mesh
 
 
-def _find_mesh(operation: Any, name: str) -> tuple[Mesh, tuple[int, ...] | None]:
+def find_mesh(operation: Any, name: str) -> tuple[Mesh, tuple[int, ...] | None]:
     """Return the mesh of that name around an operation, and the order of its devices if stated.
 
     Raises:
@@ -157,45 +144,3 @@ def _find_mesh(operation: Any, name: str) -> tuple[Mesh, tuple[int, ...] | None]
             given = tuple(map(int, ids[1].split(","))) if ids else None
             return tuple((axis, int(size)) for axis, size in _AXIS.findall(spelled)), given
     raise ValueError(f"there is no mesh @{name}")
-
-
-def replica_groups(operation: Any, attribute: Any) -> Dense | None:
-    """Return the groups that axes of a mesh denote; None for another attribute.
-
-    The attribute is read from MLIR's text, because jaxlib 0.10.0 has no bindings for it. An inlined
-    mesh is kept; for a mesh of the module only the groups are.
-
-    Raises:
-        ValueError: axes and mesh do not fit, or there is no mesh of that name.
-    """
-    code, strings = extract_strings(str(attribute))
-    found = _MESH_AXES.fullmatch(code)
-    if found is None:
-        return None
-
-    def text(quoted: str) -> str:
-        """Return the value of a string of the attribute, or of a name without quotes."""
-        if not quoted.startswith('"'):
-            return quoted
-        literal = ir.Attribute.parse(strings[int(quoted[2:-1])], context=attribute.context)
-        return ir.StringAttr(literal).value
-
-    axes = tuple(
-        AxisRef(text(name), int(before), int(size)) if size else AxisRef(text(name))
-        for name, before, size in _AXIS_REF.findall(found["axes"])
-    )
-    if found["symbol"] is None:
-        sizes = [MeshAxis(text(name), int(size)) for name, size in _MESH_AXIS.findall(found["of"])]
-        ids = found["ids"] and ir.Attribute.parse(found["ids"], context=attribute.context)
-        return mesh_groups(sizes, axes, tuple(_integers(ids)) if ids else None)
-    named, order = _find_mesh(operation, text(found["symbol"]))
-    groups = mesh_groups([MeshAxis(*axis) for axis in named], axes, order)
-    if groups.problem:
-        raise ValueError(f"replica_groups: {groups.problem}")
-    return Dense(groups.type, groups.data)
-
-
-def _integers(attribute: Any) -> list[int]:
-    """Return the elements of a dense attribute of integers."""
-    elements: Any = ir.DenseIntElementsAttr(attribute)
-    return list(elements)

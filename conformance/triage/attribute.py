@@ -181,7 +181,7 @@ class Explainer:
 
     def _explains_results(self, failed: FailedProgram, steps: OperationAudit) -> bool:
         """Return whether the program's results follow from the values in the audit."""
-        if steps.has_same_results(failed.actual):
+        if steps.shows_errors(failed.actual):
             return True
         try:
             shifts = (*steps.adopted, *steps.differing)

@@ -48,6 +48,7 @@ from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements, equal_results
+from reference.numerics.rounding import to_float64
 from reference.ops.structure import COMMUNICATION, calls_target, is_structure, structure_of
 from reference.unspecified.table import unspecified_mask
 
@@ -84,6 +85,23 @@ class OperationAudit:
         If they differ, the program was compiled otherwise, and the audit proves nothing about it.
         """
         return equal_results([*self.ends.values()], [actual[number] for number in self.ends])
+
+    def shows_errors(self, actual: Sequence[Array]) -> bool:
+        """Return whether the judged results are those of the run without extra outputs, or agree
+        with them in half of the digits: a program compiled otherwise rounds otherwise.
+        """
+        return all(bool(_agreeing(one, actual[n]).all()) for n, one in self.ends.items())
+
+
+def _agreeing(array: Array, other: Array) -> Array:
+    """Return a mask of elements that are equal, or floats that agree in half of their digits."""
+    of, same = element_type_of(array), equal_elements(array, other)
+    if not (of.is_float or of.is_complex):
+        return same
+    near = 2.0 ** -(of.part.float_format.precision // 2)
+    with np.errstate(all="ignore"):
+        one, two = (to_float64(a) if of.is_float else a for a in (array, other))
+        return same | (np.abs(one - two) <= near * np.minimum(np.abs(one), np.abs(two)))
 
 
 def audit(

@@ -165,7 +165,7 @@ def _judge_failed(
     on_wrong: Callable[[OperationAudit], None],
 ) -> Judgement:
     """Return the judgement on a program without an audit, or with wrong operations in it."""
-    if found is None or not found.has_same_results(actual):
+    if found is None or not found.shows_errors(actual):
         return judge_program(permitted, actual)
     on_wrong(found)
     return _blame_operation(judge_program(permitted, actual), found)

@@ -34,11 +34,11 @@ def is_operand_recomputed(
     if OPS[operation.name].rounding not in (Rounding.MOVES, Rounding.EXACT):
         return False
     try:
-        (alone,) = run(taken[0], [taken[1]])
-        if not equal_results(evaluate(*taken), alone):
-            return False
         program, inputs = around
         permitted = PermittedResults(restrict_to(program, operation.results), inputs, platform)
+        if judge_program(permitted, got).verdict is not Verdict.PASS:
+            return False
+        (alone,) = run(taken[0], [taken[1]])
+        return equal_results(evaluate(*taken), alone)
     except (BackendError, EvaluationError):
         return False
-    return judge_program(permitted, got).verdict is Verdict.PASS

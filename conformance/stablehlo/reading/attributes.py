@@ -12,8 +12,9 @@ from jaxlib.mlir import ir
 from conformance.stablehlo.attributes import KINDS, Verbatim
 from conformance.stablehlo.configurations import CONFIGURATIONS
 from conformance.stablehlo.reading.constants import constant
+from conformance.stablehlo.reading.groups import replica_groups
 from conformance.stablehlo.reading.kinds import read_as
-from conformance.stablehlo.shardings import manual_attributes, replica_groups
+from conformance.stablehlo.shardings import manual_attributes
 from conformance.stablehlo.structs import Struct, flatten_struct, struct_of
 from reference.ir.op import Structure
 from reference.ir.program import Attribute

@@ -154,7 +154,7 @@ def test_a_wrong_constant_is_located(
     monkeypatch.setattr(session, "cached_backend", lambda _: mutant)
     found = check_text(tmp_path, export_program(name), Settings("mutant"))
     assert found.verdict is Verdict.DIVERGENT
-    assert found.operation.startswith("constant %")
+    assert found.operation.startswith("constant %"), found.message
     assert "expected" in found.message
     assert found.elements
 

@@ -11,13 +11,14 @@ from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.reading import load
 from conformance.known.programs import predicted_deadlock
 from conformance.known.xla.processes.misread_groups import DEVICE_IDS
+from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
 from reference.ir.errors import DeadlockError
 from reference.ir.types import ELEMENT_TYPES
 
-(ENTRY,) = (one for one in load(None, ("cpu",), {}) if one.id == "mesh-device-ids-deadlock")
+(ENTRY,) = (one for one in load(None, ("cpu",), versions()) if one.id == "mesh-device-ids-deadlock")
 assert ENTRY.counterexample is not None
 TEXT = ENTRY.counterexample.program
 GROUPED = TEXT.replace("[true, false, false, true]", "[true, false, true, false]")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from jaxlib.mlir import ir
 
 from conformance.frontends.modules import NotChecked, units_of
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import ParseError, diagnose, locations, parse_module
+from conformance.stablehlo.reading.groups import replica_groups
 from reference.interpreter.evaluate import check, evaluate
 
 ALL_TO_ALL = """
@@ -142,3 +144,8 @@ def test_a_mesh_of_the_module_may_order_its_devices(order):
     assert groups.array.tolist() == ([[0, 1], [2, 3]] if order else [[0, 2], [1, 3]])
     with pytest.raises(ParseError, match=r"line 5: .*: axis 'x' is not in the mesh"):
         parse_module(text.replace("MODULE", 'sdy.mesh @m = <["y"=4]>'))
+
+
+def test_other_attributes_are_not_groups_by_axes():
+    with ir.Context() as context:
+        assert replica_groups(None, ir.Attribute.parse("1 : i32", context)) is None
