@@ -45,7 +45,8 @@ KINDS = {
 }
 PROGRAM = """module {{
   func.func @main(%arg0: tensor<3x4x{t}>, %arg1: tensor<3x4x{t}>) -> tensor<3x4x{t}> {{
-    %0 = "stablehlo.{op}"(%arg0, %arg1) : (tensor<3x4x{t}>, tensor<3x4x{t}>) -> tensor<3x4x{t}>
+    %0 = "stablehlo.add"(%arg0, %arg1) {{of = "stablehlo.{op}"}} :
+      (tensor<3x4x{t}>, tensor<3x4x{t}>) -> tensor<3x4x{t}>
     "func.return"(%0) : (tensor<3x4x{t}>) -> ()
   }}
 }}
