@@ -64,7 +64,14 @@ WITHOUT_EFFECT: dict[tuple[str, str], str] = {
     ("reduce_scatter", "attribute use_global_device_ids"): SAID_TWICE,
     **{
         (op, "attribute precision_config"): "the reference has one precision, the best"
-        for op in ("ScaledDot", "convolution", "dot", "dot_general", "dynamic_conv")
+        for op in (
+            "ScaledDot",
+            "chlo.ragged_dot",
+            "convolution",
+            "dot",
+            "dot_general",
+            "dynamic_conv",
+        )
     },
     **{
         (op, "attribute indices_are_sorted"): HINT for op in ("gather", "dynamic_gather", "scatter")
