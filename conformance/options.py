@@ -187,7 +187,7 @@ Baseline = Annotated[
     Path | None,
     typer.Option(
         help="Compare with a file of `baseline write`, or an earlier run: exit with 1 when "
-        "something is new or lost.",
+        "something is changed, new or lost.",
         show_default="none",
     ),
 ]
@@ -200,8 +200,8 @@ AtLeast = Annotated[
     ),
 ]
 STRICT_HELP = (
-    "Fail also on expectations whose counterexample no longer reproduces, and on divergences that "
-    "only the baseline matches."
+    "Fail also on expectations whose counterexample no longer reproduces, on divergences that only "
+    "the baseline matches, and on known values that neither an expectation nor the baseline states."
 )
 CIOption = Annotated[
     CI,

@@ -99,6 +99,7 @@ class Failing:
     expectation that matches them, "" if none does. `predicted` counts the elements that are within
     2 ulp of the predictions of the class; 0 if it predicts no values. `causes` are the rewritings
     that explain all of them, each as "pass: change" (conformance/localize/rewriting.py).
+    `unpredicted` counts the elements whose values that expectation neither predicts nor bounds.
     """
 
     verdict: Verdict
@@ -111,6 +112,7 @@ class Failing:
     known: str = ""
     predicted: int = 0
     causes: tuple[str, ...] = ()
+    unpredicted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,9 @@ class Record:
     """All failing elements of its results by class; the record shows the gravest class."""
     repeats: Repeats | None = None
     """The number of runs in which the case failed, if it did not fail in every run."""
+    wrong_digest: str = ""
+    """Digests of the inputs and of the wrong elements, as 4 and 12 hex digits; "" if no element is
+    wrong, or if results vary from run to run."""
 
     @property
     def id(self) -> str:
@@ -189,6 +194,11 @@ class Record:
         """The rewritings that explain the failing elements that are shown."""
         shown = (self.verdict, self.kind)
         return next((f.causes for f in self.failing if (f.verdict, f.kind) == shown), ())
+
+    @property
+    def unpredicted(self) -> int:
+        """The number of elements whose values the expectations that match them do not state."""
+        return sum(one.unpredicted for one in self.failing)
 
     @property
     def further_failures(self) -> tuple[Failing, ...]:

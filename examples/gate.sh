@@ -2,7 +2,7 @@
 # Gate a PJRT plugin from PyPI on this machine, as examples/ci does in GitHub and GitLab.
 #
 #   examples/gate.sh accept    writes ci/expectations.toml and ci/baseline.txt: commit both
-#   examples/gate.sh           exits with 1 when something is new or lost against these
+#   examples/gate.sh           exits with 1 when something is changed, new or lost against these
 #
 # Run it in an empty folder of your own. Variables change what is tested:
 #

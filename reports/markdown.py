@@ -91,7 +91,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> st
 def _standings(seen: View) -> str:
     """Return a row for each backend: its cells by status, and changes since the baseline."""
     since = seen.comparison
-    kinds = () if since is None else (Kind.NEW, Kind.LOST, Kind.FIXED)
+    kinds = () if since is None else (Kind.OTHER_VALUES, Kind.NEW, Kind.LOST, Kind.FIXED)
     rows: list[tuple[str, ...]] = []
     for one in seen.standings:
         counts = [text.count(count) for count in one.cells.values()]

@@ -1,10 +1,12 @@
 """New failures that known divergences hide: results are corrupted before they are judged.
 
     python -m benchmarks.masking [--backend cpu] [--cells 360] [--cases 1] [--seed 0] [--op OP]
+                                 [--recorded]
 
 A real backend runs a case once. Then one result of one of its input sets is corrupted by each
 change in `--changes`, and the case is judged again as `run` judges it, with confirmation and
-expectations. A refusal, an abort and an internal error with unknown words are judged, too. With
+expectations. With `--recorded`, it is also compared with a recording of the original case by the
+same backend. A refusal, an abort and an internal error with unknown words are judged, too. With
 `--limit 2`, exits with 1 if more than 2 percent of the corrupted results, or of such endings, are
 known.
 """
@@ -45,6 +47,7 @@ def arguments_of(line: Sequence[str] | None) -> argparse.Namespace:
     add("--seed", type=int, default=0, help="of the cells, cases and positions drawn (0)")
     add("--jobs", type=_positive, help="worker processes; else as many as the backend can use")
     add("--changes", nargs="+", choices=[*CHANGES, *ENDINGS], help="else all of these")
+    add("--recorded", action="store_true", help="compare with a recording of the backend's results")
     add("--limit", type=float, help="the largest share of results in per cent that may be known")
     add("--out", type=Path, help="a file for every outcome, as JSON")
     return parser.parse_args(line)
@@ -61,7 +64,10 @@ def main(line: Sequence[str] | None = None) -> int:
     """Measure and print; return 1 if more is known than `--limit` allows, 2 for bad options."""
     given = arguments_of(line)
     settings = Settings(
-        tuple(given.changes or (*CHANGES, *ENDINGS)), given.seed, given.expectations
+        tuple(given.changes or (*CHANGES, *ENDINGS)),
+        given.seed,
+        given.expectations,
+        given.recorded,
     )
     try:
         choice = parse(given.backend)

@@ -19,6 +19,8 @@ from benchmarks.masking.endings import ENDINGS, records_of_ending
 from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
 from conformance.campaign.tasks import Task, cases_of
+from conformance.gate.baselines.baseline import outcome_of
+from conformance.gate.baselines.comparison import REGRESSIONS, kind_by_values
 from conformance.gate.expectations import Expectation, hypotheses_of, match_record
 from conformance.gate.reading import load
 from conformance.known.in_force import in_force
@@ -45,6 +47,8 @@ class End(StrEnum):
 
     NEW = "new"
     KNOWN = "known"
+    VARYING = "varying"
+    """Known by an entry about values that vary, which a recording does not have."""
     UNSPECIFIED = "unspecified"
     UNSUPPORTED = "unsupported"
     PASS = "pass"
@@ -54,11 +58,15 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The results to corrupt, and the expectations, as `load` takes them."""
+    """The results to corrupt, and the expectations, as `load` takes them.
+
+    With `recorded`, results are compared with a recording of the same backend.
+    """
 
     changes: tuple[str, ...] = (*CHANGES, *ENDINGS)
     seed: int = 0
     expectations: str | None = None
+    recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +304,7 @@ class _Judging:
         if isinstance(outcome, BackendError):
             found.without_results.append(f"{record.id}: {record.message[:200]}")
             return
-        if record.verdict.fails and not before:
+        if record.verdict.fails and not before and not settings.recorded:
             found.new_before.append(f"{record.id}: {record.message[:200]}")
             return
         found.with_results.append(record.id)
@@ -314,17 +322,30 @@ class _Judging:
                     _named_outcome(self.task, record.id, change, before, End.ERROR, message=told)
                 )
                 continue
-            found.outcomes.append(self._outcome_of_record(after, change, before, corruption))
+            found.outcomes.append(
+                self._outcome_of_record(
+                    after, change, before, corruption, record if settings.recorded else None
+                )
+            )
 
     def _outcome_of_record(
-        self, after: Record, change: str, before: str, corruption: Corruption
+        self,
+        after: Record,
+        change: str,
+        before: str,
+        corruption: Corruption,
+        recorded: Record | None,
     ) -> CorruptionOutcome:
         """Return the outcome of a record; a permitted or unspecified value hides nothing.
 
-        In a case with a known divergence, the value is judged again among right results.
+        In a case with a known divergence, the value is judged again among right results. `recorded`
+        is the record of the original case, if there is a recording.
         """
         outcome = _outcome(self.task, after, change, before, self.expectations)
-        if outcome.end is not End.KNOWN or not before:
+        if recorded is not None and outcome.end is End.KNOWN:
+            end = self._end_by_recording(recorded, match_record(after, self.expectations))
+            outcome = replace(outcome, end=end, entry="" if end is End.NEW else outcome.entry)
+        if outcome.end is not End.KNOWN or not (before or recorded):
             return outcome
         right = [[*arrays] for arrays in self.prepared.expected]
         if not corruption.fits(right):
@@ -332,6 +353,16 @@ class _Judging:
         corrupted = corruption.put(right)
         verdict = JudgementCache(self.prepared, self.batcher).of(corrupted).whole.verdict
         return outcome if verdict.fails else replace(outcome, end=End(verdict.value), entry="")
+
+    def _end_by_recording(self, before: Record, after: Record) -> End:
+        """Return the outcome of a known failure on the backend of a recording of the case."""
+        flaky = {one.id for one in self.expectations if one.flaky}
+        varying = flaky | {one.id for one in self.expectations if one.unpredictable}
+        then, now = (outcome_of(one, flaky, varying) for one in (before, after))
+        if kind_by_values(then, now, after, True, is_same_backend=True) in REGRESSIONS:
+            return End.NEW
+        is_steady = now.wrong_digest and (then.wrong_digest or not then.verdict.fails)
+        return End.KNOWN if is_steady else End.VARYING
 
     def _record(
         self,

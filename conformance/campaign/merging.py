@@ -220,7 +220,7 @@ def _meta(parts: Sequence[Part], planned: Sequence[CellKey], command: str) -> di
         },
         **{
             name: [*dict.fromkeys(id_ for meta in metas for id_ in meta.get(name, []))]
-            for name in ("stale", "fixed")
+            for name in ("stale", "fixed", "recorded")
         },
     }
 

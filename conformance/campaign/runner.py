@@ -31,7 +31,9 @@ from conformance.campaign.tasks import peak_rss_mb, run_tasks
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of, libraries
 from conformance.executors.executor import LOCAL, Executor
+from conformance.gate.baselines.baseline import ReadBaseline
 from conformance.gate.baselines.comparison import compare, rename_backends
+from conformance.gate.baselines.recordings import apply_recordings
 from conformance.gate.conclusion import exit_code
 from conformance.gate.expectations import Expectation, match_record
 from conformance.gate.files import Given, as_tuple
@@ -293,6 +295,19 @@ def _assign_batches(store: Store, expectations: Sequence[Expectation]) -> None:
     store.keep_lost([replace(one, known=id_) for one, id_ in known if id_ != one.known])
 
 
+def _apply_recordings(
+    store: Store, run: RunData, baseline: ReadBaseline, expectations: Sequence[Expectation]
+) -> RunData:
+    """Store which failures are as in the baseline, and return the run with them."""
+    applied = apply_recordings(
+        run, compare(run, baseline).recorded, [one.id for one in expectations]
+    )
+    pairs = zip(run.records, applied.records, strict=True)
+    store.settle([after for before, after in pairs if after != before])
+    store.set_meta({"recorded": applied.recorded})
+    return applied
+
+
 def _close(
     store: Store,
     options: Options,
@@ -307,6 +322,8 @@ def _close(
     store.set_meta({"expectations": {e.id: _store_expectation(e) for e in applying}})
     repeat_changed_cases(store, options, expectations, workers, watcher)
     run = read_store(store)
+    if options.baseline is not None:
+        run = _apply_recordings(store, run, options.baseline, expectations)
     found = find_stale(store, applying, run.records, workers, watcher.say, digests)
     if found.problem:
         watcher.say(found.problem)

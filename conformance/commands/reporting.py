@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shlex
 import sys
@@ -183,11 +184,17 @@ def _report_run(
     `writes` says whether the reports are written beside JSON, too.
     """
     from conformance.gate.baselines.comparison import compare
+    from conformance.gate.baselines.recordings import apply_recordings
     from conformance.gate.conclusion import exit_code
     from conformance.outputs.schema import json_text
 
     data = read.data
-    comparison = None if gate.baseline is None else compare(data, gate.baseline)
+    comparison = None
+    if gate.baseline is not None:
+        recorded = compare(data, gate.baseline).recorded
+        data = apply_recordings(data, recorded, data.expectations)
+        comparison = compare(data, gate.baseline)
+        read = dataclasses.replace(read, data=data)
     code = 1 if read.missing else 0
     if comparison is not None or gate.floor is not None or gate.is_strict or read.merged:
         strict, floor = gate.is_strict, gate.floor

@@ -26,14 +26,15 @@ def exit_code(
 ) -> int:
     """Return exit code 0 if the backends conform, 1 if a result is worse, 4 if nothing was tested.
 
-    Without a baseline, a divergence that no expectation matches is worse. With a baseline, new
-    divergences and lost results are worse; `strict` also counts divergences in the baseline that no
-    expectation matches. These count as worse, too:
+    Without a baseline, a divergence that no expectation matches is worse. With a baseline, other
+    wrong values, new divergences and lost results are worse; `strict` also counts divergences in
+    the baseline that no expectation matches. These count as worse, too:
 
     - a planned cell that was not run, unless the time of `--budget` was over;
     - incidents: a case without a verdict because of a defect of the harness, or a worker crash or
       timeout without a culprit among its cases;
-    - with `strict`, expectations without effect;
+    - with `strict`, expectations without effect, and known failures whose values are neither
+      predicted nor as in the baseline;
     - a share of tested cells below `at_least`.
     """
     if run.incidents:
@@ -45,7 +46,7 @@ def exit_code(
         return 1
     if not any(record.verdict.is_tested for record in run.records):
         return NOTHING_TESTED
-    if strict and run.stale:
+    if strict and (run.stale or run.unpredicted):
         return 1
     left = {one.key for one in run.left_out}
     untested = any(c.state == UNTESTED and c.key not in left for c in run.cells.values())
@@ -167,14 +168,18 @@ def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ChangeGroup:
-    """Changes of one kind and op on one backend, with the same outcomes before and after."""
+    """Changes of one kind and op, or one cause, on one backend, with the same outcomes."""
 
     kind: Kind
-    op: str
     backend: str
     before: str
     after: str
     changes: tuple[Change, ...]
+
+    @property
+    def op(self) -> str:
+        """The op of the changes; several with commas."""
+        return ", ".join(dict.fromkeys(change.op for change in self.changes))
 
     @property
     def element_types(self) -> tuple[str, ...]:
@@ -196,13 +201,26 @@ class ChangeGroup:
 
 
 def group_changes(changes: tuple[Change, ...]) -> list[ChangeGroup]:
-    """Return changes grouped by kind, op, backend and outcomes, in the order of first changes."""
+    """Return changes grouped by kind, op, backend and outcomes, in the order of first changes.
+
+    Cases with other wrong values are grouped by what explains them.
+    """
     found: dict[tuple[Kind, str, str, str, str, bool], list[Change]] = {}
     for one in changes:
-        words = (outcome_words(one.before), outcome_words(one.after))
-        key = (one.kind, one.op, one.backend, *words, one.index is None)
+        if one.has_other_values:  # one cause changes many ops
+            key = (
+                one.kind,
+                "",
+                one.backend,
+                "recorded values",
+                f"other values, {one.cause}",
+                False,
+            )
+        else:
+            words = (outcome_words(one.before), outcome_words(one.after))
+            key = (one.kind, one.op, one.backend, *words, one.index is None)
         found.setdefault(key, []).append(one)
-    return [ChangeGroup(*key[:5], tuple(changes)) for key, changes in found.items()]
+    return [ChangeGroup(key[0], *key[2:5], tuple(changes)) for key, changes in found.items()]
 
 
 def outcome_words(outcome: CaseOutcome | None) -> str:
@@ -257,5 +275,5 @@ def _describe_change(change: Change) -> output.Change:
         backend=change.backend,
         index=change.index,
         before=None if change.before is None else outcome_words(change.before),
-        after=outcome_words(change.after),
+        after=outcome_words(change.after) + ", other values" * change.has_other_values,
     )

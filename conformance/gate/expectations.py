@@ -15,7 +15,7 @@ import msgspec
 from conformance.backends.base import ANSWERED
 from conformance.backends.registry import names_of
 from conformance.executors.lost import own_words
-from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.gate.classes import NOT_DETERMINISTIC, UNPREDICTED
 from conformance.known.entry_prediction import EntryPrediction, ulps
 from conformance.known.rewritings.stated import Stated, StatedRewriting
 from conformance.known.xla.crashing_operations import PREFIX, satisfies
@@ -348,7 +348,7 @@ def match_record(record: Record, expectations: Sequence[Expectation]) -> Record:
     """
     if not record.failing:
         return replace(record, known=matching_entry(expectations, record))
-    failing = tuple(replace(f, known=_find_entry(expectations, record, f)) for f in record.failing)
+    failing = tuple(_match_failing(expectations, record, one) for one in record.failing)
     new = [one for one in failing if not one.known]
     shown = max(new or failing, key=lambda one: one.verdict.severity)  # the first of the worst
     detail = record.detail
@@ -361,11 +361,21 @@ def match_record(record: Record, expectations: Sequence[Expectation]) -> Record:
     )  # fmt: skip
 
 
-def _find_entry(expectations: Sequence[Expectation], record: Record, one: Failing) -> str:
+def _match_failing(expectations: Sequence[Expectation], record: Record, one: Failing) -> Failing:
     shown = replace(
         record, verdict=one.verdict, kind=one.kind, message=one.message, worst_ulp=one.worst_ulp
     )
-    return matching_entry(expectations, shown)
+    id_ = matching_entry(expectations, shown)
+    states_values = (
+        not id_
+        or one.kind not in UNPREDICTED
+        or next(
+            e.unpredictable or e.flaky or e.max_ulp < float("inf")
+            for e in expectations
+            if e.id == id_
+        )
+    )
+    return replace(one, known=id_, unpredicted=0 if states_values else one.wrong - one.predicted)
 
 
 def is_crash_known(expectations: Sequence[Expectation], cell: CellKey) -> bool:

@@ -19,6 +19,7 @@ from conformance.catalog import rule_of
 from conformance.judging import element_types
 from conformance.judging.classify import classify_elements, codes_without_accuracy
 from conformance.judging.differences import DifferingElements
+from conformance.judging.digests import digest_arrays, digest_elements
 from conformance.judging.joint_results import JointResults, Operands, operand_tracer
 from conformance.judging.judgement import (
     Judgement,
@@ -222,8 +223,23 @@ def judge_sets(
 ) -> SetJudgements:
     """Judge a backend's results of a program on each of its input sets; see `judge`."""
     sets = zip(inputs, expected, actual, strict=True)
-    each = [judge(program, *one, rule, platform=platform) for one in sets]
+    each = [_judge_with_digest(program, *one, rule, platform) for one in sets]
     return SetJudgements(each, combine(each))
+
+
+def _judge_with_digest(
+    program: Program,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    actual: Sequence[Array],
+    rule: Rule,
+    platform: str,
+) -> Judgement:
+    """Return the judgement on results, with a digest of all if they are malformed."""
+    judged = judge(program, inputs, expected, actual, rule, platform=platform)
+    if not judged.verdict.fails or (judged.digest and not describe_malformed(expected, actual)):
+        return judged
+    return replace(judged, digest=digest_arrays(actual))
 
 
 def judge_operation(
@@ -412,10 +428,9 @@ def _conclude(
     if table[chosen][0] is Verdict.PASS:
         return Judgement(Verdict.PASS, "", "", 0, total, worst, budget, (), errors)
     said = (number, differing, distances, findings.predicted)
+    failing_codes = sorted(code for code in counts if table[code][0].fails)
     failing = tuple(
-        _make_failing(table[code], np.flatnonzero(codes == code), *said)
-        for code in sorted(counts)
-        if table[code][0].fails
+        _make_failing(table[code], np.flatnonzero(codes == code), *said) for code in failing_codes
     )
     others = {table[code][1]: counts[code] for code in behind if code != chosen}
     shown = _make_failing(
@@ -424,6 +439,7 @@ def _conclude(
     return Judgement(
         shown.verdict, shown.kind, shown.message, sum(counts[code] for code in behind), total,
         worst, budget, shown.elements, errors, failing,
+        digest_elements(differing.actual, differing.where[np.isin(codes, failing_codes)]),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from conformance.judging.digests import combine_digests
 from conformance.judging.questions import VerdictClass
 from conformance.verdict import Element, Errors, Failing, Verdict
 
@@ -19,7 +20,8 @@ class Judgement:
     `wrong` counts the elements behind the verdict, `total` all elements of all results. `worst_ulp`
     is the largest error of a permitted or inaccurate element, `budget_ulp` the largest that is
     permitted; both are None where the rule has no budget. `failing` has the failing elements by
-    verdict and kind, including kinds milder than the verdict.
+    verdict and kind, including kinds milder than the verdict. `digest` is the digest of these
+    elements (conformance/judging/digests.py).
     """
 
     verdict: Verdict
@@ -32,6 +34,7 @@ class Judgement:
     elements: tuple[Element, ...] = ()
     errors: Errors = field(default_factory=Errors)
     failing: tuple[Failing, ...] = ()
+    digest: bytes = b""
 
     @property
     def findings(self) -> tuple[VerdictClass, ...]:
@@ -159,6 +162,7 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
         severest.elements,
         errors,
         merge_failing([one for judgement in judgements for one in judgement.failures]),
+        combine_digests(judgement.digest for judgement in judgements),
     )
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from conformance.outputs.fields import Count, about
 
-Kind = Literal["new", "lost", "fixed", "gained", "changed in error"]
+Kind = Literal["changed", "new", "lost", "fixed", "gained", "changed in error"]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):

@@ -47,6 +47,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     flaky: Annotated[
         Count, about("Cases among the known that an expectation with `flaky` matches.")
     ]
+    value_not_predicted: Annotated[
+        Count,
+        about(
+            "Cases with elements that an expectation matches without their values, and that are "
+            "not as in the baseline."
+        ),
+    ]
     not_deterministic: Annotated[Count, about("Cases that did not fail every time.")]
     new_failures: Annotated[Count, about("Cases that fail and that no expectation matches.")]
     known_elements: Annotated[

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.judging.digests import combine_digests, digest_arrays
 from conformance.judging.judgement import Judgement, SetJudgements
 from conformance.pipeline.items import CellItem, Inputs, Item
 from conformance.results.inputs import pack_inputs
@@ -68,8 +69,17 @@ def judged_result(
         budget_ulp=whole.budget_ulp,
         detail=detail,
         failing=failing,
+        wrong_digest=_wrong_digest(item, judged) if is_steady else "",
     )
     return CaseResult(record, whole.errors, is_steady)
+
+
+def _wrong_digest(item: CellItem, judged: SetJudgements) -> str:
+    """Return `Record.wrong_digest` of a case whose results do not vary."""
+    if not judged.whole.verdict.fails or item.cell.rule.is_nondeterministic:
+        return ""
+    inputs = combine_digests(map(digest_arrays, item.inputs))
+    return inputs.hex()[:4] + judged.whole.digest.hex()[:12]
 
 
 def _failing_classes(item: Item, judged: SetJudgements) -> tuple[Failing, ...]:

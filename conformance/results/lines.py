@@ -9,7 +9,7 @@ from conformance.results.known_elements import KnownElements
 from conformance.results.read_back import read_back_of
 from conformance.results.standings import PREDICATES, CellStatus, Standing, standings
 from conformance.results.summary import RunData
-from conformance.text import one_line
+from conformance.text import one_line, plural
 from generators.cells.coverage_report import CoverageReport
 
 MOST_NEW = 10
@@ -31,6 +31,7 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
         *(_coverage(name, one) for name, one in run.coverage_by_dialect.items()),
         f"{', '.join(verdicts)}; {_count_known(summary)}, {summary['new_failures']} new",
         *_describe_predicted(run.known_elements),
+        *_describe_unpredicted(run),
         *map(standing_line, standings(run)),
         *(one.line for one in read_back_of(run)),
         *(() if is_compared else _new_lines(run, replay)),
@@ -118,8 +119,9 @@ def _count_known(summary: Mapping[str, Any]) -> str:
     """Return the number of cases that fail as known, with unpredictable cases counted
     separately.
     """
-    names = ("unpredictable", "flaky")
-    apart = ", ".join(f"{summary[name]} {name}" for name in names if summary[name])
+    names = ("unpredictable", "flaky", "value_not_predicted")
+    words = (f"{summary[name]} {name.replace('_', ' ')}" for name in names if summary[name])
+    apart = ", ".join(words)
     return f"{summary['known']} known" + (f" (of these {apart})" if apart else "")
 
 
@@ -130,6 +132,16 @@ def _describe_predicted(known: KnownElements) -> list[str]:
     of = f"{known.predicted:,} of {known.predictable:,}{share} predicted within 2 ulp"
     apart = f"; {known.unpredictable:,} more may have any value" if known.unpredictable else ""
     return [f"elements of entries that predict values: {of}{apart}"]
+
+
+def _describe_unpredicted(run: RunData) -> list[str]:
+    if not run.unpredicted:
+        return []
+    first = run.unpredicted[0]
+    id_ = next(one.known for one in first.failing if one.unpredicted)
+    cases = plural(len(run.unpredicted), "known case")
+    strict = "--strict fails, unless a baseline has these values"
+    return [f"value not predicted: {cases}, such as {first.id} (by {id_}); {strict}"]
 
 
 def _coverage(dialect: str, reached: CoverageReport) -> str:

@@ -16,7 +16,8 @@ class Remarks:
     `batches` crashed or timed out although none of their cases does so in isolation; `new` of them
     fail the run. `left_out` is the largest number of cases that `--budget` left out, in this many
     `cells`. `from_cache` of its `cases` were taken from a cache. `judged` describes the judged part
-    if that is not everything a device computes, otherwise it is "".
+    if that is not everything a device computes, otherwise it is "". `unpredicted` known cases have
+    values that nothing predicts.
     """
 
     backend: str
@@ -27,6 +28,14 @@ class Remarks:
     from_cache: int = 0
     cases: int = 0
     judged: str = ""
+    unpredicted: int = 0
+
+    @property
+    def unpredicted_text(self) -> str:
+        """The number of known cases whose values nothing predicts in words, "" for none."""
+        several = "" if self.unpredicted == 1 else "s"
+        said = f"{self.unpredicted:,} known case{several}, value not predicted"
+        return said if self.unpredicted else ""
 
     @property
     def lost_batches_text(self) -> str:
@@ -55,7 +64,10 @@ class Remarks:
     @property
     def line(self) -> str:
         """All remarks in one line, "" for none."""
-        parts = (self.judged, self.lost_batches_text, self.left_out_text, self.cached_cases_text)
+        parts = (
+            self.judged, self.unpredicted_text, self.lost_batches_text, self.left_out_text,
+            self.cached_cases_text,
+        )  # fmt: skip
         return "; ".join(filter(None, parts))
 
 
@@ -73,6 +85,7 @@ def remarks_on(run: RunData, backend: str) -> Remarks:
         sum(count for cell, count in run.cached_cases.items() if cell[2] == backend),
         sum(record.backend == backend for record in run.records) if run.cached_cases else 0,
         dict(next(versions, ())).get("judged", ""),
+        sum(record.backend == backend for record in run.unpredicted),
     )
 
 

@@ -42,7 +42,7 @@ CREATE TABLE tasks (
 CREATE TABLE records (
   op TEXT, element_type TEXT, backend TEXT, number INTEGER, digest TEXT, verdict TEXT, kind TEXT,
   message TEXT, pairs INTEGER, elements INTEGER, worst_ulp REAL, budget_ulp REAL, known TEXT,
-  failing TEXT, repeats TEXT,
+  failing TEXT, repeats TEXT, wrong_digest TEXT,
   PRIMARY KEY (op, element_type, backend, number)) WITHOUT ROWID;
 CREATE TABLE details (
   op TEXT, element_type TEXT, backend TEXT, number INTEGER,
@@ -56,8 +56,8 @@ CREATE TABLE lost_batches (name TEXT PRIMARY KEY, backend TEXT, batch TEXT) WITH
 
 _RECORDS = """
 SELECT r.op, r.element_type, r.backend, r.number, r.digest, r.verdict, r.kind, r.message, r.pairs,
-       r.elements, r.worst_ulp, r.budget_ulp, r.known, r.failing, r.repeats, d.program, d.inputs,
-       d.wrong, d.total, d.elements
+       r.elements, r.worst_ulp, r.budget_ulp, r.known, r.failing, r.repeats, r.wrong_digest,
+       d.program, d.inputs, d.wrong, d.total, d.elements
 FROM records r LEFT JOIN details d USING (op, element_type, backend, number)
 """
 _OF_KEY = "WHERE r.op = ? AND r.element_type = ? AND r.backend = ? AND r.number = ?"
@@ -77,7 +77,7 @@ class Store(Database):
 
     HOLDS = "run"
     TABLES = _TABLES
-    FORMAT = 5
+    FORMAT = 6
     APPLICATION = 0x484C4F43  # "HLOC"
 
     def add_task(
@@ -237,8 +237,9 @@ def _write_record(database: sqlite3.Connection, record: Record) -> None:
         record.pairs, record.values, record.worst_ulp, record.budget_ulp, record.known,
         msgspec.json.encode(record.failing).decode() if record.failing else "",
         msgspec.json.encode(record.repeats).decode() if record.repeats else "",
+        record.wrong_digest,
     )  # fmt: skip
-    database.execute("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", row)
+    database.execute("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", row)
     detail = record.detail
     if detail is not None:
         elements = json.dumps([asdict(element) for element in detail.elements])
@@ -250,9 +251,8 @@ def _write_record(database: sqlite3.Connection, record: Record) -> None:
 
 def _read_record(row: Sequence[Any]) -> Record:
     (op, element_type, backend, number, digest, verdict, kind, message, pairs, values) = row[:10]
-    worst_ulp, budget_ulp, known, failing, repeats, program, inputs, wrong, total, elements = row[
-        10:
-    ]
+    worst_ulp, budget_ulp, known, failing, repeats, wrong_digest = row[10:16]
+    program, inputs, wrong, total, elements = row[16:]
     detail = None
     if program is not None:
         found = _parse_column(elements, tuple[Element, ...])
@@ -261,7 +261,7 @@ def _read_record(row: Sequence[Any]) -> Record:
     return Record(
         op, element_type, backend, number, digest, Verdict(verdict), kind, message, pairs, values,
         worst_ulp, budget_ulp, known, detail, all_failing,
-        _parse_column(repeats, Repeats) if repeats else None,
+        _parse_column(repeats, Repeats) if repeats else None, wrong_digest,
     )  # fmt: skip
 
 

@@ -74,6 +74,7 @@ class RunData:
     expectation matches are also incidents. `left_out` are cases for which the time of `--budget`
     was not enough. `digests` are the digests of the backends on the run's machine, by name; "" if
     they changed during the run. `cached_cases` counts, by cell, cases taken from a cache.
+    `recorded` are the ids of the cases with the same wrong elements as in the baseline.
     `exit_code` is None for a run that has not ended.
     """
 
@@ -104,6 +105,7 @@ class RunData:
     left_out: tuple[LeftOut, ...] = ()
     digests: dict[str, str] = field(default_factory=dict[str, str])
     cached_cases: dict[CellKey, int] = field(default_factory=dict[CellKey, int])
+    recorded: tuple[str, ...] = ()
     exit_code: int | None = None
 
     @cached_property
@@ -156,6 +158,12 @@ class RunData:
         ids = self._unpredictable_ids
         failing = (r for r in self.records if r.verdict.fails and r.known)
         return sum(not ids.isdisjoint(record.expectation_ids) for record in failing)
+
+    @cached_property
+    def unpredicted(self) -> list[Record]:
+        """The failures matched by entries that do not state their values, and not recorded."""
+        recorded = {*self.recorded}
+        return [one for one in self.records if one.unpredicted and one.id not in recorded]
 
     @cached_property
     def flaky(self) -> int:
@@ -239,6 +247,7 @@ def _report(run: RunData) -> Report:
         known=sum(cell.known for cell in cells),
         unpredictable=run.unpredictable,
         flaky=run.flaky,
+        value_not_predicted=len(run.unpredicted),
         not_deterministic=sum(record.repeats is not None for record in run.records),
         new_failures=sum(cell.new for cell in cells),
         known_elements=output.KnownElements(**asdict(known), predicted_percent=known.percent),

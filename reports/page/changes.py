@@ -13,6 +13,7 @@ MOST_GROUPS = 200
 """Largest number of groups of changes listed per kind."""
 
 ABOUT = {
+    Kind.OTHER_VALUES: "have other wrong values than in the baseline, which nothing predicts",
     Kind.NEW: "fail, no expectation matches them, and they did not fail so in the baseline",
     Kind.LOST: "gave results in the baseline; now refused, crashed, not judged or not run",
     Kind.FIXED: "failed in the baseline, and pass",
@@ -42,7 +43,7 @@ def _kind(tables: Tables, comparison: Comparison, kind: Kind) -> dict[str, Any]:
 
 
 def _group(tables: Tables, group: ChangeGroup) -> list[Any]:
-    cells = [tables.number_of.get((group.op, of, group.backend), -1) for of in group.element_types]
+    cells = [tables.number_of.get(key, -1) for key in {change.key: 0 for change in group.changes}]
     return [
         text.clip_line(group.op), text.clip_line(group.backend), cells, group.cases,
         text.clip_line(group.before) if group.changes[0].before else "not in it",

@@ -17,7 +17,7 @@ from reports import findings, squares, text, view
 from reports.page.cells import families
 from reports.view import View
 
-_TOLD = (Kind.NEW, Kind.LOST, Kind.FIXED)
+_TOLD = (Kind.OTHER_VALUES, Kind.NEW, Kind.LOST, Kind.FIXED)
 """Kinds of changes since a baseline that the first screen shows."""
 
 

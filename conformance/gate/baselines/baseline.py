@@ -22,10 +22,11 @@ def baseline_of(run: RunData) -> Baseline:
     """Return the baseline of a run."""
     cells: dict[CellKey, dict[int, Case]] = {}
     flaky = {id_ for id_, entry in run.expectations.items() if entry.flaky}
+    varying = {id_ for id_, entry in run.expectations.items() if entry.unpredictable} | flaky
     for record in run.records:
         key = (record.op, record.element_type, record.backend)
         digest = record.digest[: text_file.DIGEST_DIGITS]
-        cells.setdefault(key, {})[record.index] = Case(digest, _outcome_of(record, flaky))
+        cells.setdefault(key, {})[record.index] = Case(digest, outcome_of(record, flaky, varying))
     names = dict.fromkeys([backend.name for backend in run.backends])
     names |= dict.fromkeys(backend for _, _, backend in cells)
     described = {backend.name: dict(backend.versions) for backend in run.backends}
@@ -42,19 +43,20 @@ def baseline_of(run: RunData) -> Baseline:
     )
 
 
-def _outcome_of(record: Record, flaky: Collection[str]) -> CaseOutcome:
-    """Return the outcome of a case, without anything that varies among machines.
+def outcome_of(record: Record, flaky: Collection[str], varying: Collection[str]) -> CaseOutcome:
+    """Return the outcome of a case, without times and addresses.
 
-    `flaky` are the ids of flaky entries.
+    `flaky` are the ids of flaky entries, `varying` those of entries about values that vary.
     """
     verdict = record.verdict
     if verdict is Verdict.UNSPECIFIED:
         return CaseOutcome(Verdict.PASS)  # the specification permits both
     if not verdict.fails:
         return CaseOutcome(verdict)
-    known = bool(record.known)
-    is_flaky = known and any(id_ in flaky for id_ in record.expectation_ids)
-    return CaseOutcome(verdict, record.kind, known, _worst_error(record), is_flaky)
+    known, ids = bool(record.known), record.expectation_ids
+    is_flaky = known and any(id_ in flaky for id_ in ids)
+    wrong = "" if any(id_ in varying for id_ in ids) else record.wrong_digest
+    return CaseOutcome(verdict, record.kind, known, _worst_error(record), is_flaky, wrong, ids)
 
 
 def _worst_error(record: Record) -> float | None:

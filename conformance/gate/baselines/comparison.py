@@ -1,18 +1,21 @@
-"""Comparison of a run with a baseline, case by case: new, lost, fixed, gained, changed in error.
+"""Comparison of a run with a baseline, case by case.
 
 Two cases are the same if seed, cell, index and program are equal. Cells without a common case are
-compared as a whole.
+compared as a whole. The same wrong elements as in the baseline are known. Others are a change,
+whatever entries match them, unless these say that values vary. On another backend an entry may
+predict them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
+from conformance.gate.baselines.recordings import has_other_values, has_same_values
 from conformance.gate.baselines.text_file import (
     DIGEST,
     Baseline,
@@ -30,6 +33,8 @@ from conformance.verdict import Record, Verdict
 class Kind(StrEnum):
     """The kind of a change since the baseline, in the order of reports."""
 
+    OTHER_VALUES = "changed"
+    """A case has other wrong elements, and nothing predicts them or the backend is the same."""
     NEW = "new"
     """A case fails, no expectation matches it, and it did not fail in this way before."""
     LOST = "lost"
@@ -42,7 +47,7 @@ class Kind(StrEnum):
     """A case that failed fails in another way, which does not fail the run."""
 
 
-REGRESSIONS = (Kind.NEW, Kind.LOST)
+REGRESSIONS = (Kind.OTHER_VALUES, Kind.NEW, Kind.LOST)
 """Kinds of changes that fail a run."""
 
 _ERROR_GROWTH = 2.0
@@ -73,13 +78,34 @@ class Change:
 
     @property
     def has_same_end(self) -> bool:
-        """Whether verdict, class and error are as before, so that only an expectation changed."""
+        """Whether verdict, class, error and wrong elements are as before, so that only an
+        expectation changed.
+        """
         before, after = self.before, self.after
         return (
             before is not None
             and after is not None
             and (_way(before), before.error) == (_way(after), after.error)
+            and not has_other_values(before, after)
         )
+
+    @property
+    def has_other_values(self) -> bool:
+        """Whether the case gives results on the same inputs, with other wrong elements."""
+        before, after = self.before, self.after
+        return (
+            before is not None
+            and after is not None
+            and (self.kind in (Kind.OTHER_VALUES, Kind.CHANGED) and has_other_values(before, after))
+        )
+
+    @property
+    def cause(self) -> str:
+        """The explanation of the failure: rewritings, else entries, else the class."""
+        if self.record is None:
+            return ""
+        explained = self.record.causes or self.record.expectation_ids
+        return "; ".join(explained) or self.record.kind
 
 
 @dataclass(frozen=True)
@@ -93,7 +119,8 @@ class Comparison:
     was not enough; they are not lost. `unexplained` counts cases that fail as in the baseline and
     that no expectation matches. `varying` are cases that differ from the baseline although backend
     and hlo-conformance are the same: their results differ from run to run. `same_backends` are the
-    names of these backends.
+    names of these backends. `recorded` has the baseline's outcome of each case that has the same
+    wrong elements, by the record's id.
     """
 
     path: str
@@ -107,6 +134,7 @@ class Comparison:
     left_out: int = 0
     varying: tuple[Change, ...] = ()
     same_backends: frozenset[str] = frozenset()
+    recorded: Mapping[str, CaseOutcome] = field(default_factory=dict[str, CaseOutcome])
 
     @cached_property
     def counts(self) -> dict[Kind, int]:
@@ -116,7 +144,7 @@ class Comparison:
 
     @property
     def is_failure(self) -> bool:
-        """Whether a change is new or lost."""
+        """Whether a change fails a run."""
         return any(self.counts[kind] for kind in REGRESSIONS)
 
     def of(self, kind: Kind) -> tuple[Change, ...]:
@@ -155,6 +183,7 @@ def compare(run: RunData, given: ReadBaseline) -> Comparison:
         matching.left_out,
         tuple(matching.varying),
         matching.same_backends,
+        matching.recorded,
     )
 
 
@@ -201,12 +230,15 @@ class _Matching:
             and baseline.profile == run.profile
             and baseline.build == self._now.build
         )
-        self.same_backends = frozenset(
+        self._unchanged = frozenset(
             name
             for name, versions in self._now.backends.items()
-            if baseline.build == self._now.build and versions.get(DIGEST)
-            if versions[DIGEST] == baseline.backends.get(name, {}).get(DIGEST)
+            if versions.get(DIGEST)
+            and versions[DIGEST] == baseline.backends.get(name, {}).get(DIGEST)
         )
+        has_same_build = baseline.build == self._now.build
+        self.same_backends = self._unchanged if has_same_build else frozenset[str]()
+        self.recorded: dict[str, CaseOutcome] = {}
         self._left_out = {one.key: one for one in run.left_out}
         self.same = self.wholes = self.unmatched = self.added = self.unexplained = 0
         self.left_out = 0
@@ -266,7 +298,13 @@ class _Matching:
         record: Record | None,
     ) -> Iterator[Change]:
         is_same = key[2] in self.same_backends
-        kind = kind_of(before, after, is_same_backend=is_same)
+        if before is None or after is None or record is None:
+            kind = kind_of(before, after, is_same_backend=is_same)
+        else:
+            if has_same_values(before, after):
+                self.recorded[record.id] = before
+            has_same_digest = key[2] in self._unchanged
+            kind = kind_by_values(before, after, record, has_same_digest, is_same_backend=is_same)
         if kind is not None:
             change = Change(kind, *key, index, before, after, record)
             if is_same and _is_chance(change):
@@ -324,6 +362,29 @@ def kind_of(
         return Kind.NEW  # it fails every time now
     has_moved = _way(before) != _way(after) or _growth(before, after) != 0
     return Kind.CHANGED if has_moved else None
+
+
+def kind_by_values(
+    before: CaseOutcome,
+    after: CaseOutcome,
+    record: Record,
+    has_same_digest: bool,
+    *,
+    is_same_backend: bool = False,
+) -> Kind | None:
+    """Return the kind of a change of a case, whose wrong elements are compared with the baseline's.
+
+    On a backend with the same digest, other wrong elements are a regression. On another backend
+    they are one if neither an entry nor the growth of the error limits the values.
+    """
+    if has_same_values(before, after):
+        return None
+    kind = kind_of(before, after, is_same_backend=is_same_backend)
+    if kind in REGRESSIONS or not has_other_values(before, after):
+        return kind
+    is_limited = after.known or after.verdict is Verdict.INACCURATE
+    is_stated = is_limited and not record.unpredicted and not has_same_digest
+    return Kind.CHANGED if is_stated else Kind.OTHER_VALUES
 
 
 def _is_excused(before: CaseOutcome, after: CaseOutcome, *, is_same_backend: bool) -> bool:

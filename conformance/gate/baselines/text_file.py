@@ -1,13 +1,13 @@
 """A baseline as a text file, made to be committed: a line for each cell and each case that failed.
 
-    # hlo-conformance baseline, format 2
+    # hlo-conformance baseline, format 3
     profile "smoke"
     seed 0
     backend "cpu"
       version "digest" "8c1f03a97d52e6b4"
       version "jaxlib" "0.10.2"
     cell "add" "bf16" 8402 61e8
-      1 flushed known "subnormal result" 2
+      1 flushed known "subnormal result" 2 wrong 0a925c013f2a0c9d by "add-subnormal"
     total 1 cells, 2 cases
 
 Cells follow their backend, in the order of their names. The backend's digest covers its libraries,
@@ -15,8 +15,8 @@ the processor and the environment (conformance/campaign/cache/digests.py). A cel
 digits of the digest of each case, by which another program at the same index is recognised, and `-`
 for an index without a case. Below it are the cases that did not pass, by index: the verdict; of a
 failure also whether an expectation matched it (`known`, or `flaky` if the expectation is, or
-`unexplained`), its class, and its largest error if it is measured. The last line shows that the
-file is complete.
+`unexplained`), its class, its largest error if it is measured, the digests of its inputs and of its
+wrong elements, and the entries that matched it. The last line shows that the file is complete.
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.results.store import CellKey
 from conformance.verdict import Verdict
 
-DIGEST_DIGITS = 4
+DIGEST_DIGITS, INPUT_DIGITS = 4, 4
+"""Numbers of digits of a program's digest, and of the inputs' at the start of `wrong_digest`."""
 DIGEST = "digest"
 """The key of a backend's digest among its versions."""
 
-FORMAT = 2
-_READ = ("1", "2")
-"""The formats that are read; format 1 has no digests of backends and no `flaky`."""
+FORMAT = 3
+_READ = ("1", "2", "3")
+"""The formats that are read. Format 1 has no digests of backends and no `flaky`. Formats 1 and 2
+have no digests of wrong elements and no entries."""
 _TITLE = "# hlo-conformance baseline, format "
 _ABOUT = "# written by `hlo-conformance baseline write`: write it again rather than edit it"
 _COMMAND = "`hlo-conformance baseline write RUN --out {}`"
-_STRING = r'("(?:[^"\\]|\\.)*")'
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_FACTS = r"(?: (\d\S*))?(?: wrong ([0-9a-f]{16}))?(?: by((?: TEXT)+))?"
 
 
 class BaselineError(Exception):
@@ -57,6 +60,8 @@ class CaseOutcome:
     A failure has its class and its largest error.
 
     `known` says whether an expectation matched the failure, `flaky` whether a flaky one did.
+    `wrong_digest` is that of the record (conformance/verdict.py), "" if an entry matched it whose
+    values vary. `entries` are the ids of the entries that matched it.
     """
 
     verdict: Verdict
@@ -64,6 +69,8 @@ class CaseOutcome:
     known: bool = False
     error: float | None = None
     flaky: bool = False
+    wrong_digest: str = ""
+    entries: tuple[str, ...] = ()
 
     @property
     def varies(self) -> bool:
@@ -149,7 +156,10 @@ def _cell_lines(key: CellKey, cases: dict[int, Case]) -> Iterator[str]:
         if outcome.verdict.fails:
             match = "flaky" if outcome.flaky else "known" if outcome.known else "unexplained"
             error = "" if outcome.error is None else f" {outcome.error:g}"
-            yield f"  {index} {outcome.verdict.value} {match} {json.dumps(outcome.kind)}{error}"
+            wrong = f" wrong {outcome.wrong_digest}" if outcome.wrong_digest else ""
+            entries = " ".join(["", "by", *map(json.dumps, outcome.entries)])
+            said = f"{match} {json.dumps(outcome.kind)}{error}{wrong}"
+            yield f"  {index} {outcome.verdict.value} {said}{entries if outcome.entries else ''}"
         elif outcome.verdict is not Verdict.PASS:
             yield f"  {index} {outcome.verdict.value}"
 
@@ -197,7 +207,7 @@ class _Reader:
         self._cases: dict[int, Case] = {}
         self._is_whole = False
         self._readers: list[tuple[re.Pattern[str], Callable[..., None]]] = [
-            (re.compile(pattern.replace("STRING", _STRING)), read)
+            (re.compile(pattern.replace("STRING", f"({_TEXT})").replace("TEXT", _TEXT)), read)
             for pattern, read in (
                 (r"#.*|\s*", lambda: None),
                 (r"profile STRING", self._profile),
@@ -206,7 +216,7 @@ class _Reader:
                 (r"(  )?version STRING STRING", self._version),
                 (r"backend STRING", self._open_backend),
                 (r"cell STRING STRING((?: (?:[0-9a-f]+|-))*)", self._cell),
-                (r"  (\d+) (\w+)(?: (known|flaky|unexplained) STRING(?: (\S+))?)?", self._case),
+                (rf"  (\d+) (\w+)(?: (known|flaky|unexplained) STRING{_FACTS})?", self._case),
                 (r"total (\d+) cells, (\d+) cases", self._total),
             )
         ]
@@ -272,7 +282,14 @@ class _Reader:
         self._made.cells[key] = self._cases
 
     def _case(
-        self, index: str, verdict: str, match: str | None, kind: str | None, error: str | None
+        self,
+        index: str,
+        verdict: str,
+        match: str | None,
+        kind: str | None,
+        error: str | None,
+        wrong: str | None,
+        entries: str | None,
     ) -> None:
         found = Verdict(verdict)
         if found.fails != (kind is not None):
@@ -283,6 +300,8 @@ class _Reader:
             match in ("known", "flaky"),
             None if error is None else float(error),
             match == "flaky",
+            wrong or "",
+            tuple(json.loads(id_) for id_ in re.findall(_TEXT, entries or "")),
         )
         self._cases[int(index)] = replace(self._cases[int(index)], outcome=outcome)
 

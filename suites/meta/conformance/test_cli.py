@@ -189,7 +189,7 @@ def test_a_run_is_the_same_as_its_own_baseline(call, finished_run: Path, tmp_pat
         given = ("--out", tmp_path / "again", "--baseline", baseline)
         code, out, _ = call("report", finished_run, *given)
         assert code == 0
-        same = "against the baseline: 0 new, 0 lost, 0 fixed, 0 gained, 0 changed in error\n"
+        same = "0 changed, 0 new, 0 lost, 0 fixed, 0 gained, 0 changed in error\n"
         assert same in out
         assert f"compared with {baseline}: 2 cases one by one\n" in out
         assert "since the baseline" in (tmp_path / "again" / "index.html").read_text()

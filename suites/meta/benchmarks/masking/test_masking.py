@@ -104,6 +104,13 @@ def test_failures_hidden_by_unpredicting_entry_are_counted(tmp_path: Path) -> No
     assert {op for (op, _, _), green in pairs.items() if green} == {"reshape"}
 
 
+def test_recording_leaves_nothing_known_of_what_an_entry_hides(tmp_path: Path) -> None:
+    file = tmp_path / "known.toml"
+    file.write_text(HIDES_VALUES.format(op="reshape"))
+    settings = Settings((*CHANGES,), expectations=str(file), recorded=True)
+    assert {one.end for one in measure_cells(["reshape"], ["si32"], settings).outcomes} == {End.NEW}
+
+
 @pytest.mark.slow
 @pytest.mark.x86
 def test_known_divergences_of_a_real_backend_hide_few_wrong_results(tmp_path: Path) -> None:

@@ -110,6 +110,28 @@ def test_removed_entry_runs_nothing_again(tmp_path: Path) -> None:
     assert listener.said == []
 
 
+def test_other_wrong_values_of_the_same_backend_are_changed(tmp_path: Path) -> None:
+    """An entry matches any failure of the op, and the wrong element moves."""
+    file = tmp_path / "any.toml"
+    file.write_text('[[known]]\nid = "any"\nop = "negate"\nreason = "Of any failure."\n')
+    known = {"expectations": str(file)}
+    given = options(tmp_path / "then", "one_wrong_element", **known)
+    then = run(given)
+    assert all(record.known and record.wrong_digest for record in then.records)
+    baseline = ReadBaseline("base.txt", baseline_of(then))
+    same = run(replace(given, out=tmp_path / "same", baseline=baseline))
+    assert {*same.recorded} == {record.id for record in same.records}
+    assert same.exit_code == 0
+    unmatched = replace(given, out=tmp_path / "none", baseline=baseline, expectations="none")
+    assert run(unmatched).exit_code == 0  # the recording is enough
+    now = options(tmp_path / "now", "off_by_one_last_element", **known)
+    digests = {name: {"digest": digest} for name, digest in run(now).digests.items()}
+    as_same = ReadBaseline("base.txt", replace(baseline.baseline, backends=digests))
+    done = run(replace(now, baseline=as_same))
+    assert not any(record.is_new_failure for record in done.records)
+    assert done.exit_code == 1
+
+
 def test_ends_are_compared_by_what_no_entry_matches() -> None:
     """A stored record shows the class that no entry matches, a new one the gravest class."""
     wrong, small = (
@@ -125,6 +147,8 @@ def test_ends_are_compared_by_what_no_entry_matches() -> None:
     joined = join_records(first, [again, right], [entry])
     assert (joined.verdict, joined.kind) == (Verdict.INACCURATE, NOT_DETERMINISTIC)
     assert joined.message == "in 2 of 3 runs: in part"
+    moved = replace(again, wrong_digest="2" * 16)
+    assert join_records(first, [moved], [entry]).kind == NOT_DETERMINISTIC
     unsupported = replace(right, verdict=Verdict.UNSUPPORTED)
     assert join_records(unsupported, [right], [entry]) == right
 

@@ -83,10 +83,10 @@ def test_changes_are_counted_only_with_a_baseline() -> None:
     )
     comparison = compare(now, ReadBaseline("baseline.txt", baseline_of(then)))
     screen = first_screen(view.build(now, comparison=comparison))
-    assert screen.changes == ("new", "lost", "fixed")
+    assert screen.changes == ("changed", "new", "lost", "fixed")
     counts = {row.standing.backend: [one.count for one in row.changes] for row in screen.rows}
-    assert counts == {"one": [0, 0, 0], "other": [1, 0, 0]}
-    assert [one.is_failure for one in screen.rows[1].changes] == [True, True, False]
+    assert counts == {"one": [0, 0, 0, 0], "other": [0, 1, 0, 0]}
+    assert [one.is_failure for one in screen.rows[1].changes] == [True, True, True, False]
 
 
 def test_consequences_of_batches_that_failed_as_a_whole() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from conformance.verdict import Verdict
 from suites.meta.support import synthetic_run as synthetic
 
 ADD = ("add", "f32", "plugin:mine")
+SIGN = CaseOutcome(Verdict.DIVERGENT, "sign")
+IDS = ("add-sign", 'of "x"')
 MADE = Baseline(
     "smoke", 7, "abc", {"jaxlib": "0.10"}, {"plugin:mine": {"library": "1f"}, "cpu": {}},
     {
@@ -30,6 +33,8 @@ MADE = Baseline(
             3: Case("cccc", CaseOutcome(Verdict.CRASHED, "abort", True)),
             4: Case("dddd", CaseOutcome(Verdict.UNSUPPORTED)),
             5: Case("eeee", CaseOutcome(Verdict.CRASHED, "not deterministic", True, flaky=True)),
+            6: Case("ffff", replace(SIGN, known=True, wrong_digest="ab" * 8, entries=IDS)),
+            7: Case("0000", replace(SIGN, wrong_digest="0123456789012345")),
         },
         ("Reshape (explicit)", "q<si8:f32:axis>", "cpu"): {
             0: Case("eeee", CaseOutcome(Verdict.PASS))
@@ -50,6 +55,15 @@ def test_written_baseline_is_read_back(tmp_path: Path) -> None:
         assert read_baseline(tmp_path / "run.txt").baseline == made
 
 
+def test_file_without_digests_of_wrong_elements_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "base.txt"
+    older = re.sub(" (wrong|by) .*", "", baseline_text(MADE)).replace("format 3", "format 2")
+    path.write_text(older)
+    read = read_baseline(path).baseline.cells[ADD]
+    assert read[6].outcome == replace(SIGN, known=True)
+    assert {case.outcome.wrong_digest for case in read.values()} == {""}
+
+
 def test_a_loss_is_one_line_in_a_diff() -> None:
     cases = {**MADE.cells[ADD], 0: Case("aaaa", CaseOutcome(Verdict.UNSUPPORTED))}
     lost = replace(MADE, cells={**MADE.cells, ADD: cases})
@@ -67,7 +81,7 @@ def test_the_order_is_that_of_names() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda text: text.replace("format 2", "format 3"), "has format 3"),
+        (lambda text: text.replace("format 3", "format 4"), "has format 4"),
         (lambda _: "", "is not a baseline"),
         (lambda _: "[[known]]\n", "is not a baseline"),
         (lambda text: text[: len(text) // 2], "is damaged"),
