@@ -44,6 +44,7 @@ _UNSUPPORTED = (
     re.compile(r"Unexpected operand type for FFT: (?:f64|c128)"),  # the same
     re.compile(r"Accuracy analysis for \w+ is not implemented yet"),  # the same
     re.compile(r"No implementation found for requested accuracy"),
+    re.compile(r"unknown (?:StableHLO attribute|stablehlo type)"),  # of an older dialect
     re.compile(r"CompileTimeHostOffloadOutputLocationMismatch"),  # a result left in host memory
 )
 """Words of XLA's messages about programs that it does not implement."""
@@ -73,7 +74,7 @@ _DEVICE_ERROR = re.compile(
 Source: CUDA Driver API, `CUresult`.
 """
 
-_UNREGISTERED = re.compile(r"unregistered operation 'stablehlo\.(\w+)'")
+_UNREGISTERED = re.compile(r"unregistered operation '(?:stablehlo\.)?((?:(?:chlo|mhlo)\.)?\w+)'")
 """Words of the error of a jaxlib whose dialect is older than an op."""
 
 _LOCATION = re.compile(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
+from packaging.version import Version
 
 from reference.ir.program import TensorType
 from reference.ir.types import Array, ElementType, bits_dtype, element_type_of, from_bits
 
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|-?\d[\d.]*(?:[eE][+-]?\d+)?|true|false")
 _DENSE = re.compile(r'dense<("0x[0-9A-F]*"|[^>"]*)>')
+_EIGHT_IN_A_BYTE = Version(version("jaxlib")) < Version("0.10")
+"""Whether MLIR keeps eight booleans in a byte; arrays of them that it returns have freed memory."""
 
 
 def array_of(attribute: Any, tensor_type: TensorType, spelled: str = "") -> Array | None:
@@ -23,6 +27,9 @@ def array_of(attribute: Any, tensor_type: TensorType, spelled: str = "") -> Arra
     """
     element = tensor_type.element
     if isinstance(attribute, ir.DenseElementsAttr):
+        if element.bits == 1 and _EIGHT_IN_A_BYTE:
+            values: Any = ir.DenseIntElementsAttr(attribute)
+            return np.array(list(values), bool).reshape(tensor_type.static_shape)
         if element.storage.kind in "biuf" and element.bits in (1, 8, 16, 32, 64):
             native = np.asarray(attribute) if element.storage.isbuiltin == 1 else None
             if native is not None:
@@ -42,6 +49,8 @@ def attribute_of(array: Array) -> ir.DenseElementsAttr:
     element = ir.Type.parse(element_type_of(array).mlir)
     tensor = ir.RankedTensorType.get(array.shape, element)
     get: Any = ir.DenseElementsAttr.get  # its stub does not know of arrays with a type
+    if _EIGHT_IN_A_BYTE and array.dtype == np.bool_:
+        return get(np.packbits(array, bitorder="little"), type=tensor)
     return get(np.ascontiguousarray(array), type=tensor)
 
 

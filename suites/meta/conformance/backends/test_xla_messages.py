@@ -92,7 +92,11 @@ def test_an_invalid_program_is_rejected_with_any_message() -> None:
     ("refusal", "kind"),
     [
         ("unregistered operation 'stablehlo.add'", Unsupported),  # the dialect is older than the op
+        ("unregistered operation 'chlo.mulhi' found in dialect ('chlo')", Unsupported),
+        ("line 12, column 88: unknown stablehlo type: future", Unsupported),
+        ("line 1, column 95: unknown StableHLO attribute", Unsupported),
         ("unregistered operation 'stablehlo.no_such_op'", Rejected),
+        ("unregistered operation 'chlo.no_such_op'", Rejected),
         ("op operand #0 must be tensor", Rejected),
     ],
 )
