@@ -15,7 +15,6 @@ from conformance.campaign.tasks import (
     TaskBatch,
     TaskResult,
     crash_record,
-    explain_timeout,
     join_results,
     run_tasks,
 )
@@ -107,7 +106,6 @@ class TaskRunner:
                 splits_errors=True,
                 repeats=[repeated] * self.manner.repeats,
                 is_expected=partial(self._is_expected, batch) if is_crashing else None,
-                question=partial(self._ask_about_timeout, batch) if is_single else None,
             )
         ]
 
@@ -126,16 +124,6 @@ class TaskRunner:
         """Return whether the end of a single case is known."""
         (task,) = batch
         return self.is_known(crash_record(task, *crash_verdict(lost)))
-
-    def _ask_about_timeout(
-        self, batch: TaskBatch, lost: WorkerCrash | WorkerTimeout
-    ) -> Call | None:
-        """Return the call that asks why a single case gave no answer; None if it crashed."""
-        if not isinstance(lost, WorkerTimeout):
-            return None
-        (task,) = batch
-        _, _, message = crash_verdict(lost)
-        return Call(batch, explain_timeout, (task, message), self.limits.timeout)
 
     def _note_postponed(self, call: Call, lost: WorkerTimeout) -> None:
         """Report a case that is run again at the end."""

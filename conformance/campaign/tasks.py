@@ -17,7 +17,6 @@ from conformance.backends.session import open_session
 from conformance.catalog import Cell
 from conformance.judging.judgement import merge_errors
 from conformance.known.in_force import in_force
-from conformance.known.programs import predicted_deadlock
 from conformance.known.rewritings.stated import Stated
 from conformance.pipeline.batch import REPEATS, Batcher, RefusedBatch, StopWatch, run_all
 from conformance.pipeline.confirmation import conclude, conclude_miss
@@ -264,27 +263,6 @@ def peak_rss_mb() -> float:
     """Return the peak resident memory of this process, in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
-
-
-def explain_timeout(task: Task, message: str) -> list[TaskResult] | None:
-    """Return the result of a task of one case that gave no answer, if a hypothesis predicts that
-    its processes wait for each other for ever; else None.
-
-    Raises:
-        NotAvailable: when the backend is not available.
-    """
-    (case,) = cases_of(task)
-    if case.program.process_count == 1:
-        return None
-    platform = open_session(task.cell.backend).hardware
-    for recipe in case.inputs:
-        inputs = materialise(case.program, recipe)
-        label = predicted_deadlock(case.program, inputs, platform)
-        if label:
-            record = crash_record(task, Verdict.TIMED_OUT, label, message)
-            case_result = CaseResult(record, Errors())
-            return [TaskResult((record,), Errors(), Timing(), 0, 0.0, (case_result,))]
-    return None
 
 
 def crash_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record:

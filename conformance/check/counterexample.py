@@ -15,7 +15,6 @@ from conformance.executors.limit import TooSlow
 from conformance.frontends.modules import NotChecked, Unit, units_of
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation, Failure
-from conformance.known.programs import predicted_deadlock
 from conformance.limits import LIMITS
 from conformance.phases import phase
 from conformance.pipeline.outcome import Outcome
@@ -55,21 +54,10 @@ def match_crash(
     expectation: Expectation, backend: str, verdict: Verdict, kind: str, message: str
 ) -> tuple[ReplayedCounterexample, ...]:
     """Match an expectation with its program, whose worker crashed or timed out."""
-    if verdict is Verdict.TIMED_OUT:
-        kind = _deadlock_class(expectation, backend) or kind
     reproduces = is_crash_matched(expectation, backend, Outcome(verdict, kind, message))
     return (
         ReplayedCounterexample(verdict, kind, message, id=expectation.id, reproduces=reproduces),
     )
-
-
-def _deadlock_class(expectation: Expectation, backend: str) -> str:
-    """Return the class that predicts that a counterexample gives no answer, "" for none."""
-    given, unit = expectation.counterexample, _unit_of(expectation)
-    if isinstance(unit, NotChecked) or given is None:
-        return ""
-    inputs = parse_inputs(unit.flat.program, given.inputs)
-    return predicted_deadlock(unit.flat.program, inputs, open_session(backend).hardware)
 
 
 def replay_batch(batch: Sequence[Expectation], backend: str) -> tuple[ReplayedCounterexample, ...]:

@@ -37,8 +37,8 @@ from conformance.gate.expectations import (
 from conformance.judging.compare import describe_malformed, judge_operation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_flushed, is_single, unreached_results
+from conformance.known.hypothesis import SUBNORMAL
 from conformance.known.in_force import in_force
-from conformance.known.programs import SUBNORMAL
 from conformance.limits import Limits
 from conformance.phases import phase
 from conformance.pipeline.batch import Batcher, run_all

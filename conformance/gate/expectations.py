@@ -16,9 +16,9 @@ from conformance.backends.base import ANSWERED
 from conformance.backends.registry import names_of
 from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC, UNPREDICTED
+from conformance.known.crashing_operations import PREFIX, satisfies
 from conformance.known.entry_prediction import EntryPrediction, ulps
 from conformance.known.rewritings.stated import Stated, StatedRewriting
-from conformance.known.xla.crashing_operations import PREFIX, satisfies
 from conformance.results.store import CellKey
 from conformance.stablehlo.emit import operations_in, spell_operation
 from conformance.text import matches_any

@@ -45,7 +45,7 @@ from conformance.gate.versions import (
     needs_backend_version,
 )
 from conformance.gate.versions import check as check_versions
-from conformance.known.xla.crashing_operations import CONDITIONS, PREFIX
+from conformance.known.crashing_operations import CONDITIONS, PREFIX
 from generators.case.columns import INVALID
 from generators.case.quantized_types import QUANTIZED_COLUMNS
 from reference.ir.types import ELEMENT_TYPES

@@ -1,29 +1,18 @@
 """Entries with `unpredictable`: elements that no program predicts.
 
 They are memory outside the program, or change when the program is compiled or executed again. The
-entry states which elements it matches: by classes whose models determine them (`UNPREDICTABLE`), or
-by a `computes` that returns a mask. Elements for which the mask is false may have any value if all
-others are as computed.
+entry states which elements it matches: by classes, or by a `computes` that returns a mask. Elements
+for which the mask is false may have any value if all others are as computed.
 """
 
 from __future__ import annotations
 
-from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.gate.classes import NOT_DETERMINISTIC, UNPREDICTED
 from conformance.gate.expectations import WITHOUT_RESULTS, Expectation
-from conformance.known.programs import PROGRAMS
 from conformance.known.rewritings.exponentials import CONSTANT_NAN
-from conformance.known.table import EVERY
-from conformance.known.xla.windows.no_source import LABEL as NO_SOURCE
 
-UNPREDICTABLE = frozenset(
-    {
-        NOT_DETERMINISTIC,
-        CONSTANT_NAN,
-        NO_SOURCE,
-        *(one.label for one in (*EVERY, *PROGRAMS) if one.unsteady),
-    }
-)
-"""Classes of elements that may have any value, or another value in each execution."""
+UNSTEADY = frozenset({NOT_DETERMINISTIC, CONSTANT_NAN})
+"""Classes of elements that may have another value in each execution or compilation."""
 
 
 def check(found: Expectation) -> None:
@@ -36,7 +25,7 @@ def check(found: Expectation) -> None:
         return
     if not found.unpredictable:
         for kind in found.kinds:
-            if kind in UNPREDICTABLE and not (found.flaky and kind == NOT_DETERMINISTIC):
+            if kind in UNSTEADY and not (found.flaky and kind == NOT_DETERMINISTIC):
                 raise ValueError(
                     f"class {kind!r} has elements that no program predicts: "
                     "write 'unpredictable = true', and why in 'reason'"
@@ -46,8 +35,8 @@ def check(found: Expectation) -> None:
     if without:
         raise ValueError(f"'unpredictable' applies to results, and {without[0]!r} has none")
     for kind in found.kinds:
-        if kind not in UNPREDICTABLE:
-            listed = ", ".join(map(repr, sorted(UNPREDICTABLE)))
+        if kind not in UNSTEADY | UNPREDICTED:
+            listed = ", ".join(map(repr, sorted(UNSTEADY | UNPREDICTED)))
             raise ValueError(
                 f"class {kind!r} does not say which elements are 'unpredictable': "
                 f"name one of {listed}, or predict the other elements by 'computes' with a mask"

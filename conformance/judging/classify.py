@@ -8,10 +8,8 @@ again on just those elements.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -26,10 +24,7 @@ from conformance.judging.questions import (
 )
 from conformance.judging.subnormals import (
     find_flushed,
-    find_flushed_comparisons,
     find_flushed_in_f32,
-    is_normal_in_f32,
-    is_order_partly_flushed,
 )
 from conformance.known.hypothesis import Hypothesis
 from conformance.verdict import Verdict
@@ -69,56 +64,17 @@ def codes_without_accuracy(findings: ElementClasses) -> list[int]:
     ]
 
 
-def _find_refuted(d: DifferingElements) -> Answer:
-    """Yield elements that are wrong even where the result is unspecified.
+def _find_excluded(d: DifferingElements) -> Answer:
+    """Yield elements that the rule itself excludes, even where the result is unspecified.
 
-    Elements explained by flushed subnormals, or by the representation of a type, are not refuted.
-    But flushed comparisons explain elements by chance in a type without subnormals in f32, if
-    values at other positions explain all of them.
-    """
-    first = cache(lambda: (*_find_stated(d), *_find_represented(d)))
-    flushed = cache(lambda: (*_find_flushed_for_type(d), *find_flushed_in_f32(d)))
-    for label, moves, wrong, *predicted in (*_refutations(d), *_exclusions(d)):
-        if wrong.any():
-            by_chance = moves and wrong.all() and is_normal_in_f32(d)
-            yield from restrict_answers(first() if by_chance else first() + flushed(), wrong)
-        yield Verdict.DIVERGENT, label, wrong, *predicted
-
-
-def _find_flushed_for_type(d: DifferingElements) -> Answer:
-    """Yield elements explained by flushed subnormals.
-
-    In types that are computed in wider types only comparisons flush. Nothing is yielded where
-    flushed comparisons explain only a part of an order, and flushing not all differing elements.
-    """
-    answers = tuple((find_flushed_comparisons if is_normal_in_f32(d) else find_flushed)(d))
-    return () if is_order_partly_flushed(d) and not _union(answers, d).all() else answers
-
-
-def _refutations(d: DifferingElements) -> Iterator[tuple[Any, ...]]:
-    """Yield label, whether values are at other positions, and mask for each hypothesis that refutes
-    elements.
-
-    A fourth item says which of these elements are predicted. It is omitted if the rule has a bound
-    and the prediction is the same in every execution.
-    """
-    for hypothesis in d.hypotheses:
-        if not hypothesis.refutes:
-            continue
-        wrong = d.matches(hypothesis)
-        if hypothesis.unsteady:
-            predicted = wrong, d.hypothesis_prediction(hypothesis)
-        else:
-            predicted = (wrong,) if d.is_bounded else exact_match(wrong)
-        yield hypothesis.label, hypothesis.moves, *predicted
-
-
-def _exclusions(d: DifferingElements) -> Iterator[tuple[Any, ...]]:
-    """Yield label, False and mask of the elements that the rule itself excludes, which no
-    hypothesis predicts.
+    Elements that an expectation states, or that flushed subnormals explain, are of those classes.
     """
     for label, mask in d.answers.excluded:
-        yield label, False, np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
+        wrong = np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
+        if wrong.any():
+            explained = (*_find_stated(d), *find_flushed(d), *find_flushed_in_f32(d))
+            yield from restrict_answers(explained, wrong)
+        yield Verdict.DIVERGENT, label, wrong
 
 
 def _find_permitted(d: DifferingElements) -> Answer:
@@ -192,11 +148,6 @@ def _find_stated(d: DifferingElements) -> Answer:
     yield from _match_hypotheses(d, (one for one in d.hypotheses if one.stated))
 
 
-def _find_represented(d: DifferingElements) -> Answer:
-    """Yield elements that match a hypothesis about how numbers of a type are represented."""
-    yield from _match_hypotheses(d, (one for one in d.hypotheses if one.represents))
-
-
 def _match_hypotheses(d: DifferingElements, hypotheses: Iterable[Hypothesis]) -> Answer:
     """Yield elements that match a hypothesis: near elements as inaccurate, other elements as
     divergent.
@@ -208,47 +159,9 @@ def _match_hypotheses(d: DifferingElements, hypotheses: Iterable[Hypothesis]) ->
         yield Verdict.DIVERGENT, hypothesis.label, explained, predicted
 
 
-def _find_modelled(d: DifferingElements) -> Answer:
-    """Yield elements that match another formula which compilers are known to use."""
-    yield from _match_hypotheses(d, _formulas(d))
-
-
-def _formulas(d: DifferingElements) -> list[Hypothesis]:
-    """Return the hypotheses about other formulas than the specification's."""
-    return [one for one in d.hypotheses if not (one.stated or one.flushes or one.refutes)]
-
-
-def _find_flushed_or_modelled(d: DifferingElements) -> Answer:
-    """Yield elements explained by flushed subnormals or by another formula.
-
-    The formula comes first in types without subnormals in the wider type that computes them, where
-    flushed comparisons explain only a part of an order, and where it explains all elements.
-    """
-    questions = (find_flushed, _find_modelled)
-    is_formula_first = (
-        is_normal_in_f32(d) or is_order_partly_flushed(d) or _is_partly_flushed_formula(d)
-    )
-    for question in reversed(questions) if is_formula_first else questions:
-        yield from question(d)
-
-
-def _is_partly_flushed_formula(d: DifferingElements) -> bool:
-    """Return whether flushing explains some elements by chance: one formula explains all of the
-    elements that are not permitted, and flushing does not.
-    """
-    formulas = _formulas(d)
-    if not formulas or d.operand_elements is not None:
-        return False
-    wrong = ~_union(_find_permitted(d), d)
-    flushed = _union(find_flushed(d), d) & wrong
-    if not flushed.any() or (flushed == wrong).all():
-        return False
-    return any(bool((d.matches(one) | ~wrong).all()) for one in formulas)
-
-
-def _union(answers: Answer, d: DifferingElements) -> Array:
-    """Return a mask of the elements that any answer explains."""
-    return np.logical_or.reduce([np.zeros(len(d.where), np.bool_), *(one[2] for one in answers)])
+def _find_other_arithmetic(d: DifferingElements) -> Answer:
+    """Yield elements that any op may have from other roundings."""
+    yield from _match_hypotheses(d, (one for one in d.hypotheses if not one.stated))
 
 
 def _find_special_values(d: DifferingElements) -> Answer:
@@ -338,13 +251,14 @@ def _find_wrong(d: DifferingElements) -> Answer:
 
 
 QUESTIONS: tuple[Question[DifferingElements], ...] = (
-    _find_refuted,
+    _find_excluded,
     _find_permitted,
     _find_unspecified,
     _find_permitted_formula,
     _find_stated,
-    _find_flushed_or_modelled,
+    find_flushed,
     find_flushed_in_f32,
+    _find_other_arithmetic,
     _find_special_values,
     _find_swapped_operands,
     _find_inaccurate,

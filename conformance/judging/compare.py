@@ -27,21 +27,13 @@ from conformance.judging.judgement import (
     collapse_failing,
     combine,
     passing_judgement,
-    rename_kind,
-    replace_kinds,
 )
 from conformance.judging.messages import elements_message, other_classes
 from conformance.judging.processes import process_results
 from conformance.judging.questions import ElementClasses, VerdictClass
 from conformance.known.any_op import hypotheses_of_any_op
-from conformance.known.candidates import Candidate
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
-from conformance.known.programs import candidates_for
-from conformance.known.table import known_of
-from conformance.known.xla.result_types import narrow_bodies, other_types
-from conformance.known.xla.sub_byte import six_bits
-from conformance.known.xla.subnormals import in_f32
 from conformance.tolerance.result_accuracy import apply_result_accuracy
 from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.table import DATA
@@ -58,13 +50,7 @@ from reference.ops.xla.lowering import lower_program
 MAX_ELEMENTS = 8
 """Largest number of differing elements that a judgement records."""
 
-
-_WRONG = (Verdict.DIVERGENT, Verdict.INACCURATE)
-
-MALFORMED = (
-    "missing result", element_types.LABEL, "wrong element type", "wrong shape",
-    narrow_bodies.LABEL, other_types.BYTES, six_bits.LABEL,
-)  # fmt: skip
+MALFORMED = ("missing result", element_types.LABEL, "wrong element type", "wrong shape")
 """Classes of results whose number, types or shapes are not as stated."""
 
 
@@ -137,79 +123,19 @@ def judge(
             lambda stated: judge(program, inputs, expected, stated, rule, platform=platform),
         )
     if bad is not None:
-        found = _best_candidate(program, inputs, actual, rule, platform)
-        if found is not None:
-            return _judge_other_types(*found, bad)
         return collapse_failing(Judgement(Verdict.DIVERGENT, *bad, total, total))
     program = inline_subject_bodies(program)
     collective = collective_of(program)
     if program.process_count > 1 or collective is not None:
         if collective is not None and collective is not program.subject:  # in some construct
             rule = (rule_of(collective) or rule).hardware_rule(platform)
-        return _judge_with_process_groups(program, inputs, expected, actual, rule, platform)
+        return _judge_processes(program, inputs, expected, actual, rule, platform)
     joint = JointResults(rule, operand_tracer(program, inputs), tuple(expected), tuple(actual))
     numbers = range(len(expected))
     parts = [_judge_result(program, number, rule, platform, joint) for number in numbers]
     if not parts:
         return passing_judgement(0)
-    judgement = parts[0] if len(parts) == 1 else combine(parts)
-    if judgement.verdict is not Verdict.DIVERGENT and not _is_hardly_flushed(judgement, expected):
-        return judgement
-    exact = _exact_candidate(program, inputs, actual, platform)
-    return judgement if exact is None else rename_kind(judgement, exact.label, exact.near(expected))
-
-
-def _is_hardly_flushed(judgement: Judgement, expected: Sequence[Array]) -> bool:
-    """Return whether zeros are where subnormal numbers are expected, in types that are computed in
-    f32, where no such number is subnormal.
-    """
-    types = map(element_type_of, expected)
-    return judgement.verdict is Verdict.FLUSHED and in_f32.are_normal(types)
-
-
-def _exact_candidate(
-    program: Program, inputs: Sequence[Array], actual: Sequence[Array], platform: str
-) -> Candidate | None:
-    """Return the first candidate program that gives exactly these results, or None."""
-    found = candidates_for(program, inputs, actual, platform)
-    return next((one for one in found if one.is_exact), None)
-
-
-def _best_candidate(
-    program: Program, inputs: Sequence[Array], actual: Sequence[Array], rule: Rule, platform: str
-) -> tuple[Candidate, Judgement] | None:
-    """Return the candidate program that permits most of these results, and the judgement on them.
-
-    A candidate whose results come from another op is judged bit by bit. Elements that an
-    expectation for that op predicts are of the candidate's class. None if no candidate has results
-    of these types and sizes.
-    """
-    best: tuple[Candidate, Judgement] | None = None
-    for other in candidates_for(program, inputs, actual, platform):
-        is_same_op = other.program.subject.name == program.subject.name
-        own = rule if is_same_op else DATA
-        judged = judge(other.program, inputs, other.expected, other.actual, own, platform=platform)
-        if not is_same_op:
-            models = hypotheses_of(other.program.subject, platform)
-            stated = {one.label for one in models if one.stated}
-            judged = replace_kinds(judged, stated, other.label)
-        if best is None or _count_failing(judged) < _count_failing(best[1]):
-            best = other, judged
-        if not judged.verdict.fails:
-            break
-    return best
-
-
-def _count_failing(judged: Judgement) -> int:
-    return sum(one.wrong for one in judged.failures)
-
-
-def _judge_other_types(other: Candidate, judged: Judgement, bad: tuple[str, str]) -> Judgement:
-    """Combine the judgement of results computed in other types with a failure for these types."""
-    wrong = sum(got.size for got in other.actual)
-    message = f"{other.label}: {bad[1]}"
-    types = Judgement(Verdict.DIVERGENT, other.label, message, wrong, 0)
-    return combine([judged, collapse_failing(types, other.near())])
+    return parts[0] if len(parts) == 1 else combine(parts)
 
 
 def judge_sets(
@@ -258,34 +184,6 @@ def judge_operation(
     return judge(program, inputs, expected, actual, rule, platform=platform)
 
 
-def _judge_with_process_groups(
-    program: Program,
-    inputs: Sequence[Array],
-    expected: Sequence[Array],
-    actual: Sequence[Array],
-    rule: Rule,
-    platform: str,
-) -> Judgement:
-    """Judge the results of all processes.
-
-    Results that are wrong, but right for other process groups, get a class that says so.
-    """
-    judgement = _judge_processes(program, inputs, expected, actual, rule, platform)
-    if judgement.verdict not in _WRONG:
-        return judgement
-    for other in candidates_for(program, inputs, actual, platform):
-        again = _judge_processes(
-            other.program, inputs, other.expected, other.actual, rule, platform
-        )
-        known = known_of(collective_of(other.program) or other.program.subject, platform)
-        labels = {in_f32.LABEL, *(one.label for one in known)}
-        if all(one.kind in labels or one.verdict not in _WRONG for one in again.failing):
-            if again.verdict not in _WRONG:
-                return rename_kind(judgement, other.label, other.near(expected))
-            return replace(again, message=f"{again.message}; and {other.label}")
-    return judgement
-
-
 def _judge_processes(
     program: Program,
     inputs: Sequence[Array],
@@ -330,11 +228,11 @@ def _is_propagated(program: Program, operation: Operation) -> bool:
     return operation.name != program.subject.name
 
 
-def _hypotheses(program: Program, operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
+def _hypotheses(program: Program, operation: Operation) -> tuple[Hypothesis, ...]:
     """Return the hypotheses about the operation that defines a result."""
     if _is_propagated(program, operation):
         return hypotheses_of_any_op(_constants(program, operation))
-    return hypotheses_of(program.subject, platform, _constants(program, program.subject))
+    return hypotheses_of(program.subject, _constants(program, program.subject))
 
 
 def _error_measure(
@@ -372,7 +270,7 @@ def _judge_result(
         budget = None  # this result is data
     differing = DifferingElements(
         operation, values, expected, actual, where, rule, budget, platform, place, said,
-        joint.actual, _hypotheses(program, operation, platform),
+        joint.actual, _hypotheses(program, operation),
         _error_measure(program, operation, values, number, joint),
     )  # fmt: skip
     findings = classify_elements(differing)

@@ -12,9 +12,9 @@ import numpy as np
 from conformance.judging.joint_results import RuleAnswers
 from conformance.judging.questions import Predicted
 from conformance.judging.summands import factors_read
+from conformance.known import subnormal_order
 from conformance.known.broadcasting import broadcast_operands
 from conformance.known.hypothesis import NEAR, Hypothesis
-from conformance.known.xla.subnormals import subnormal_order
 from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.ulp import bound_distances, ulp_distances, ulps_from_prediction
 from conformance.verdict import Element
@@ -119,8 +119,7 @@ class DifferingElements:
 
     def matches(self, hypothesis: Hypothesis) -> Array:
         """Return a mask of the elements that match a hypothesis, zeros' signs included."""
-        near = self._hypothesis_errors(hypothesis.errors) <= 1
-        return near if hypothesis.signs else near & self.has_permitted_zeros
+        return self._hypothesis_errors(hypothesis.errors) <= 1
 
     def hypothesis_prediction(self, hypothesis: Hypothesis) -> Predicted:
         """Return a function that gives the elements within `NEAR` ulp of a hypothesis."""

@@ -70,29 +70,6 @@ def passing_judgement(total: int) -> Judgement:
     return Judgement(Verdict.PASS, "", "", 0, total)
 
 
-def rename_kind(judgement: Judgement, kind: str, predicted: int = 0) -> Judgement:
-    """Return the judgement with the class `kind`, or unchanged if `kind` is empty.
-
-    `kind` is the class of a mistake that explains all results. `predicted` counts the elements
-    within `NEAR` ulp of the values that the mistake predicts.
-    """
-    if not kind:
-        return judgement
-    message = judgement.message.replace(judgement.kind, kind, 1)
-    # however near the numbers are: they are those of another process
-    one = replace(judgement, verdict=Verdict.DIVERGENT, kind=kind, message=message)
-    return collapse_failing(one, predicted)
-
-
-def replace_kinds(judgement: Judgement, kinds: Collection[str], kind: str) -> Judgement:
-    """Return the judgement with `kind` in place of each class in `kinds`."""
-    failing = tuple(
-        _reclassify(one, kind) if one.kind in kinds else one for one in judgement.failing
-    )
-    whole = _reclassify(judgement, kind) if judgement.kind in kinds else judgement
-    return replace(whole, failing=failing)
-
-
 _Classified = TypeVar("_Classified", Judgement, Failing)
 
 

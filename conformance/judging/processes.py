@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from conformance.known.xla.extrema import body_monoid
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import replace_operation
+from conformance.transforms.values import free_values
 from generators.regions.bodies import identity_of, number_of
 from reference.interpreter.evaluate import body_of, evaluate, given_attributes
 from reference.interpreter.inlining import inline_calls
 from reference.interpreter.processes import current_process, last_process
-from reference.ir.monoid import ADD, Monoid
+from reference.ir.errors import EvaluationError
+from reference.ir.monoid import ADD, MAXIMUM, MINIMUM, Monoid
 from reference.ir.processes import Process, ProcessId, processes
 from reference.ir.program import (
     Attribute,
+    Function,
     Operation,
     Program,
     Region,
@@ -31,7 +34,7 @@ from reference.ir.program import (
     Value,
     single_op,
 )
-from reference.ir.types import BOOLEAN, Array, element_type_of
+from reference.ir.types import BOOLEAN, Array, element_type_of, to_bits
 from reference.numerics.alike import equal_elements
 from reference.numerics.monoids import can_fold
 from reference.ops.distribution.distribution import Contributions, contributions
@@ -182,7 +185,7 @@ def _extremum_monoid(stacked: Array, computation: Region) -> Monoid | None:
     Its identity must change no value that is there.
     """
     element = element_type_of(stacked)
-    monoid = body_monoid(computation) if element.is_float else None
+    monoid = _body_monoid(computation) if element.is_float else None
     if monoid is None or monoid is ADD or not can_fold(monoid, element):
         return None
     identity = np.full(stacked.size, number_of(identity_of(monoid.name, element), element))
@@ -232,3 +235,31 @@ def add_identity(computation: Region) -> Region:
         Operation("return", (value, some)),
     )
     return Region((left, flags[0], right, flags[1]), (*operations, *chosen))
+
+
+_SIGNED = (-1.0, -0.0, 0.0, 1.0)
+
+
+def _body_monoid(region: Region) -> Monoid | None:
+    """Return the monoid that a body computes with other operations, or None.
+
+    Its results on zeros of both signs and on 1 determine it.
+    """
+    first, second = (value.type for value in region.arguments)
+    if free_values(region) or first != second or not isinstance(first, TensorType):
+        return None
+    numbers = [np.array(number).astype(first.storage) for number in _SIGNED]
+    pairs = list(product(numbers, numbers))
+    end = region.operations[-1].operands
+    body = Program((Function("main", region, tuple(value.type for value in end)),))
+    placed = tuple(Value(name, first) for name in ("a", "b"))
+    try:
+        found = [evaluate(body, pair) for pair in pairs]
+        for monoid in (MAXIMUM, MINIMUM, ADD):
+            alone = single_op(monoid.name, placed, (first,))
+            same = (evaluate(alone, pair) for pair in pairs)
+            if all(to_bits(a[0]) == to_bits(b[0]) for a, b in zip(found, same, strict=True)):
+                return monoid
+    except EvaluationError:
+        pass
+    return None

@@ -9,13 +9,13 @@ import numpy as np
 
 from conformance.judging.differences import DifferingElements
 from conformance.judging.questions import Answer, Predicted, exact_match
-from conformance.known.xla.subnormals import in_f32
+from conformance.known import in_f32
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.ulp import part_distances
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, apply, reshape_operation
 from reference.ir.op import Rounding
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import Array
 from reference.numerics.alike import different_bits, equal_elements, flush_subnormals
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative, is_zero
@@ -30,13 +30,6 @@ def find_flushed(d: DifferingElements) -> Answer:
     if d.platform == Hardware.INTERPRETER:  # the interpreter flushes nothing
         return
     yield from _find_flushed_operands_or_results(d)
-    for hypothesis in d.hypotheses:
-        if hypothesis.flushes:
-            explained, predicted = (
-                d.matches(hypothesis),
-                d.hypothesis_prediction(hypothesis),
-            )
-            yield Verdict.FLUSHED, hypothesis.label, explained, predicted
 
 
 def _find_flushed_operands_or_results(d: DifferingElements) -> Answer:
@@ -78,26 +71,6 @@ def _match_flushed(d: DifferingElements, other: Array, mask: Array) -> tuple[Arr
     """Return a mask with a prediction: `other`, or zero where `other` is subnormal."""
     near, zero = d.prediction(other), d.prediction(flush_subnormals(other))
     return mask, lambda: near() | zero()
-
-
-def find_flushed_comparisons(d: DifferingElements) -> Answer:
-    """Yield elements explained by comparisons that treat subnormals as zero.
-
-    In types that are computed in wider types nothing else flushes.
-    """
-    if d.platform != Hardware.INTERPRETER:
-        yield Verdict.FLUSHED, "subnormal comparison", *exact_match(d.has_flushed_order)
-
-
-def is_order_partly_flushed(d: DifferingElements) -> bool:
-    """Return whether flushed comparisons explain some but not all elements of an order.
-
-    Some elements are right by chance in any order.
-    """
-    if d.operand_elements is not None or d.platform == Hardware.INTERPRETER:
-        return False
-    compared = d.has_flushed_order
-    return bool(compared.any()) and not compared.all()
 
 
 def _find_flushed_operands(d: DifferingElements) -> Answer:
@@ -246,9 +219,3 @@ def find_flushed_in_f32(d: DifferingElements) -> Answer:
             yield Verdict.DIVERGENT, in_f32.LABEL, explained, d.prediction(other)
     except EvaluationError:
         return
-
-
-def is_normal_in_f32(d: DifferingElements) -> bool:
-    """Return whether all numbers of the result's and the operands' types are normal in f32."""
-    arrays = (one for one in d.operands if isinstance(one, np.ndarray))
-    return in_f32.are_normal({d.type, *map(element_type_of, arrays)})

@@ -18,8 +18,8 @@ from conformance.known.hypothesis import (
     predict_where,
     value_hypothesis,
 )
+from conformance.known.in_f32 import is_narrow, to_f32, to_narrow_type
 from conformance.known.iota import IOTA, as_iotas, is_iota
-from conformance.known.xla.subnormals.in_f32 import is_narrow, to_f32, to_narrow_type
 from conformance.tolerance.ulp import ulp_distances, ulps_from_prediction
 from conformance.transforms.retype import retype
 from reference.interpreter.evaluate import EvaluationError, apply
@@ -80,7 +80,7 @@ def _iota_hypothesis(folded: tuple[bool, ...]) -> Hypothesis:
     ) -> Results:
         return tuple(one * NEAR for one in errors(operation, operands, expected, actual))
 
-    return Hypothesis(IOTA, errors, signs=True, ulps=ulps)
+    return Hypothesis(IOTA, errors, ulps)
 
 
 def _is_first(array: Array) -> Array:

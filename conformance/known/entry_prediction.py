@@ -88,10 +88,9 @@ class EntryPrediction:
         return Hypothesis(
             self.label,
             self._errors,
-            signs=True,
+            self._distances,
             unsteady=self.unpredictable,
             stated=True,
-            ulps=self._distances,
         )
 
     def predicted(self, operation: Operation, operands: Sequence[Any]) -> tuple[Array, ...] | None:

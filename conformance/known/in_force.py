@@ -13,8 +13,6 @@ from contextvars import ContextVar
 from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.rewritings.stated import Stated, StatedRewriting
-from conformance.known.table import known_of
-from conformance.known.template import has_constants
 from reference.ir.program import Operation
 
 _IN_FORCE: ContextVar[tuple[Stated, ...]] = ContextVar("hypotheses in force", default=())
@@ -31,22 +29,22 @@ def in_force(hypotheses: Sequence[Stated]) -> Generator[None]:
 
 
 def hypotheses_of(
-    operation: Operation, platform: str, folded: Sequence[bool] | None = None
+    operation: Operation, folded: Sequence[bool] | None = None
 ) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses about an operation's results: its op's models, then any op's.
+    """Return the hypotheses about an operation's results: those in force, then those of any op.
 
     `folded` tells which operands are constants to a compiler; None if unknown.
     """
-    return (*models_of(operation, platform, folded), *hypotheses_of_any_op(folded))
+    return (*stated_hypotheses(operation, folded), *hypotheses_of_any_op(folded))
 
 
-def models_of(
-    operation: Operation, platform: str, folded: Sequence[bool] | None = None
+def stated_hypotheses(
+    operation: Operation, folded: Sequence[bool] | None = None
 ) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses about an operation's op: those in force, then the table's."""
-    stated = (one.hypothesis(folded) for one in _IN_FORCE.get() if one.applies(operation, folded))
-    known = known_of(operation, platform)
-    return (*stated, *(one for one in known if has_constants(operation, one.constants, folded)))
+    """Return the hypotheses in force about an operation."""
+    return tuple(
+        one.hypothesis(folded) for one in _IN_FORCE.get() if one.applies(operation, folded)
+    )
 
 
 def stated_rewritings() -> tuple[StatedRewriting, ...]:

@@ -21,7 +21,7 @@ from conformance.judging.compare import describe_malformed
 from conformance.judging.judgement import Judgement, add_causes, mark_flushed
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
-from conformance.known.programs import SUBNORMAL
+from conformance.known.hypothesis import SUBNORMAL
 from conformance.localize.change import find_changes
 from conformance.localize.culprit import ResultJudge, bisect_stages
 from conformance.transforms.inline import inline
@@ -60,19 +60,26 @@ class Rewriting:
 class ModuleExplanation:
     """An explanation of wrong results by the module that the compiler made.
 
-    `rewritings` change the meaning, in the order of the passes. If `flushes`, the results are what
-    the module gives with subnormal numbers flushed. If neither holds, nothing is explained.
+    `rewritings` change the meaning, in the order of the passes. If `is_exact`, the reference's
+    results of the module are the backend's, bit for bit; if `flushes`, they are with subnormal
+    numbers flushed. Without rewritings and flushing, nothing is explained.
     """
 
     rewritings: tuple[Rewriting, ...] = ()
     flushes: bool = False
+    is_exact: bool = False
 
     def apply(self, judgement: Judgement) -> Judgement:
         """Return the judgement on the explained results, with the rewritings as causes of the
         failures that no class predicts; or these failures as flushed.
+
+        If the module is exact, the rewritings are the cause of all failures: what looks flushed
+        does so by chance.
         """
         if self.rewritings:
-            return add_causes(judgement, UNPREDICTED, tuple(map(str, self.rewritings)))
+            every = {one.kind for one in judgement.failures}
+            kinds = every if self.is_exact else UNPREDICTED
+            return add_causes(judgement, kinds, tuple(map(str, self.rewritings)))
         return mark_flushed(judgement, UNPREDICTED, SUBNORMAL) if self.flushes else judgement
 
 
@@ -128,11 +135,12 @@ def explain_by_module(
         if not module:
             return UNEXPLAINED
         whole = read_back(module, program)
-        verdicts: set[Verdict] = set()
+        verdicts: set[Verdict | None] = set()
         for inputs, actual in zip(sets, results, strict=True):
             with limit_wall_time(seconds):
                 verdicts.add(_verdict_by_module(whole, inputs, actual, session))
-        if any(one.fails and one is not Verdict.FLUSHED for one in verdicts):
+        is_exact = verdicts == {None}
+        if any(one and one.fails and one is not Verdict.FLUSHED for one in verdicts):
             return UNEXPLAINED
         found: dict[str, Rewriting] = {}
         with dump_folder() as folder:
@@ -141,7 +149,7 @@ def explain_by_module(
                 chain = _Chain(session, program, inputs, seconds)
                 made = chain.rewritings(stages) if stages else chain.changes_of(whole)
                 found |= {str(one): one for one in made}
-        return ModuleExplanation(tuple(found.values()), Verdict.FLUSHED in verdicts)
+        return ModuleExplanation(tuple(found.values()), Verdict.FLUSHED in verdicts, is_exact)
     except (BackendError, EvaluationError, TooSlow):
         return UNEXPLAINED
 
@@ -151,14 +159,15 @@ def _verdict_by_module(
     inputs: Sequence[Array],
     actual: Sequence[Array],
     session: Session,
-) -> Verdict:
-    """Return the verdict on results, judged as results of an optimised module.
+) -> Verdict | None:
+    """Return the verdict on results, judged as results of an optimised module; None if they have
+    the module's own bits.
 
     Other bits are divergent if the module is long, because judging evaluates it hundreds of times.
     """
     results = whole.evaluate(inputs)
     if equal_results(results, actual):
-        return Verdict.PASS
+        return None
     is_long = sum(1 for _ in whole.program.walk()) > MOST_OPERATIONS
     if is_long or whole.placement is not None or describe_malformed(results, actual) is not None:
         return Verdict.DIVERGENT

@@ -196,7 +196,7 @@ class _ResultJudge:
         return DifferingElements(
             operation, self.operands, expected, actual, where, self.rule, self.budget,
             self.hardware, 0, own.rule_answers(0), (actual,),
-            hypotheses_of(operation, self.hardware, folded), partial(own.measured_errors, number=0),
+            hypotheses_of(operation, folded), partial(own.measured_errors, number=0),
         )  # fmt: skip
 
     def classes(self) -> tuple[ClassCount, ...]:

@@ -16,11 +16,10 @@ from conformance.catalog import column_of, rule_of
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation, Failure, failures_of, matching_entry
 from conformance.judging.compare import MALFORMED, describe_malformed, judge
-from conformance.judging.judgement import Judgement, passing_judgement, rename_kind
+from conformance.judging.judgement import Judgement, passing_judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
-from conformance.judging.perturbation.judge import find_candidate, judge_program
+from conformance.judging.perturbation.judge import judge_program
 from conformance.judging.perturbation.overrides import Override
-from conformance.known.programs import PROGRAM_LABELS, operations_of_class
 from conformance.known.rewritings.table import is_rewriting
 from conformance.localize.rewriting import Rewriting
 from conformance.transforms.extract import extract, extract_operation
@@ -32,7 +31,7 @@ from conformance.triage.halving import explain_by_stretch
 from conformance.triage.isolation import judge_by_rule, judge_folded, judge_in_isolation
 from conformance.triage.localise import LocatedOperation, Search, mildest_cause
 from conformance.triage.misshapen import find_misshaping
-from conformance.triage.prediction import is_modelled
+from conformance.triage.prediction import is_stated
 from conformance.triage.regions import match_in_regions
 from conformance.triage.rewritings import add_rewriting_class, rewriting_classes, set_class
 from conformance.triage.unpredictable import follows_from_unpredictable
@@ -61,13 +60,7 @@ class Explainer:
 
     def _explain_operations(self, failed: FailedProgram) -> Explanation:
         """Return the cause of a failure, sought among the program's operations."""
-        judgement, steps = failed.judgement, failed.steps
-        if judgement.kind in PROGRAM_LABELS:  # a class of the program explains everything
-            for operation in operations_of_class(judgement.kind, failed.program):
-                if ids := self.match(operation, judgement):
-                    return Explanation(
-                        ids, Fault(operation, judgement), None, passing_judgement(judgement.total)
-                    )
+        steps = failed.steps
         if steps is None and not failed.infeeds and failed.program.process_count == 1:
             found = explain_by_stretch(self.search, self.explain, failed)
             if found is not None:
@@ -259,10 +252,7 @@ class Explainer:
             named = self._match_shown(found, taken, shown)
             return named or found, is_rewritten or named is not None
         try:
-            group, inputs, got = self._run_group(program, found.group, operation, values)
-            if named := self._candidate_class(operation, group, inputs, got):
-                judgement = rename_kind(found.judgement, named[1])
-                return replace(found, operation=named[0], judgement=judgement), True
+            got = self._run_group(program, found.group, operation, values)
             if taken is None or rule is None:
                 return found, is_rewritten
             expected, actual = evaluate(*taken), tuple(got)
@@ -271,7 +261,7 @@ class Explainer:
             judgement = judge_folded(self.search, program, operation, values, actual)
             if judgement is None:
                 judgement = judge(*taken, expected, actual, rule, platform=self.search.platform)
-                if not is_modelled(operation, judgement, self.search.platform):
+                if not is_stated(operation, judgement):
                     given = (program, operation, values, expected, actual)
                     judgement = add_rewriting_class(*given, found.judgement)
                     return replace(found, judgement=judgement), is_rewriting(judgement.kind)
@@ -295,7 +285,7 @@ class Explainer:
         if taken is None or len(got) < len(operation.results):
             return None
         judgement = judge_by_rule(self.search, operation, taken, got)
-        if judgement is None or not is_modelled(operation, judgement, self.search.platform):
+        if judgement is None or not is_stated(operation, judgement):
             return None
         return replace(found, judgement=judgement)
 
@@ -345,7 +335,7 @@ class Explainer:
         judgement = judge_in_isolation(self.search, wrong)
         if judgement is not None:
             return self.match(wrong.operation, judgement) or self._match_regions(wrong)
-        if is_modelled(wrong.operation, wrong.judgement, self.search.platform) and (
+        if is_stated(wrong.operation, wrong.judgement) and (
             ids := self.match(wrong.operation, wrong.judgement)
         ):
             return ids
@@ -360,26 +350,7 @@ class Explainer:
         group = self._group(wrong)
         if len(group) < PAIR:
             return ()
-        try:
-            taken = self._run_group(wrong.program, group, wrong.operation, wrong.values)
-            found = self._candidate_class(wrong.operation, *taken)
-        except (BackendError, EvaluationError, KeyError):
-            found = None
-        if found is not None:
-            return self.match(found[0], rename_kind(wrong.judgement, found[1]))
         return self._match_ids(group, wrong.judgement)
-
-    def _candidate_class(
-        self, operation: Operation, group: Program, inputs: Sequence[Array], got: Sequence[Array]
-    ) -> tuple[Operation, str] | None:
-        """Return the class of a candidate that explains all results of a group, and the operation
-        that the class is about: the given one if possible, else the last. None if there is none.
-        """
-        other = find_candidate(PermittedResults(group, inputs, self.search.platform), got)
-        about = [] if other is None else operations_of_class(other.label, group)
-        if other is None or not about:
-            return None
-        return (operation if operation in about else about[-1]), other.label
 
     def _run_group(
         self,
@@ -387,16 +358,14 @@ class Explainer:
         operations: Sequence[Operation],
         last: Operation,
         values: Mapping[str, Array],
-    ) -> tuple[Program, list[Array], Sequence[Array]]:
-        """Return operations of main as a program of their own, its inputs, and the backend's
-        results.
-        """
+    ) -> Sequence[Array]:
+        """Return the backend's results of operations of main as a program of their own."""
         places = definition_index(program)
         kept = {places[one.results[0].name] for one in operations}
         group = extract(program, kept, last.results)
         inputs = [values[one.name] for one in group.main.arguments]
         (got,) = self.search.run(group, [inputs])
-        return group, inputs, got
+        return got
 
     def _match_regions(self, wrong: WrongOperation) -> tuple[str, ...]:
         return match_in_regions(self.search.run, wrong, self._match_region)

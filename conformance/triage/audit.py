@@ -38,7 +38,7 @@ from conformance.transforms.values import (
     operations_within,
 )
 from conformance.triage.influence import influential_overrides
-from conformance.triage.prediction import is_modelled, is_refuted
+from conformance.triage.prediction import is_stated
 from conformance.triage.recomputed import is_operand_recomputed
 from conformance.triage.region_judge import RegionJudge, Run, WrongOperation, is_consequence
 from conformance.triage.rewritings import add_rewriting_class
@@ -265,7 +265,7 @@ class _Auditor(RegionJudge):
             if judgement.verdict is Verdict.PASS:
                 return None
             whole = rule and judge(*taken, expected, got, rule, platform=self._platform)
-            if whole and is_modelled(operation, whole, self._platform):
+            if whole and is_stated(operation, whole):
                 return whole
             return self._judge_regions(operation, expected, got, judgement)
         judgement = judge(*taken, expected, got, rule, platform=self._platform)
@@ -285,7 +285,7 @@ class _Auditor(RegionJudge):
         around = (self._program, inputs)
         if is_operand_recomputed(self._run, self._platform, around, operation, taken, got):
             return None
-        if is_modelled(operation, judgement, self._platform):
+        if is_stated(operation, judgement):
             return judgement
         return add_rewriting_class(*given, judgement, simplified=simple)
 
@@ -328,13 +328,11 @@ class _Auditor(RegionJudge):
         has shown which values it uses.
         """
         right = [equal_elements(want, one) for want, one in zip(expected, got, strict=True)]
-        others = [np.zeros(one.shape, np.bool_) for one in right]
-        if not is_refuted(operation, judgement, self._platform):
-            operands = tuple(self._values[value.name] for value in operation.operands)
-            others = [
-                unspecified_mask(operation, operands, want, n) & ~one
-                for n, (want, one) in enumerate(zip(expected, right, strict=True))
-            ]
+        operands = tuple(self._values[value.name] for value in operation.operands)
+        others = [
+            unspecified_mask(operation, operands, want, n) & ~one
+            for n, (want, one) in enumerate(zip(expected, right, strict=True))
+        ]
         kept = {number}
         for _ in range(WINDOW):
             names = {v.name for n in kept for v in self._operations[n].operands}
@@ -357,9 +355,7 @@ class _Auditor(RegionJudge):
                 return _adopting_judgement(judgement, got) if is_open else None
             if found.verdict is Verdict.UNSPECIFIED:
                 continue
-            if found.verdict is Verdict.FLUSHED or not is_modelled(
-                operation, judgement, self._platform
-            ):
+            if found.verdict is Verdict.FLUSHED or not is_stated(operation, judgement):
                 judgement = min(judgement, found, key=lambda one: one.verdict.severity)
         return judgement
 

@@ -16,7 +16,7 @@ from conformance.backends.base import BackendError
 from conformance.judging.compare import describe_malformed
 from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
-from conformance.judging.perturbation.judge import explain_by_candidate, judge_program, judge_result
+from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.localize.rewriting import ExplainByModule, explain_nothing
 from conformance.transforms.extract import extract, prefix
 from conformance.transforms.values import can_be_result, definition_index, used_values
@@ -143,7 +143,7 @@ class Search:
                 following is None
                 or is_influential_value(following, self.platform, values, name, right)
             ):
-                return names[number], explain_by_candidate(permitted, actual, judgement)
+                return names[number], judgement
         return None
 
     def find_group(

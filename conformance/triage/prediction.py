@@ -11,7 +11,7 @@ from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import is_within
 from conformance.known.entry_prediction import prediction_distances
-from conformance.known.in_force import models_of
+from conformance.known.in_force import stated_hypotheses
 from conformance.known.rewritings.values import ValuePrediction, given_to
 from conformance.verdict import Verdict
 from reference.ir.program import Operation
@@ -43,22 +43,14 @@ def _is_predicted(
     return equal_elements(other, got) | is_within(samples, got, of, margin=0.0)
 
 
-def is_modelled(operation: Operation, judgement: Judgement, platform: str) -> bool:
-    """Return whether models of the op predict everything wrong with its results.
+def is_stated(operation: Operation, judgement: Judgement) -> bool:
+    """Return whether expectations in force predict everything wrong with an operation's results.
 
     Flushed elements are not counted. Such an operation may be right in isolation, where compilers
     may compute it in another way.
     """
     kinds = {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
-    return bool(kinds) and {one.label for one in models_of(operation, platform)} >= kinds
-
-
-def is_refuted(operation: Operation, judgement: Judgement, platform: str) -> bool:
-    """Return whether a class of elements that are wrong even where the result is unspecified is
-    among the failures.
-    """
-    kinds = {kind for _, kind in judgement.findings}
-    return any(one.refutes and one.label in kinds for one in models_of(operation, platform))
+    return bool(kinds) and {one.label for one in stated_hypotheses(operation)} >= kinds
 
 
 def _own_tolerance(operation: Operation, values: Mapping[str, Array], other: Array) -> Array | None:

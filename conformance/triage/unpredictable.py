@@ -17,7 +17,7 @@ from conformance.judging.perturbation.arbitrary_values import fill_arbitrary, fi
 from conformance.judging.perturbation.judge import judge_program
 from conformance.judging.perturbation.overrides import Override
 from conformance.known.hypothesis import NEAR, Hypothesis
-from conformance.known.in_force import models_of
+from conformance.known.in_force import stated_hypotheses
 from conformance.triage.audit import OperationAudit
 from conformance.triage.fault import FailedProgram
 from conformance.verdict import Verdict
@@ -34,7 +34,7 @@ def follows_from_unpredictable(failed: FailedProgram, steps: OperationAudit, pla
 
     The operations that are wrong in the audit must be known to be.
     """
-    masks = list(_unpredictable_elements(steps, platform))
+    masks = list(_unpredictable_elements(steps))
     if not any(mask.any() for _, some in masks for mask in some):
         return False
     ways = [[*_filled_overrides(masks, number)] for number in range(FILLINGS)]
@@ -58,7 +58,7 @@ def follows_from_unpredictable(failed: FailedProgram, steps: OperationAudit, pla
 
 
 def _unpredictable_elements(
-    steps: OperationAudit, platform: str
+    steps: OperationAudit,
 ) -> Iterator[tuple[Override, tuple[Array, ...]]]:
     """Yield the wrong operations of main, with masks of the elements that nothing predicts."""
     judgements = {id(one.operation): one.judgement for one in steps.wrong if not one.within}
@@ -68,7 +68,7 @@ def _unpredictable_elements(
         known = tuple(one for one in operands if one is not None)
         masks = tuple(np.zeros(one.shape, np.bool_) for one in shift.actual)
         if judgement is not None and len(known) == len(operands):
-            for model in models_of(shift.operation, platform):
+            for model in stated_hypotheses(shift.operation):
                 if model.unsteady and model.label in _kinds(judgement):
                     found = _masks(model, shift, known)
                     masks = tuple(a | b for a, b in zip(masks, found, strict=True))
@@ -82,12 +82,10 @@ def _kinds(judgement: Judgement) -> set[str]:
 def _masks(model: Hypothesis, shift: Override, operands: tuple[Any, ...]) -> tuple[Array, ...]:
     """Return masks of the elements of a class whose values the class does not predict."""
     given = shift.operation, operands, shift.expected, shift.actual
-    assert model.errors is not None
     of_class = [one <= 1 for one in model.errors(*given)]
     if model.ulps is None:
         return tuple(of_class)
-    # a model has no distance where it predicts nothing; an entry has one from what it computes
-    far = [one > NEAR if model.stated else ~np.isfinite(one) for one in model.ulps(*given)]
+    far = [one > NEAR for one in model.ulps(*given)]
     return tuple(mine & one for mine, one in zip(of_class, far, strict=True))
 
 

@@ -21,7 +21,7 @@ from conformance.judging.perturbation.flushing import flush_at_random, flush_eve
 from conformance.judging.perturbation.hook import PerturbationHook, Tolerances, Values
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import separate_uses
-from conformance.known.hypothesis import Arithmetic, Hypothesis
+from conformance.known.hypothesis import Arithmetic
 from conformance.phases import phase
 from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import extract
@@ -111,11 +111,6 @@ class PermittedResults:
     def platform(self) -> str:
         """The platform that computes; it selects the figures of rules."""
         return self._platform
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the program is evaluated without infeeds, shifts and replaced values."""
-        return not (self._infeeds or self._shifts or self._taken)
 
     @property
     def may_round(self) -> bool:
@@ -291,12 +286,12 @@ class PermittedResults:
             directions = _element_directions(random) if number % 4 > 1 else None
             yield self._run(some, flush=flushing, directions=directions)[0]
 
-    def arithmetic_samples(self, hypothesis: Hypothesis) -> list[Values]:
-        """Return results under a hypothesis's arithmetic, moved and not.
+    def arithmetic_samples(self, arithmetic: Arithmetic) -> list[Values]:
+        """Return results of an arithmetic, moved and not.
 
         Empty if that arithmetic changes nothing.
         """
-        if hypothesis.arithmetic is Arithmetic.FLUSHED:
+        if arithmetic is Arithmetic.FLUSHED:
             return self.flushed_samples()
         return self.unrounded_samples()
 

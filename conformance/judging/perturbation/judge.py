@@ -17,17 +17,15 @@ import numpy as np
 
 from conformance.catalog import rule_of
 from conformance.judging import element_types
-from conformance.judging.compare import MALFORMED, MAX_ELEMENTS, describe_malformed, judge_bits
+from conformance.judging.compare import MAX_ELEMENTS, describe_malformed, judge_bits
 from conformance.judging.differences import decimal, hexadecimal
-from conformance.judging.judgement import Judgement, combine, passing_judgement, rename_kind
+from conformance.judging.judgement import Judgement, combine, passing_judgement
 from conformance.judging.messages import elements_message, other_classes
 from conformance.judging.perturbation.evaluations import SAMPLES, PermittedResults
 from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import failure_answers, is_near, is_within
 from conformance.judging.questions import Answer, Question, VerdictClass, ask
-from conformance.known.candidates import Candidate
-from conformance.known.hypothesis import Hypothesis
-from conformance.known.programs import ARITHMETIC_HYPOTHESES, candidates_for
+from conformance.known.hypothesis import Arithmetic
 from conformance.tolerance.ulp import ulp_distances
 from conformance.transforms.values import working_operations
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
@@ -41,9 +39,6 @@ FEW_SAMPLES = 4
 
 _COUNTS = (FEW_SAMPLES, SAMPLES + 2)
 
-_EXPLICABLE = (Verdict.DIVERGENT, Verdict.INACCURATE)
-"""Verdicts on results that another program may explain."""
-
 MORE_SAMPLES = 64
 """Further evaluations for results near the hull; these have no margin.
 
@@ -53,44 +48,16 @@ operation's error hides the previous operation's in three quarters of the evalua
 
 def judge_program(permitted: PermittedResults, actual: Sequence[Array]) -> Judgement:
     """Judge a backend's results of a program by its permitted results."""
-    judgement = _judge_results(permitted, actual)
-    return explain_by_candidate(permitted, actual, judgement)
-
-
-def _judge_results(permitted: PermittedResults, actual: Sequence[Array]) -> Judgement:
     expected = permitted.expected
     total = sum(array.size for array in expected)
     bad = describe_malformed(expected, actual)
     if bad is not None and bad[0] == element_types.LABEL:
-        return judge_bits(expected, actual, partial(_judge_results, permitted))
+        return judge_bits(expected, actual, partial(judge_program, permitted))
     if bad is not None:
         return Judgement(Verdict.DIVERGENT, *bad, total, total)
     _differing_results(permitted, actual)
     judged = [judge_result(permitted, n, actual[n]) for n in range(len(expected))]
     return combine(judged) if judged else passing_judgement(0)
-
-
-def explain_by_candidate(
-    permitted: PermittedResults, actual: Sequence[Array], judgement: Judgement
-) -> Judgement:
-    """Return the judgement with the class of a candidate that explains all results, if any."""
-    if judgement.verdict not in _EXPLICABLE or not permitted.is_plain:
-        return judgement
-    other = find_candidate(permitted, actual)
-    if other is None:
-        return judgement
-    beside = None if judgement.kind in MALFORMED else permitted.expected
-    return rename_kind(judgement, other.label, other.near(beside))
-
-
-def find_candidate(permitted: PermittedResults, actual: Sequence[Array]) -> Candidate | None:
-    """Return a candidate program that permits all results, or None."""
-    program, inputs, platform = permitted.program, permitted.inputs, permitted.platform
-    for other in candidates_for(program, inputs, actual, platform):
-        there = PermittedResults(other.program, inputs, platform)
-        if other.is_exact or _judge_results(there, other.actual).verdict is Verdict.PASS:
-            return other
-    return None
 
 
 def is_different(expected: object, actual: Array) -> bool:
@@ -159,8 +126,8 @@ def is_flushed(
 def _is_result_flushed(permitted: PermittedResults, number: int, actual: Array) -> bool:
     hull = _Hull(permitted, number, actual)
     hull.samples += hull.pick(permitted.moved_samples())
-    flushing = [one for one in ARITHMETIC_HYPOTHESES if one.flushes]
-    return any(bool(answer[2].all()) for answer in _find_other_arithmetic(hull, flushing))
+    answers = _find_other_arithmetic(hull, (Arithmetic.FLUSHED,))
+    return any(bool(answer[2].all()) for answer in answers)
 
 
 def judge_result(permitted: PermittedResults, number: int, actual: Array) -> Judgement:
@@ -284,16 +251,16 @@ def _find_unspecified_dependent(hull: _Hull) -> Answer:
 
 
 def _find_other_arithmetic(
-    hull: _Hull, hypotheses: Sequence[Hypothesis] = ARITHMETIC_HYPOTHESES
+    hull: _Hull, arithmetics: Sequence[Arithmetic] = tuple(Arithmetic)
 ) -> Answer:
     """Yield elements explained by another arithmetic in some operations."""
-    for one in hypotheses:
+    for one in arithmetics:
         if others := hull.pick(hull.permitted.arithmetic_samples(one)):
             if not hull.is_number:
                 mask = np.any([hull.got == other for other in others], axis=0)
             else:  # flushing in some operations only lies between
                 mask = hull.is_within([*others, *(hull.samples if one.flushes else [hull.want])])
-            yield Verdict.FLUSHED if one.flushes else Verdict.DIVERGENT, one.label, mask
+            yield Verdict.FLUSHED if one.flushes else Verdict.DIVERGENT, one.value, mask
 
 
 def _find_wrong(hull: _Hull) -> Answer:

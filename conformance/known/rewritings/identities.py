@@ -6,6 +6,7 @@ that names the class and has a counterexample.
 
 from __future__ import annotations
 
+from conformance.known.hypothesis import LEFT_OUT
 from conformance.known.rewritings.patterns import Rewriting
 from reference.ir.types import Kind
 
@@ -25,7 +26,6 @@ PRODUCT = "product of exponentials as one"
 MAGNITUDE = "root of a square as a magnitude"
 UNSIGNED = "magnitude left out of a maximum"
 NOT_NEGATIVE = "taken for not negative"
-LEFT_OUT = "conversion left out"
 BIT_MOVED = "exponent of one bit less ignored"
 CANCELLED = "disjunction with itself as false"
 ANGLE_OF_ZEROS = "angle of zeros as a quotient"

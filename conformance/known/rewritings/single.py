@@ -35,7 +35,7 @@ def pattern_hypothesis(
         found = ulps(operation, operands, expected, actual)
         return tuple(np.where(one <= within, 0.0, np.inf) for one in found)
 
-    return Hypothesis(rewritings[0].label, errors, signs=True, stated=stated, ulps=ulps)
+    return Hypothesis(rewritings[0].label, errors, ulps, stated=stated)
 
 
 def _distances(

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
-from conformance.known.xla.sorting.nan_in_sorts import sorting_key
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Array
 from reference.numerics.comparison import total_order_key
+
+_IS_ASCENDING = {"LT": True, "GT": False}
 
 IN_TOTAL_ORDER = "first of a sort in total order"
 
@@ -29,7 +30,7 @@ def leading_sorted_elements(shown: ObservedProgram, operation: Operation) -> Pre
     sort = shown.maker(sorted_value)
     if sort is None or sort.name != "sort":
         return
-    number, key = sort.results.index(sorted_value), sorting_key(sort)
+    number, key = sort.results.index(sorted_value), _sorting_key(sort)
     if key is None or key[1]:  # ascending
         return
     keys, taken = (shown.known_value(sort.operands[n]) for n in (key[0], number))
@@ -59,3 +60,20 @@ def _takes_first(operation: Operation, keys: Array, dimension: int) -> bool:
 def _is_numbered(array: Array) -> bool:
     """Return whether elements are their indices along the last dimension."""
     return bool((array == np.arange(array.shape[-1])).all())
+
+
+def _sorting_key(operation: Operation) -> tuple[int, bool] | None:
+    """Return the operand of the sort's single comparison, and whether it is ascending."""
+    region = operation.regions[0]
+    if [one.name for one in region.operations] != ["compare", "return"]:
+        return None
+    compare, end = region.operations
+    given = dict[str, Any](compare.attributes)
+    ascending = _IS_ASCENDING.get(given["comparison_direction"])
+    if ascending is None or given.get("compare_type") == "TOTALORDER":
+        return None
+    places = [region.arguments.index(v) if v in region.arguments else -1 for v in compare.operands]
+    first = min(places)
+    if end.operands != compare.results or first < 0 or first % 2 or max(places) != first + 1:
+        return None
+    return first // 2, ascending == (places[0] == first)

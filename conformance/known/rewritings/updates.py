@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.interpreter.indices import reinterpret_as_signed
 from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
 from reference.interpreter.evaluate import apply, given_attributes
 from reference.ir.program import Operation, TensorType, Value
-from reference.ir.types import Array
+from reference.ir.types import Array, element_type, element_type_of, from_bits, to_bits
 from reference.ops.table import OPS
 
 IN_PLACE = "update read while it is written"
@@ -159,7 +158,7 @@ def _read(shown: ObservedProgram, base: Value, new: Value) -> Iterator[Array]:
         starts = [shown.known_value(one) for one in maker.operands[1:]]
         for taken in (
             starts,
-            [one if one is None else reinterpret_as_signed(one) for one in starts],
+            [one if one is None else _as_signed(one) for one in starts],
         ):
             window = _window(array.shape, given["slice_sizes"], taken)
             if window is not None:
@@ -183,3 +182,9 @@ def _window(
         first = min(max(int(start), 0), size - taken)
         along.append(slice(first, first + taken))
     return np.asarray(places[tuple(along)])
+
+
+def _as_signed(indices: Array) -> Array:
+    """Return unsigned integers as signed integers of the same bits; others unchanged."""
+    of = element_type_of(indices)
+    return from_bits(to_bits(indices), element_type(f"si{of.bits}")) if of.is_unsigned else indices

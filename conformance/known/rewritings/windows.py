@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from conformance.known.rewritings.values import ObservedProgram, Predictions, ValuePrediction
-from conformance.known.xla.orders import fold_without_padding
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.constants import matrix
 from reference.ir.program import Dense, Operation, TensorType
@@ -26,10 +25,7 @@ ONE_FOR_ALL = "one padded element for every window"
 
 
 def merged_paddings(shown: ObservedProgram, operation: Operation) -> Predictions:
-    """Yield reduce_window(pad(x)) and convolution(pad(x)) as windows over x with added paddings.
-
-    The padding of a reduce_window may also be omitted (see `known.xla.orders`).
-    """
+    """Yield reduce_window(pad(x)) and convolution(pad(x)) as windows over x with added paddings."""
     pad = shown.maker(operation.operands[0])
     if pad is None:
         return
@@ -51,8 +47,6 @@ def merged_paddings(shown: ObservedProgram, operation: Operation) -> Predictions
     if not isinstance(of, TensorType) or result.shape != of.static_shape:
         return
     yield ValuePrediction(result)
-    if other.regions:
-        yield ValuePrediction(fold_without_padding(other, known)[0])
 
 
 def element_for_all_windows(shown: ObservedProgram, operation: Operation) -> Predictions:

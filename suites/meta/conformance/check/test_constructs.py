@@ -15,7 +15,7 @@ from conformance.frontends.modules import unit_of
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
-from conformance.gate.unpredictable import UNPREDICTABLE
+from conformance.gate.unpredictable import UNSTEADY
 from conformance.known.rewritings.table import LABELS
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
@@ -25,7 +25,7 @@ from suites.meta.support.ops.constructs import CONSTRUCTS
 
 pytestmark = pytest.mark.x86
 SHIPPED = load(None, ("cpu",), versions())
-KINDS = {"zero left out", *LABELS} - UNPREDICTABLE
+KINDS = {"zero left out", *LABELS} - UNSTEADY
 """The classes of rewritten operations, except results that no program predicts."""
 
 ENTRIES = {

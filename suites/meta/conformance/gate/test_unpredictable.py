@@ -14,7 +14,7 @@ from conformance.gate.classes import UNEXPLAINED
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import ExpectationError, read
-from conformance.gate.unpredictable import UNPREDICTABLE, check
+from conformance.gate.unpredictable import UNSTEADY, check
 from conformance.known.entry_prediction import EntryPrediction
 from conformance.text import matches_any
 from conformance.verdict import Verdict
@@ -62,7 +62,7 @@ def test_errors_are_one_line_that_names_the_entry(
     assert "\n" not in told
 
 
-@pytest.mark.parametrize("kind", sorted(UNPREDICTABLE))
+@pytest.mark.parametrize("kind", sorted(UNSTEADY))
 def test_a_class_of_such_elements_is_named_by_unpredictable_entries(
     kind: str, tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ from conformance.gate.expectations import (
 )
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import ExpectationError, load, read
-from conformance.known.xla import crashing_operations
+from conformance.known import crashing_operations
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Detail, Record, Verdict

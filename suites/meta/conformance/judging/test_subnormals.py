@@ -13,7 +13,7 @@ from conformance.judging.subnormals import (
     is_normal_in_f32,
     is_order_partly_flushed,
 )
-from conformance.known.xla.subnormals import in_f32
+from conformance.known import in_f32
 from conformance.tolerance.hardware import Hardware
 from suites.meta.conformance.judging.differing import differing_elements, differing_from
 from suites.meta.support.small_programs import array, op_program, tensor_of

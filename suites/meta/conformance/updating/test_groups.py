@@ -8,7 +8,7 @@ import pytest
 
 from conformance.gate.expectations import Expectation, matching_entry
 from conformance.gate.overlaps import overlaps
-from conformance.gate.unpredictable import UNPREDICTABLE
+from conformance.gate.unpredictable import UNSTEADY
 from conformance.updating.groups import (
     entry_of,
     generalise_message,
@@ -181,7 +181,7 @@ def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> No
 
 
 def test_a_class_that_nothing_predicts_is_said_to_be_unpredictable() -> None:
-    for kind in UNPREDICTABLE:
+    for kind in UNSTEADY:
         (group,) = group_failures([a_record(0, "f32", Verdict.DIVERGENT, kind)])
         entry = entry_of(group, [], ())
         is_flaky = kind == "not deterministic"  # it fails now and then, whatever its values

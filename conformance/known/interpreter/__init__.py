@@ -1,1 +1,0 @@
-"""Divergences of StableHLO's interpreter, modelled after its source."""

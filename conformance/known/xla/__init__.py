@@ -1,1 +1,0 @@
-"""Divergences of XLA's compilers, as models."""

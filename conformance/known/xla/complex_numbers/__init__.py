@@ -1,1 +1,0 @@
-"""Functions of complex numbers as compilers compute them."""

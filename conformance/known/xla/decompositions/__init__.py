@@ -1,1 +1,0 @@
-"""Decompositions and triangular systems as compilers compute them."""

@@ -1,1 +1,0 @@
-"""Misread positions: starts, bounds, indices, and sizes with known bounds."""

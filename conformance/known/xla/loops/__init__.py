@@ -1,1 +1,0 @@
-"""Loops: trip counts, final counters, and code for small loops."""

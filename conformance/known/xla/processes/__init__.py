@@ -1,1 +1,0 @@
-"""Collectives with processes, or operands, in another order."""

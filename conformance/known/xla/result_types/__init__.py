@@ -1,1 +1,0 @@
-"""Results of other element types or shapes than a program states."""

@@ -1,1 +1,0 @@
-"""Sorts and TopK as XLA computes them."""

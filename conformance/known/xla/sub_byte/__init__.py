@@ -1,1 +1,0 @@
-"""Elements of less than a byte, as compilers confuse those that share a byte."""

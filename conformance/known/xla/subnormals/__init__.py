@@ -1,1 +1,0 @@
-"""Divergences by subnormal numbers that are flushed to zero."""

@@ -1,1 +1,0 @@
-"""Sums of products as compilers compute them."""

@@ -1,1 +1,0 @@
-"""Convolutions and reductions by windows as compilers compute them."""

@@ -1,0 +1,182 @@
+"""Conditions on operations on which XLA's compilers crash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.known.crashing_operations import CONDITIONS, OperationText, satisfies
+from conformance.stablehlo.emit import spell_operation
+from conformance.stablehlo.parse import parse_module
+
+LEADING, SINGLE = "gather of leading dimension", "gather of single elements"
+SHRUNK = "shrunk window"
+
+
+def tensor(*sizes: int) -> str:
+    return f"tensor<{''.join(f'{size}x' for size in sizes)}f32>"
+
+
+def indices(*sizes: int) -> str:
+    return f"tensor<{''.join(f'{size}x' for size in sizes)}i32>"
+
+
+def gather(
+    sizes: list[int],
+    slices: list[int],
+    collapsed: list[int],
+    indexed: list[int],
+    batch: tuple[int, ...] = (5,),
+    batching: list[int] | None = None,
+    dynamic: bool = False,
+) -> str:
+    """Return a gather whose index vectors lie along the first dimension of the indices."""
+    batching = batching or []
+    kept = [n for d, n in enumerate(slices) if d not in {*collapsed, *batching}]
+    offsets = [*range(len(batch), len(batch) + len(kept))]
+    one, two, result = tensor(*sizes), indices(len(indexed), *batch), tensor(*batch, *kept)
+    numbers = (
+        f"#stablehlo.gather<offset_dims = {offsets}, collapsed_slice_dims = {collapsed}, "
+        f"operand_batching_dims = {batching}, "
+        f"start_indices_batching_dims = {[1 + n for n in range(len(batching))]}, "
+        f"start_index_map = {indexed}, index_vector_dim = 0>"
+    )
+    third = f", {indices(len(sizes))}" if dynamic else ""
+    name = "dynamic_gather" if dynamic else "gather"
+    given = "" if dynamic else f", slice_sizes = array<i64: {', '.join(map(str, slices))}>"
+    text = f"""
+    func.func @main(%x: {one}, %i: {two}) -> {result} {{
+      %s = stablehlo.constant dense<{slices}> : {indices(len(sizes))}
+      %0 = "stablehlo.{name}"(%x, %i{", %s" if dynamic else ""}) <{{
+        dimension_numbers = {numbers}, indices_are_sorted = false{given}
+      }}> : ({one}, {two}{third}) -> {result}
+      return %0 : {result}
+    }}"""
+    return spell_operation(parse_module(text).main.body.operations[1])
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (([1, 3, 3], [1, 3, 1], [0], [1, 2]), [LEADING]),
+        (([1, 3, 3], [1, 1, 3], [0], [2, 1]), [LEADING]),
+        (([1, 3, 3], [1, 2, 3], [0], [2, 1]), []),  # two elements of a dimension
+        (([1, 3, 3], [1, 1, 1], [0], [1, 2]), []),  # single elements of both
+        (([1, 3, 3], [1, 3, 3], [0], [1, 2]), []),
+        (([1, 3, 3], [1, 3, 1], [0, 2], [1, 2]), []),
+        (([1, 3, 3], [1, 3, 1], [0], [2]), []),  # nothing that has an index is whole
+        (([1, 3, 3, 3], [1, 3, 1, 2], [0], [1, 2]), []),  # a part without an index
+        (([1, 3, 3], [1, 3, 1], [0], [1, 2], (1, 3)), []),
+        (([1, 3, 3], [1, 3, 1], [0], [1, 2], (1,)), []),
+        (([1, 3, 3], [1, 3, 1], [0], [0, 1, 2]), []),
+        (([3, 1, 3], [3, 1, 1], [1], [0, 2]), []),  # not before the others
+        (([2, 1, 3, 3], [1, 1, 3, 1], [0, 1], [0, 2, 3]), [LEADING]),
+        (([1, 2, 1], [1, 1, 1], [0, 2], [1, 2]), [LEADING]),
+        (([1, 4], [1, 1], [0, 1], [1]), [SINGLE]),
+        (([4, 1], [1, 1], [0, 1], [0], (1, 3)), [SINGLE]),
+        (([1, 4], [1, 1], [0, 1], [1], (1,)), []),
+        (([1, 4], [1, 1], [0, 1], [0, 1]), []),
+        (([1, 1], [1, 1], [0, 1], [1]), []),
+        (([2, 4], [1, 1], [0, 1], [1]), []),  # the dimension without an index has two elements
+        (([1, 3, 4], [1, 1, 1], [0, 1, 2], [1, 2]), [SINGLE]),
+        (([1, 3, 4], [1, 1, 1], [0, 1, 2], [2]), []),
+        (([1, 4], [1, 1], [1], [1]), []),
+        (([3, 1, 4], [1, 1, 1], [1, 2], [2], (3, 5), [0]), [SINGLE]),
+        (([3, 4], [1, 1], [1], [1], (3, 5), [0]), []),
+    ],
+)
+def test_gathers(given: tuple[Any, ...], found: list[str], dynamic: bool) -> None:
+    text = gather(*given, dynamic=dynamic)
+    assert [name for name in CONDITIONS if satisfies(text, name)] == found
+
+
+def convolution(
+    places: list[int],
+    taps: list[int],
+    made: list[int],
+    pads: list[list[int]],
+    reversed_: list[bool],
+    **given: list[int],
+) -> str:
+    count = len(places)
+    spatial = "".join(f"{n}, " for n in range(count))
+    image, kernel = tensor(1, *places, 1), tensor(*taps, 1, 1)
+    result = tensor(1, *made, 1)
+    window = "".join(f", {name} = {numbers}" for name, numbers in given.items())
+    flags = ", ".join("true" if one else "false" for one in reversed_)
+    text = f"""
+    func.func @main(%x: {image}, %k: {kernel}) -> {result} {{
+      %0 = stablehlo.convolution(%x, %k)
+        dim_numbers = [b, {spatial}f]x[{spatial}i, o]->[b, {spatial}f],
+        window = {{pad = {pads}{window}, reverse = [{flags}]}}
+        {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+        : ({image}, {kernel}) -> {result}
+      return %0 : {result}
+    }}"""
+    return spell_operation(parse_module(text).subject)
+
+
+@pytest.mark.parametrize(
+    ("given", "window", "found"),
+    [
+        # jaxlib 0.10.2 compiled each of these, and crashed where True
+        (([1], [3], [1], [[1, 1]], [True]), {}, True),
+        (([1], [3], [1], [[1, 1]], [False]), {}, False),
+        (([2], [3], [2], [[1, 1]], [True]), {}, False),  # both elements of the image are met
+        (([1], [1], [3], [[1, 1]], [True]), {}, False),
+        (([3], [2], [2], [[0, -1]], [True]), {"stride": [2], "lhs_dilate": [2]}, True),
+        (([3], [2], [4], [[0, 0]], [True]), {"lhs_dilate": [2]}, False),
+        (([1], [2], [1], [[0, 2]], [True]), {"rhs_dilate": [2]}, True),
+        # holes of the image leave a single position, but XLA keeps four
+        (([3], [4], [1], [[-1, -2]], [True]), {"stride": [2], "lhs_dilate": [3]}, False),
+        # a place that holes leave fixes the position
+        (([2], [2], [2], [[2, -1]], [True]), {"lhs_dilate": [2], "rhs_dilate": [2]}, True),
+        (([1, 3], [1, 2], [2, 2], [[-1, 2], [0, 0]], [False, True]), {}, True),
+        (([1, 3], [3, 1], [1, 3], [[1, 1], [0, 0]], [True, True]), {}, False),
+        (([1, 3], [3, 1], [1, 3], [[1, 1], [0, 0]], [False, True]), {}, True),
+        (([3, 1], [3, 1], [7, 1], [[3, 3], [2, -1]], [True, False]), {"stride": [1, 2]}, True),
+        (([1, 3], [3, 3], [1, 3], [[1, 1], [1, 1]], [False, True]), {}, False),  # exchanged
+        (([5, 5], [2, 3], [4, 3], [[0, 0], [0, 0]], [False, True]), {}, False),
+        (([1, 2, 2], [3, 1, 1], [1, 2, 2], [[1, 1], [0, 0], [0, 0]], [True] * 3), {}, True),
+        (([1, 2, 2], [3, 1, 1], [1, 2, 2], [[1, 1], [0, 0], [0, 0]], [False] * 3), {}, False),
+        (
+            ([1, 2, 2, 2], [3, 1, 1, 1], [1, 2, 2, 2], [[1, 1]] + 3 * [[0, 0]], [False] * 4),
+            {},
+            True,
+        ),
+    ],
+)
+def test_windows_that_meet_an_image_with_one_element(
+    given: tuple[Any, ...], window: dict[str, list[int]], found: bool
+) -> None:
+    text = convolution(*given, **window)
+    assert [name for name in CONDITIONS if satisfies(text, name)] == [SHRUNK] * found
+
+
+def test_attributes_are_read_from_the_generic_form() -> None:
+    operation = OperationText(
+        '%0:2 = "stablehlo.made_up"(%x) {some = array<i64: 1, -2>, none = array<i64>, '
+        "flags = array<i1: true, false>, listed = #a.b<dims = [3, 4], size = 7>, "
+        "splat = dense<2> : tensor<2x2xi64>, rows = dense<[[1, 2], [-3, 4]]> : tensor<2x2xi64>} "
+        ": (tensor<f32>, tensor<2x3xf8E5M2>) -> tensor<0x1xi1>"
+    )
+    assert operation.name == "stablehlo.made_up"
+    assert [operation.numbers(name) for name in ("some", "none", "flags", "dims", "other")] == [
+        [1, -2],
+        [],
+        [1, 0],
+        [3, 4],
+        [],
+    ]
+    assert operation.pairs("splat", 2) == [(2, 2), (2, 2)]
+    assert operation.pairs("rows", 2) == [(1, 2), (-3, 4)]
+    assert operation.pairs("other", 1) == [(0, 0)]
+    assert operation.shapes() == [[], [2, 3], [0, 1]]
+
+
+def test_operations_of_dynamic_sizes_satisfy_no_condition() -> None:
+    text = gather([1, 4], [1, 1], [0, 1], [1])
+    assert satisfies(text, SINGLE)
+    assert not satisfies(text.replace("tensor<1x4x", "tensor<?x4x"), SINGLE)

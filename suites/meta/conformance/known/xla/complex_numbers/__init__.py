@@ -1,1 +1,0 @@
-"""Tests of hypotheses about functions of complex numbers."""

@@ -1,1 +1,0 @@
-"""Tests of hypotheses about programs of several processes."""

@@ -1,1 +1,0 @@
-"""Tests of hypotheses about results of other element types or shapes."""

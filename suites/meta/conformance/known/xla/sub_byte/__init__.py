@@ -1,1 +1,0 @@
-"""Tests of hypotheses about elements of less than a byte."""
