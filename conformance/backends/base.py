@@ -135,6 +135,16 @@ class HasOptimisedModule(Protocol):
         ...
 
 
+@runtime_checkable
+class HasLoweredProgram(Protocol):
+    """An executable that runs another program than the one it was given."""
+
+    def lowered_program(self) -> Program | None:
+        """Return the program that is run, with the same arguments and results; None if it is the
+        given one."""
+        ...
+
+
 class Backend(Protocol):
     """An open backend: it compiles and runs StableHLO programs on this machine.
 

@@ -20,6 +20,7 @@ from conformance.backends.base import (
     DeviceError,
     Executable,
     Failed,
+    HasLoweredProgram,
     HasOptimisedModule,
     Settings,
     Unsupported,
@@ -218,14 +219,23 @@ class Session:
 
         b"" if the program is not in the cache, or the backend gives no modules.
         """
+        executable = self._cached_executable(program, text)
+        return executable.optimised_module() if isinstance(executable, HasOptimisedModule) else b""
+
+    def lowered_program(self, program: Program, text: str = "") -> Program | None:
+        """Return the program that the backend runs in place of a program in the small cache.
+
+        None if the program is not in the cache, or the backend does not tell.
+        """
+        executable = self._cached_executable(program, text)
+        return executable.lowered_program() if isinstance(executable, HasLoweredProgram) else None
+
+    def _cached_executable(self, program: Program, text: str) -> Executable | None:
         try:
             compiled = self._compiled.get(text or emit(program))
         except EmitError:
-            return b""
-        executable = None if compiled is None else compiled.executable
-        if not isinstance(executable, HasOptimisedModule):
-            return b""
-        return executable.optimised_module()
+            return None
+        return None if compiled is None else compiled.executable
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from reference.ir.types import Array
 from reference.numerics.alike import equal_results
 
 TRANSLATION = "translation"
-"""The name, in place of a pass, of the translation of StableHLO to HLO."""
+"""The name, in place of a pass, of the translation of StableHLO to what the backend reads."""
 
 MOST_OPERATIONS = 300
 """Largest number of operations of a module that is judged."""
@@ -131,10 +131,11 @@ def explain_by_module(
     """
     try:
         session.compile_cached(program, text)
-        module = session.optimised_module(program, text)
-        if not module:
+        lowered = session.lowered_program(program, text)
+        module = b"" if lowered else session.optimised_module(program, text)
+        if not (lowered or module):
             return UNEXPLAINED
-        whole = read_back(module, program)
+        whole = RewrittenProgram(lowered) if lowered else read_back(module, program)
         verdicts: set[Verdict | None] = set()
         for inputs, actual in zip(sets, results, strict=True):
             with limit_wall_time(seconds):
@@ -144,10 +145,11 @@ def explain_by_module(
             return UNEXPLAINED
         found: dict[str, Rewriting] = {}
         with dump_folder() as folder:
-            stages = dumped_stages(session, program, folder, text)
+            stages = [] if lowered else dumped_stages(session, program, folder, text)
+            name = TRANSLATION if lowered else ""
             for inputs in sets:
                 chain = _Chain(session, program, inputs, seconds)
-                made = chain.rewritings(stages) if stages else chain.changes_of(whole)
+                made = chain.rewritings(stages) if stages else chain.changes_of(whole, name)
                 found |= {str(one): one for one in made}
         return ModuleExplanation(tuple(found.values()), Verdict.FLUSHED in verdicts, is_exact)
     except (BackendError, EvaluationError, TooSlow):
@@ -209,10 +211,10 @@ class _Chain:
             meaning, begin = after, wrong
         raise NotReadBack("too many passes change the meaning")
 
-    def changes_of(self, whole: RewrittenProgram) -> Iterator[Rewriting]:
-        """Yield the rewritings of a compiler that shows its optimised module only."""
+    def changes_of(self, whole: RewrittenProgram, name: str) -> Iterator[Rewriting]:
+        """Yield the rewritings of a compiler that shows only the last module, with this name."""
         for change in find_changes(inline(self.program).program, whole.program, self.inputs):
-            yield Rewriting("", change.text, change.operation)
+            yield Rewriting(name, change.text, change.operation)
 
     def _is_right(self, judge: ResultJudge, stages: Sequence[Stage], number: int) -> bool | None:
         try:

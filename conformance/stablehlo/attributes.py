@@ -102,19 +102,21 @@ def element_texts(array: Array, element_type: ElementType) -> list[str]:
     return [str(int(number)) for number in array.ravel().tolist()]
 
 
-def _spell_nested(texts: Sequence[str], shape: tuple[int, ...]) -> str:
+def spell_nested(texts: Sequence[str], shape: tuple[int, ...]) -> str:
+    """Spell elements, row-major, as the nested lists of a tensor of this shape."""
     if not shape:
         return texts[0]
     step = len(texts) // shape[0]
     rows = (texts[i * step : (i + 1) * step] for i in range(shape[0]))
-    return "[" + ", ".join(_spell_nested(row, shape[1:]) for row in rows) + "]"
+    return "[" + ", ".join(spell_nested(row, shape[1:]) for row in rows) + "]"
 
 
 def spell_dense(constant: Dense) -> str:
     """Spell a constant as a dense literal with its type, exact in every bit.
 
     Small constants are readable, splats are written once, the rest is hexadecimal: little-endian,
-    one byte for each element of a type under a byte. Codes of a quantized tensor are written as
+    one byte for each element of a type under a byte. Booleans are not, as before jaxlib 0.10 MLIR
+    reads a bit for each. Codes of a quantized tensor are written as
     signless integers of the storage type's width (i8, i4), as MLIR does.
     """
     if isinstance(constant.type.element_type, QuantizedType):
@@ -127,8 +129,8 @@ def spell_dense(constant: Dense) -> str:
     elif constant.data == constant.data[:width] * size:
         one = Dense(TensorType((), constant.type.element_type), constant.data[:width])
         body = element_texts(one.array, of)[0]
-    elif size <= READABLE:
-        body = _spell_nested(element_texts(constant.array, of), shape)
+    elif size <= READABLE or of.is_boolean:
+        body = spell_nested(element_texts(constant.array, of), shape)
     else:
         body = f'"0x{constant.data.hex().upper()}"'
     return f"dense<{body}> : {spelled}"

@@ -14,11 +14,14 @@ from math import prod
 
 import numpy as np
 
+from conformance.stablehlo.attributes import element_texts, spell_nested
+from reference.ir.types import BOOLEAN
+
 _BOOLEANS = re.compile(r'dense<"0x([0-9A-Fa-f]+)">(\s*:\s*tensor<((?:\d+x)+)i1>)')
 
 
 def unpack_booleans(text: str) -> str:
-    """Return the text with packed booleans as a byte each; any other text unchanged."""
+    """Return the text with packed booleans as lists; any other text unchanged."""
     return _BOOLEANS.sub(_unpack_literal, text) if 'dense<"0x' in text and "i1>" in text else text
 
 
@@ -29,4 +32,5 @@ def _unpack_literal(match: re.Match[str]) -> str:
     if count <= 8 or not packed:  # one byte is what all elements are
         return match[0]
     bits = np.unpackbits(np.frombuffer(bytes.fromhex(digits), np.uint8), bitorder="little")
-    return f'dense<"0x{bits[:count].tobytes().hex().upper()}">{of}'
+    shape = tuple(map(int, sizes[:-1].split("x")))
+    return f"dense<{spell_nested(element_texts(bits[:count], BOOLEAN[0]), shape)}>{of}"

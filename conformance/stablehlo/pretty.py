@@ -55,6 +55,8 @@ def _keep_names(module: ir.Module, text: str) -> None:
         if not name or value is None:
             continue
         if isinstance(value, ir.BlockArgument):
+            if not hasattr(value, "set_location"):  # before jaxlib 0.9
+                return
             value.set_location(ir.Location.name(name))
         else:
             value.location = ir.Location.name(name)

@@ -39,6 +39,7 @@ _DEPRECATED = frozenset(
 
 _OF_DEPRECATED = "stablehlo-legalize-deprecated-ops"
 _OF_CHLO = "chlo-legalize-to-stablehlo"
+_IS_CHLO = '"chlo.'
 _OF_QUANTIZED = (
     "stablehlo-legalize-quantized-op-to-qdq",
     "stablehlo-legalize-quant-to-math",
@@ -113,40 +114,16 @@ class InterpreterExecutable:
         Raises:
             Unsupported: when a pass of StableHLO cannot lower it.
         """
-        from jax.interpreters.mlir import make_ir_context
-        from jaxlib.mlir import ir
-
-        from conformance.stablehlo.parse import load_quantization
-
-        text = emit(adapt(program))
-        quantized = "!quant." in text
-        deprecated = any(operation.name in _DEPRECATED for operation in program.walk())
-        passes = [_OF_DEPRECATED] if deprecated else []
-        passes += _OF_QUANTIZED if quantized else ()
-        passes += [_OF_CHLO] if '"chlo.' in text and not quantized else []
+        self._program = program
         self._result_types = program.main.result_types
-        self._context: Any = make_ir_context()
-        with self._context:
-            if quantized:
-                load_quantization(self._context)
-            self._module = ir.Module.parse(text)
-            if passes:
-                self._lower(passes)
+        self._context, self._module = _lower_module(emit(adapt(program)))
 
-    def _lower(self, passes: Sequence[str]) -> None:
-        """Run passes of StableHLO on the functions of the module.
+    def lowered_program(self) -> Program | None:
+        """Return the program whose ops of CHLO a pass has decomposed; None if there are none."""
+        from conformance.stablehlo.parse import parse_module
 
-        Raises:
-            Unsupported: when they cannot lower an operation.
-        """
-        from jaxlib.mlir import ir, passmanager
-
-        pipeline = f"builtin.module(func.func({','.join(passes)}))"
-        try:
-            passmanager.PassManager.parse(pipeline).run(self._module.operation)
-        except ir.MLIRError as error:
-            said = [found.message for found in error.error_diagnostics] or [str(error)]
-            raise Unsupported(short_message(said[0])) from error
+        text = emit(self._program)
+        return parse_module(str(_lower_module(text)[1])) if _IS_CHLO in text else None
 
     def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Run main (see `conformance.backends.base.Executable`).
@@ -170,6 +147,36 @@ class InterpreterExecutable:
         if len(arrays) < len(read):
             raise Failed("a result is not a dense attribute")
         return [join_complex(arrays, self._result_types)]
+
+
+def _lower_module(text: str) -> tuple[Any, Any]:
+    """Return a context, and in it a module whose operations are lowered by passes of StableHLO.
+
+    Raises:
+        Unsupported: when they cannot lower an operation.
+    """
+    from jax.interpreters.mlir import make_ir_context
+    from jaxlib.mlir import ir, passmanager
+
+    from conformance.stablehlo.parse import load_quantization
+
+    quantized = "!quant." in text
+    deprecated = any(f'"stablehlo.{name}"' in text for name in _DEPRECATED)
+    passes = [_OF_DEPRECATED] if deprecated else []
+    passes += _OF_QUANTIZED if quantized else [_OF_CHLO] if _IS_CHLO in text else ()
+    context: Any = make_ir_context()
+    with context:
+        if quantized:
+            load_quantization(context)
+        module: Any = ir.Module.parse(text)
+        if passes:
+            pipeline = f"builtin.module(func.func({','.join(passes)}))"
+            try:
+                passmanager.PassManager.parse(pipeline).run(module.operation)
+            except ir.MLIRError as error:
+                said = [found.message for found in error.error_diagnostics] or [str(error)]
+                raise Unsupported(short_message(said[0])) from error
+    return context, module
 
 
 def _static_type(of: ValueType) -> TensorType:

@@ -225,12 +225,12 @@ def _scaled_zeta(
 def _clamp(s: float, q: float, log2_scale: float) -> Ball | None:
     """Return 2^5000 or 2^-5000 if a scaled zeta(s, q) is certainly beyond, else None.
 
-    It lies between q^-s and q^-s (1 + q / (s - 1)).
+    It lies between q^-s and q^-s (1 + q / (s - 1)), where the quotient may overflow.
     """
     if log2_scale == math.inf:  # the order is so large that the factorial exceeds any power
         return flint.arb(2) ** _LIMIT
     power = -s * math.log2(q)
-    size = power + math.log2(1 + q / (s - 1)) + log2_scale
+    size = power + max(0.0, math.log2(q) - math.log2(s - 1)) + log2_scale
     if abs(size) < 2 * _LIMIT + 1e-12 * (abs(power) + log2_scale):
         return None
     return flint.arb(2) ** (_LIMIT if size > 0 else -_LIMIT)

@@ -67,6 +67,23 @@ def test_a_backend_without_modules_explains_nothing(backend: str) -> None:
     assert explained == UNEXPLAINED
 
 
+@pytest.mark.parametrize("backend", ["cpu", "interpreter"])
+def test_decomposition_of_an_op_of_chlo_is_a_translation(backend: str) -> None:
+    program = parse_module("""
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = chlo.digamma %x : tensor<2xf32> -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+""")
+    inputs, session = (array([0.0, 1.0]),), open_session(backend)
+    (actual,) = session.compile_cached(program).run(inputs)
+    assert np.isnan(actual[0]), "digamma is no longer NaN at its pole"
+    (made,) = explain_by_module(session, 5.0, program, [inputs], [[actual]]).rewritings
+    assert str(made).startswith("translation: chlo.digamma(a) => select")
+    wrong = array([np.nan, np.nan])
+    assert explain_by_module(session, 5.0, program, [inputs], [[wrong]]) == UNEXPLAINED
+
+
 def test_steps_of_the_module_that_flush_subnormal_numbers_are_flushed() -> None:
     """1 / 3e38 is subnormal in f32."""
     of = "tensor<2x1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<2x1xf32>"

@@ -95,6 +95,14 @@ def test_large_constants_are_hexadecimal(count: int, hexadecimal: bool) -> None:
     assert text.startswith('dense<"0x000102') is hexadecimal
 
 
+def test_large_constants_of_booleans_are_lists() -> None:
+    """A bit or a byte for each, hexadecimal booleans mean one thing or the other to a jaxlib."""
+    values = np.arange(40).reshape(20, 2) % 3 == 0
+    assert spell_dense(Dense.of(values, tensor_of(20, 2, of="i1"))).startswith(
+        "dense<[[true, false"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "value", "spelled"),
     [

@@ -102,7 +102,7 @@ def test_functions_of_two_numbers_against_mpmath(name: str, oracle, of: ElementT
     ("pair", "want"),
     [
         ((1e30, 1.5), 0.0), ((1e30, 0.5), INF), ((1e38, 1e37), 0.0), ((1e38, -1.25), INF),
-        ((2.0**53 + 2, -2.5), INF),
+        ((2.0**53 + 2, -2.5), INF), ((1 + 2.0**-47, 3e304), 140737488354626.92),
     ],
 )  # fmt: skip
 def test_arguments_far_beyond_the_range_of_results(pair: tuple[float, float], want: float) -> None:
