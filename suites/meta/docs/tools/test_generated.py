@@ -36,6 +36,6 @@ def test_every_class_has_a_paragraph() -> None:
     text = (PAGES / "divergences.md").read_text(encoding="utf-8")
     part = re.search(r"^## The classes\n(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL)
     assert part
-    heads = re.findall(r"^\*\*(.*?)\*\*: \w", part[1], re.MULTILINE | re.DOTALL)
+    heads = re.findall(r"^\*\*(.*?)\*\*:\s", part[1], re.MULTILINE | re.DOTALL)
     names = [name for head in heads for name in " ".join(head.split()).split(", ")]
     assert sorted(names) == sorted(CLASSES)
