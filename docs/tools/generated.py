@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 from conformance.listing import coverage_page
 from conformance.outputs.page import schema_page
-from docs.tools import accuracy, classes, command_line
+from docs.tools import accuracy, command_line
 
 PAGES_BY_NAME: dict[str, Callable[[], str]] = {
     "accuracy.md": accuracy.page,
-    "classes.md": classes.page,
     "command-line.md": command_line.page,
     "coverage.md": coverage_page,
     "schema.md": schema_page,

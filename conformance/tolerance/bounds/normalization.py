@@ -1,8 +1,7 @@
 """Tolerance rules of the ops of reference/ops/normalization.py.
 
 Errors of the specification's formulas are propagated from step to step (intervals.py). Errors of
-other formulas are not permitted: formulas that compilers use
-(conformance/known/xla/normalization.py) are classes of divergences.
+other formulas are not permitted: those that compilers use are divergences.
 """
 
 from __future__ import annotations

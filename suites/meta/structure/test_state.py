@@ -96,7 +96,6 @@ STATE = {
         "conformance.backends.compiled.compilers._gpu_devices",
         "conformance.backends.compiled.compilers._tpu_devices",
         "conformance.backends.pjrt.clients.cpu_devices",
-        "conformance.known.xla.sums_of_products.products.convolution_hypotheses",
     ),
     "one value for each cluster that is in use": ("conformance.executors.on_ray._shared",),
     "one value for each element type": (
@@ -116,7 +115,6 @@ STATE = {
         "conformance.hlo.wire._fields",
         "conformance.known.any_op._iota_hypothesis",
         "conformance.known.rewritings.terms.parse_term",
-        "conformance.known.xla.quantized.quantized_hypotheses",
         "conformance.tolerance.bounds.quantization.quantized_rule",
         "generators.cells.columns.ordered_misses",
         "generators.chains.seeds.variations._plain_ops",

@@ -26,7 +26,8 @@ from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.reading import ExpectationError
-from conformance.known.xla.sorting.sorts import LABEL as NEGATIVE
+from conformance.known.entry_prediction import EntryPrediction
+from conformance.known.in_force import in_force
 from conformance.limits import Limits
 from conformance.pipeline.batch import Batcher
 from conformance.pipeline.confirmation import JudgementCache, conclude
@@ -139,10 +140,11 @@ func.func @main(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
   return %0 : tensor<3x1xf32>
 }
 """
+UNSORTED = EntryPrediction("mine", ("sort",), ("*",), "return %inputs : $T", unpredictable=True)
 
 
 @pytest.mark.parametrize(
-    ("given_back", "kind"), [([3, 1, 2], NEGATIVE), ([3, 2, 1], NOT_DETERMINISTIC)]
+    ("given_back", "kind"), [([3, 1, 2], UNSORTED.label), ([2, 3, 1], NOT_DETERMINISTIC)]
 )
 def test_result_read_from_memory_has_its_class_if_refused_in_isolation(
     given_back: list[int], kind: str
@@ -154,12 +156,13 @@ def test_result_read_from_memory_has_its_class_if_refused_in_isolation(
     prepared = CellItem(0, program, [inputs], [evaluate(program, inputs)], cell)
     batcher = Batcher(open_session("reference:unsupported"))
     wrong = [[np.array(given_back, np.float32).reshape(3, 1)]]
-    record, *_ = conclude(prepared, ItemAnswer(wrong, [prepared, prepared]), batcher)
+    with in_force([UNSORTED]):
+        record, *_ = conclude(prepared, ItemAnswer(wrong, [prepared, prepared]), batcher)
     assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
 
 
 @pytest.mark.parametrize(
-    ("given_back", "kind"), [([3, 1, 2], NEGATIVE), ([3, 2, 1], ONLY_IN_BATCH)]
+    ("given_back", "kind"), [([3, 1, 2], UNSORTED.label), ([2, 3, 1], ONLY_IN_BATCH)]
 )
 def test_result_read_from_memory_has_its_class_if_only_batch_fails(
     given_back: list[float], kind: str, monkeypatch: pytest.MonkeyPatch
@@ -170,7 +173,7 @@ def test_result_read_from_memory_has_its_class_if_only_batch_fails(
     prepared = CellItem(0, program, [(x,)], [evaluate(program, (x,))], cell)
     batcher = Batcher(open_session("reference"))
     ran = ItemAnswer([[got]], [prepared, prepared])
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, in_force([UNSORTED]):
         patch.setattr(Batcher, "batch_again", lambda *_: [[[got]]] * 3)
         record, *_ = conclude(prepared, ran, batcher)
     assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.campaign.task_runner import TaskRunner
-from conformance.campaign.tasks import Task, TaskResult, explain_timeout, run_tasks
+from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import Cell
 from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import own_words
@@ -38,9 +38,6 @@ class Workers:
     def results(self, calls: Iterable[Call]) -> Iterator[CallEnd | None]:
         waiting = iter(calls)
         while (call := self.urgent.popleft() if self.urgent else next(waiting, None)) is not None:
-            if call.function is explain_timeout:
-                yield CallEnd(call, None)
-                continue
             tasks = call.arguments[0]
             self.asked.append((tasks, call.timeout))
             self.are_ended.append(call.ends_worker)

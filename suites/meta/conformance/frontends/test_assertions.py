@@ -262,7 +262,7 @@ func.func @main(%x: tensor<2x2x1xf32>, %y: tensor<1x2x1x1xf32>, %g: tensor<2x1xi
         }
         found = check_file(str(tmp_path / "program.mlir"), Settings("interpreter"))
         assert found.verdict is Verdict.DIVERGENT
-        assert "group sizes of the first dimensions" in found.message
+        assert "chlo.ragged_dot" in found.message
     # jax 0.12 hands a context to several texts: what that pass allowed is allowed no more.
     foreign = text.replace("EXPANDED", f"stablehlo.abs %x : {one}").replace("chlo.r", "check.r")
     (tmp_path / "program.mlir").write_text(foreign)

@@ -23,13 +23,8 @@ from conformance.gate.reading import ExpectationError, load, read
 from conformance.judging.lapack.residuals import NO_SOLUTION
 from conformance.judging.messages import additional_failure_line
 from conformance.known.any_op import hypotheses_of_any_op
-from conformance.known.programs import ARITHMETIC_HYPOTHESES, PROGRAMS
+from conformance.known.hypothesis import Arithmetic
 from conformance.known.rewritings.table import LABELS
-from conformance.known.table import EVERY
-from conformance.known.xla.indexing.out_of_bounds import BOUND, WINDOW
-from conformance.known.xla.orders import LABEL, TILES, UNPADDED
-from conformance.known.xla.sorting.sorts import LABEL as NEGATIVE
-from conformance.known.xla.windows.no_source import LABEL as NO_SOURCE
 from conformance.verdict import Detail, Element, Failing, Record, Verdict
 
 VERSIONS = {"jaxlib": "0.10.2"}
@@ -232,9 +227,8 @@ def _classes_in(source: str) -> set[str]:
 def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
     sources = [path.read_text() for path in Path(conformance.__file__).parent.rglob("*.py")]
     given = set[str]().union(*map(_classes_in, sources))
-    given |= {*LABELS, NEGATIVE, WINDOW, BOUND, LABEL, TILES, NO_SOURCE, UNPADDED, NO_SOLUTION}
-    of_programs = (*PROGRAMS, *ARITHMETIC_HYPOTHESES)
-    given |= {one.label for one in (*EVERY, *of_programs, *hypotheses_of_any_op((True,)))}
+    given |= {*LABELS, NO_SOLUTION, *(one.value for one in Arithmetic)}
+    given |= {one.label for one in hypotheses_of_any_op((True,))}
     assert len(given) > 40
     assert given - {*CLASSES} == set()
     assert len({*CLASSES}) == len(CLASSES)

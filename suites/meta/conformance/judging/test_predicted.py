@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -12,8 +11,7 @@ from conformance.judging.compare import judge_operation
 from conformance.judging.judgement import combine
 from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
-from conformance.stablehlo.parse import parse_module
-from conformance.verdict import Failing, Verdict
+from conformance.verdict import Failing
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -42,7 +40,6 @@ def of(op: str, operands: list[Any], actual: Any, element_type: str = "f32") -> 
     [
         ("add", [[TINY, 1.0], [TINY, 1.0]], [0.0, 2.0], "subnormal result", 1),
         ("multiply", [[TINY] * 2, [1e30] * 2], [0.0, 0.0], "subnormal input", 2),
-        ("cbrt", [[TINY]], [-5.5951735e-16], "of a subnormal operand", 1),
         ("subtract", [[5.0, 1.0], [3.0, 9.0]], [-2.0, 8.0], "operands swapped", 2),
         ("divide", [[5.0], [3.0]], [1.6666668], "reciprocal", 1),
         ("add", [[1.0], [2.0]], [3.0 + 6 * ULP], "accuracy", 0),
@@ -74,44 +71,6 @@ def test_entries_may_permit_more_than_counts_as_predicted(off: int, predicted: i
     with in_force([entry]):
         found = failing_class(program, [x], actual)
     assert (found.kind, found.wrong, found.predicted) == ("as computed by mine", 2, predicted)
-
-
-def test_bounds_predict_only_values_near_their_result() -> None:
-    """Operands rounded to f8E5M2 give 24, where the result may be any of 20 to 28."""
-    program = op_program(
-        "dot",
-        [tensor_of(1, 4, of="f8E4M3FN"), tensor_of(4, 1, of="f8E4M3FN")],
-        tensor_of(1, 1, of="f8E5M2"),
-    )
-    operands = [
-        np.array(numbers, ml_dtypes.float8_e4m3fn).reshape(shape)
-        for numbers, shape in (([1.125, 1.125, 1.125, 0], (1, 4)), ([8, 8, 8, 0], (4, 1)))
-    ]
-    found = failing_class(program, operands, np.full((1, 1), 24, ml_dtypes.float8_e5m2))
-    assert (found.wrong, found.predicted) == (1, 1)
-
-
-def test_elements_beyond_a_constant_are_not_predicted() -> None:
-    program = parse_module("""
-func.func @main() -> tensor<2x2xui4> {
-  %x = stablehlo.constant dense<[228, 53]> : tensor<2xui8>
-  %0 = stablehlo.bitcast_convert %x : (tensor<2xui8>) -> tensor<2x2xui4>
-  return %0 : tensor<2x2xui4>
-}""")
-    found = failing_class(program, [], np.array([[4, 5], [9, 9]], ml_dtypes.uint4))
-    assert found.kind == "one element a byte"
-    assert (found.wrong, found.predicted) == (3, 1)  # 4 is right
-
-
-def test_a_missing_element_is_no_flushed_one_in_a_type_that_is_computed_in_f32() -> None:
-    program = parse_module("""
-func.func @main() -> tensor<2xf4E2M1FN> {
-  %x = stablehlo.constant dense<21> : tensor<ui8>
-  %0 = stablehlo.bitcast_convert %x : (tensor<ui8>) -> tensor<2xf4E2M1FN>
-  return %0 : tensor<2xf4E2M1FN>
-}""")
-    found = failing_class(program, [], np.array([3, 0], ml_dtypes.float4_e2m1fn))
-    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "one element a byte")
 
 
 def test_results_of_an_unsigned_type_are_predicted_where_their_bits_are_right() -> None:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.judging.judgement import passing_judgement
 from conformance.known.rewritings.exponentials import LARGEST_ARGUMENT, UNROUNDED
 from conformance.known.rewritings.identities import EXPONENTIAL, LOGARITHM, REGROUPED, ZEROS
 from conformance.known.rewritings.narrow.integers import KEPT, NEGATIVE
 from conformance.known.rewritings.table import IOTA
-from conformance.triage.prediction import is_modelled
-from conformance.verdict import Failing, Verdict
-from reference.ir.program import Operation
 from suites.meta.support.rewriting import kind_of
 
 F32 = np.float32
@@ -275,32 +269,6 @@ def test_two_bits_beside_a_negative_constant(
     given = [np.array([1, 0], ml_dtypes.int2 if of == "i2" else ml_dtypes.int4)]
     found = kind_of(TWO_BITS.format(of=of, op=op, c=c), given, np.array(got, np.int8))
     assert (found == NEGATIVE) == is_explained
-
-
-@pytest.mark.parametrize(
-    ("op", "kinds", "is_predicted"),
-    [
-        ("select_and_scatter", ["source without elements"], True),
-        ("select_and_scatter", ["source without elements", "subnormal result"], True),
-        ("select_and_scatter", ["wrong value"], False),
-        ("select_and_scatter", ["source without elements", "wrong value"], False),
-        ("scatter", ["window out of bounds in part"], True),
-        ("add", ["zero left out"], True),
-        ("add", ["window out of bounds in part"], False),
-    ],
-)
-def test_class_decides_whether_op_is_modelled(
-    op: str, kinds: list[str], is_predicted: bool
-) -> None:
-    failing = tuple(
-        Failing(Verdict.FLUSHED if kind == "subnormal result" else Verdict.DIVERGENT, kind, "", 1)
-        for kind in kinds
-    )
-    judgement = replace(
-        passing_judgement(1), verdict=Verdict.DIVERGENT, kind=kinds[0], failing=failing
-    )
-    of = Operation(op, (), ())
-    assert is_modelled(of, judgement, "cpu") == is_predicted
 
 
 TAKEN_BY = """

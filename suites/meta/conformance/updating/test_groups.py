@@ -59,8 +59,8 @@ def test_a_cause_is_one_entry_over_ops_types_and_classes() -> None:
     failures = [
         ("abs", "f32", flushed, "subnormal input", ""),
         ("tanh", "bf16", flushed, "subnormal result", ""),
-        ("abs", "si2", divergent, "one element a byte", ""),
-        ("sort", "ui2", divergent, "one element a byte", ""),
+        ("abs", "si2", divergent, "taken for iota", ""),
+        ("sort", "ui2", divergent, "taken for iota", ""),
         ("abs", "f64", crashed, "internal error", unlike[0]),
         ("sort", "si8", crashed, "internal error", unlike[1]),
         ("abs", "f16", divergent, "wrong value", ""),
@@ -74,7 +74,7 @@ def test_a_cause_is_one_entry_over_ops_types_and_classes() -> None:
         entries.append(entry_of(group, records, {entry.id for entry in entries}))
     assert [(entry.id, entry.op, entry.element_types) for entry in entries] == [
         ("flushed", ("abs", "tanh"), ("f32", "bf16")),
-        ("one-element-a-byte", ("abs", "sort"), ("si2", "ui2")),
+        ("taken-for-iota", ("abs", "sort"), ("si2", "ui2")),
         ("crashed-internal-error", ("abs", "sort"), ("f64", "si8")),
         ("abs-wrong-value", ("abs",), ("f16",)),
         ("tanh-wrong-value", ("tanh",), ("f16",)),

@@ -7,7 +7,6 @@ import pytest
 
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement
-from conformance.known.xla.sums_of_products.products import IN_BF16, NOT_KEPT
 from conformance.tolerance.bounds.contraction import CONTRACTED, contraction_sums, depth_of
 from conformance.tolerance.bounds.products import (
     DefaultPrecision,
@@ -122,7 +121,7 @@ def test_algorithms_say_how_operands_are_rounded(
         ("bf16", "f64", np.float32), ("bf16", "f64", np.float64),
     ],
 )  # fmt: skip
-def test_operands_that_are_not_rounded_as_stated_are_named(
+def test_operands_not_rounded_as_the_algorithm_states_fail(
     precision: str, of: str, accumulation: type
 ) -> None:
     lhs, rhs = (one.astype(TYPES[of].storage) / 3 for one in _normal(7, 30))
@@ -133,26 +132,10 @@ def test_operands_that_are_not_rounded_as_stated_are_named(
         "num_primitive_operations": 1, "allow_imprecise_accumulation": False,
     }  # fmt: skip
     found = judge_result(lhs, rhs, actual, **given)
-    assert found.kind == NOT_KEPT
-    assert judge_result(lhs, rhs, actual + 1, **given).kind != NOT_KEPT
+    assert found.verdict.fails
 
 
-def test_sums_in_order_without_the_stated_algorithm_are_predicted() -> None:
-    lhs, rhs = _normal(3)
-    given: dict[str, Any] = {
-        "lhs_precision_type": "bf16", "rhs_precision_type": "bf16",
-        "accumulation_type": "f32", "lhs_component_count": 1, "rhs_component_count": 1,
-        "num_primitive_operations": 1, "allow_imprecise_accumulation": False,
-    }  # fmt: skip
-    products = lhs[:, :, None] * rhs[None]
-    for ordered, is_predicted in ((products, True), (products[:, ::-1], False)):
-        actual = np.add.accumulate(ordered, axis=1, dtype=np.float32)[:, -1]
-        found = judge_result(lhs, rhs, actual, **given)
-        assert {one.kind for one in found.failing} == {NOT_KEPT}
-        assert all(one.predicted == one.wrong for one in found.failing) is is_predicted
-
-
-def test_sums_no_better_than_without_the_stated_algorithm_are_named() -> None:
+def test_sums_no_better_than_without_the_stated_algorithm_fail() -> None:
     """Their exact sum is 9.0017, which is 10 in f8E5M2; rounded to 9 on the way it is 8."""
     of = TYPES["f8E5M2"].storage
     lhs = np.array([[-0.75, -1, -1, -0.875, -1, 1.75]]).astype(of)
@@ -162,22 +145,21 @@ def test_sums_no_better_than_without_the_stated_algorithm_are_named() -> None:
         "accumulation_type": "f32", "lhs_component_count": 1, "rhs_component_count": 1,
         "num_primitive_operations": 1, "allow_imprecise_accumulation": False,
     }  # fmt: skip
-    for result, kind in ((10, ""), (8, NOT_KEPT), (-8, "wrong value")):
+    for result, kind in ((10, ""), (8, "wrong value"), (-8, "wrong value")):
         found = judge_result(lhs, rhs, np.array([[result]]).astype(of), **given)
         assert found.kind == kind
     assert verdict(lhs, rhs, np.array([[8]]).astype(of)) is Verdict.PASS
 
 
-@pytest.mark.parametrize(("name", "kind"), [("bf16", IN_BF16), ("f32", "wrong value")])
-def test_sums_kept_in_bf16_have_a_class(name: str, kind: str) -> None:
+@pytest.mark.parametrize("name", ["bf16", "f32"])
+def test_sums_kept_in_bf16_fail(name: str) -> None:
     """256 and twenty ones: rounded to bf16 at each step they stay 256. No sum is lost by that."""
     of = TYPES[name].storage
     lhs, rhs = np.ones((1, 21)).astype(of), np.ones((21, 1)).astype(of)
     lhs[0, 0] = 256
     assert judge_result(lhs, rhs, np.array([[276]]).astype(of)).verdict is Verdict.PASS
-    assert judge_result(lhs, rhs, np.array([[256]]).astype(of)).kind == kind
-    for far in (0, -256, 512):
-        assert judge_result(lhs, rhs, np.array([[far]]).astype(of)).kind not in (IN_BF16, "")
+    for wrong in (256, 0, -256, 512):
+        assert judge_result(lhs, rhs, np.array([[wrong]]).astype(of)).verdict.fails
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu", "tpu"])
@@ -218,10 +200,7 @@ def test_underflow_is_gradual() -> None:
     assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal result")
     many = np.full((1, 300), 1e-20, np.float32)  # whose sum is a normal number
     found = judge_result(many, many.T.copy(), zero)
-    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal intermediate")
-    some = np.full((1, 1), 1.5e-38, np.float32)
-    assert judge_result(many, many.T.copy(), some).kind == "subnormal intermediate"
-    assert judge_result(many, many.T.copy(), 1000 * some).verdict is Verdict.DIVERGENT
+    assert found.verdict is Verdict.DIVERGENT
     # a product under the smallest number of all is 0 by rounding
     least = np.full((1, 3), 1e-25, np.float32)
     assert judge_result(least, least.T.copy(), zero).verdict is Verdict.PASS

@@ -1,13 +1,10 @@
 """Error bounds of reductions and of map."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import judge
-from conformance.known.xla.orders import LABEL, TILES, UNPADDED, WINDOWED
 from conformance.tolerance.bounds.reduction import (
     count_rounding_operations,
     reduction_bound,
@@ -149,7 +146,7 @@ def test_map_grants_an_operation_the_budget_of_its_own_rule(name: str, ulps: flo
     assert ((units >= ulps) & (units <= 2 * ulps + 1)).all()
 
 
-def test_windows_without_their_padding_are_named() -> None:
+def test_windows_without_their_padding_fail() -> None:
     body, arrays = fold_of("multiply", UI8), (np.array([240], np.uint8), np.array(40, np.uint8))
     values = tuple(Value(f"x{n}", of) for n, of in enumerate(types_of(arrays)))
     given: dict[str, Attribute] = {"window_dimensions": (4,), "padding": padding_of(((3, 0),))}
@@ -158,44 +155,9 @@ def test_windows_without_their_padding_are_named() -> None:
     assert evaluate(program, arrays)[0].tolist() == [0]
     expected = evaluate(program, arrays)
     rule = CATALOG["reduce_window"].tolerance
-    for number, kind in ((128, UNPADDED), (7, "wrong value")):
+    for number in (128, 7):
         found = judge(program, arrays, expected, (np.array([number], np.uint8),), rule)
-        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
-
-
-def test_elements_in_another_order_are_named() -> None:
-    body = next(body for body in bodies.multi_op_bodies(SI32) if body.name == "first valid")
-    random = np.random.default_rng(2)
-    values = np.arange(24, dtype=np.int32).reshape(4, 6)
-    valid = random.integers(0, 2, (4, 6)).astype(bool)
-    arrays = (values, valid, *(dense.array for dense in body.identity))
-    names = tuple(Value(f"x{n}", of) for n, of in enumerate(types_of(arrays)))
-
-    def windows(arrays: Sequence[Array]) -> tuple[Array, ...]:
-        of = [TensorType((3, 4), SI32), TensorType((3, 4), I1)]
-        given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
-        program = single_op("reduce_window", names, tuple(of), given, (body.region,))
-        operation, operands = last_operation(program, arrays)
-        expected = evaluate(program, arrays)
-        ordered, tiled, _ = WINDOWED
-        assert (ordered.label, tiled.label) == (LABEL, TILES)
-        found, nothing = ordered.errors(operation, operands, expected, (columns, expected[1]))
-        assert np.isinf(nothing).all()
-        assert ((found <= 1) == (columns != expected[0])).all()
-        assert (found <= 1).any()
-        return expected
-
-    columns = np.array([
-        [
-            next(
-                (values[i + a, j + b] for b in range(3) for a in range(2) if valid[i + a, j + b]),
-                values[i + 1, j + 2],
-            )
-            for j in range(4)
-        ]
-        for i in range(3)
-    ], np.int32)  # fmt: skip
-    windows(arrays)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
 
 
 def test_subnormals_may_be_flushed_in_a_whole_reduction() -> None:

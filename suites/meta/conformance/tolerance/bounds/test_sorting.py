@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.sorting.sorts import LABEL as NEGATIVE
 from conformance.tolerance.bounds.sorting import SORTED, are_permutations, are_sorted
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor
@@ -141,35 +140,21 @@ def test_slices_are_unspecified_if_a_comparator_sees_the_bits_of_a_computed_nan(
     assert open_.tolist() == [name in ("bitcast_convert", "TOTALORDER"), False]
 
 
-def test_slices_of_a_negative_dimension_that_are_not_sorted_are_named() -> None:
+def test_slices_of_a_negative_dimension_that_are_not_sorted_fail() -> None:
     x = np.array([[3, 1], [2, 5]], np.float32)
     made = sort_of(compare_first(F32), tensor(F32, 2, 2), dimension=-2)
-    assert judge_result(made, [x], [x]) == (Verdict.DIVERGENT, NEGATIVE)
+    assert judge_result(made, [x], [x]) == (Verdict.DIVERGENT, "wrong value")
     moved = np.array([[2, 5], [3, 1]], np.float32)
     assert judge_result(made, [x], [moved]) == (Verdict.DIVERGENT, "wrong value")
     lost = np.array([[3, 1], [3, 5]], np.float32)
     assert judge_result(made, [x], [lost]) == (Verdict.DIVERGENT, "no permutation of the elements")
     tiny = np.array([[3, 1], [2, 1e-40]], np.float32)
-    assert judge_result(made, [tiny], [tiny]) == (Verdict.DIVERGENT, NEGATIVE)
+    assert judge_result(made, [tiny], [tiny]) == (Verdict.DIVERGENT, "wrong value")
     equal = np.array([[2e-40, 1], [1e-40, 2]], np.float32)  # if both are taken for zeros
     assert judge_result(made, [equal], [equal])[0] is Verdict.FLUSHED
     for dimension in (0, -1):
         made = sort_of(compare_first(F32), tensor(F32, 2, 2), dimension=dimension)
         assert judge_result(made, [x], [x]) == (Verdict.DIVERGENT, "wrong value")
-
-
-@pytest.mark.parametrize("change", ["64 ulp", "sign", "NaN", "swap"])
-def test_changed_operands_have_another_class(change: str) -> None:
-    x = np.array([[3, 1], [2, 5]], np.float32)
-    made = sort_of(compare_first(F32), tensor(F32, 2, 2), dimension=-2, stable=True)
-    got = x.copy()
-    if change == "swap":
-        got[1] = got[1, ::-1]
-    else:
-        got[1, 1] = {"64 ulp": got[1, 1] * (1 + 64 * 2**-23), "sign": -5, "NaN": NAN}[change]
-    found = judge(made, [x], evaluate(made, [x]), [got], SORTED)
-    assert found.verdict is Verdict.DIVERGENT
-    assert NEGATIVE not in {kind for _, kind in found.findings}
 
 
 def test_slices_are_unspecified_if_the_comparator_is_no_order() -> None:

@@ -41,7 +41,7 @@ BF16, F16, F32, F64, F8, FNUZ, C64, C128 = (
 LEAVES = (0.0, -0.0, 1.0, -1.0)
 ZEROS = (0.0, -0.0)
 SIGNED = (Verdict.DIVERGENT, "signed zero")
-SIGN_KINDS = ("signed zero", "summed from +0", "zeros taken for equal")
+SIGN_KINDS = ("signed zero", "zeros taken for equal")
 
 
 def judge_result(

@@ -7,10 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.catalog import rule_of
-from conformance.judging.compare import judge
-from conformance.known.xla.indexing.out_of_bounds import BOUND, ELSEWHERE, SIGNED, WINDOW
-from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor
@@ -43,7 +39,6 @@ from suites.meta.support.ops.gathering import (
     points,
     traced_case,
 )
-from suites.meta.support.small_programs import embed_inputs
 
 
 def overwrite(*of: Any) -> Region:
@@ -143,34 +138,22 @@ def test_windows_out_of_bounds_in_part_are_written_in_part() -> None:
     made = program("scatter", types, (tensor(SI32, 4),), (overwrite(SI32),), **given)
     inputs = [np.zeros(4, np.int32), np.array([[2]], np.int32), np.array([[7, 8, 9]], np.int32)]
     assert evaluate(made, inputs)[0].tolist() == [0, 0, 7, 8]
-    assert judge_result(made, inputs, [np.zeros(4, np.int32)]) == (Verdict.DIVERGENT, WINDOW)
+    assert judge_result(made, inputs, [np.zeros(4, np.int32)]) == (Verdict.DIVERGENT, "wrong value")
     inputs[1] = np.array([[-1]], np.int32)
     assert evaluate(made, inputs)[0].tolist() == [8, 9, 0, 0]
 
 
-def test_bounds_in_a_narrow_index_type_are_named() -> None:
+def test_last_index_of_a_narrow_type_is_in_bounds() -> None:
     made = points(F32, 129, 1, overwrite(F32), index=SI8)
     inputs = [np.zeros(129, np.float32), np.array([127], np.int8), np.array([5], np.float32)]
     assert evaluate(made, inputs)[0][127] == 5
-    assert judge_result(made, inputs, [np.zeros(129, np.float32)]) == (Verdict.DIVERGENT, BOUND)
+    assert judge_result(made, inputs, [np.zeros(129, np.float32)]) == (
+        Verdict.DIVERGENT,
+        "wrong value",
+    )
 
 
-def test_overflow_by_order_is_named_for_signed_indices() -> None:
-    """255 in ui8 is -1: windows of two begin before the first element, where products overflow."""
-    of = element_type("f8E4M3FNUZ")
-    types = {"x": tensor(of, 2), "i": tensor(element_type("ui8"), 4, 1), "u": tensor(of, 4, 2)}
-    given = POINTS | {"update_window_dims": (1,), "inserted_window_dims": ()}
-    body = fold_of("multiply", of).region
-    made = program("scatter", types, (tensor(of, 2),), (body,), **given)
-    updates = np.array([[1, 200], [1, 200], [1, 0.01], [1, 0.01]]).astype(of.storage)
-    inputs = [np.ones(2).astype(of.storage), np.full((4, 1), 255, np.uint8), updates]
-    assert evaluate(made, inputs)[0].tolist() == [1, 1]
-    for got, kind in (([np.nan, 1], SIGNED), ([1, np.nan], "NaN")):
-        found = judge_result(made, inputs, [np.array(got).astype(of.storage)])
-        assert found == (Verdict.DIVERGENT, kind)
-
-
-def test_dropped_window_read_at_signed_index_has_the_class() -> None:
+def test_window_of_an_unsigned_index_out_of_bounds_is_dropped() -> None:
     types = {"x": tensor(SI32, 1, 3), "i": tensor(element_type("ui64"), 2), "u": tensor(SI32, 1, 1)}
     given = POINTS | {"update_window_dims": (0, 1), "inserted_window_dims": ()}
     given |= {"scatter_dims_to_operand_dims": (0, 1), "index_vector_dim": 0}
@@ -182,44 +165,6 @@ def test_dropped_window_read_at_signed_index_has_the_class() -> None:
         Verdict.DIVERGENT,
         "wrong value",
     )
-    folded = embed_inputs(made, inputs)
-    for got, kind in (([1, 2, 1], ELSEWHERE), ([1, 2, 2], "wrong value")):
-        assert judge_result(folded, [], [np.array([got], "i4")]) == (Verdict.DIVERGENT, kind)
-    inputs[1] = np.zeros(2, np.uint64)  # not dropped: then it is no such thing
-    folded = embed_inputs(made, inputs)
-    assert judge_result(folded, [], [np.array([[1, 2, 1]], "i4")]) == (
-        Verdict.DIVERGENT,
-        "wrong value",
-    )
-
-
-def test_misplaced_updates_may_have_zeros_of_either_sign() -> None:
-    text = """func.func @main(%x: tensor<2xf32>, %i: tensor<2x0xi64>) -> tensor<2xf32> {
-      %u = stablehlo.constant dense<[0.0, -1.0]> : tensor<2xf32>
-      %0 = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = true,
-          scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
-          index_vector_dim = 1>, unique_indices = false}> ({
-      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-        %1 = stablehlo.reshape %a : (tensor<f32>) -> tensor<1xf32>
-        %2 = stablehlo.reshape %b : (tensor<f32>) -> tensor<1xf32>
-        %3 = stablehlo.dot_general %1, %2, contracting_dims = [0] x [0]
-            : (tensor<1xf32>, tensor<1xf32>) -> tensor<f32>
-        stablehlo.return %3 : tensor<f32>
-      }) : (tensor<2xf32>, tensor<2x0xi64>, tensor<2xf32>) -> tensor<2xf32>
-      return %0 : tensor<2xf32>
-    }"""
-    made = parse_module(text)
-    inputs = [np.array([1, 0], np.float32), np.zeros((2, 0), np.int64)]
-    for zero in (0.0, -0.0):
-        got = [np.array([-1, zero], np.float32)]
-        assert judge_result(made, inputs, got) == (
-            Verdict.DIVERGENT,
-            "index vectors of no components",
-        )
-    rule = rule_of(made.subject)
-    assert rule is not None
-    (found,) = judge(made, inputs, evaluate(made, inputs), got, rule).failing
-    assert found.wrong == 2
 
 
 def test_updates_without_indices_apply_to_one_element() -> None:
@@ -229,37 +174,19 @@ def test_updates_without_indices_apply_to_one_element() -> None:
     inputs = [np.array([5, 6, 7], "i4"), np.zeros((0, 2), np.int32), np.array([1, 2], "i4")]
     assert evaluate(made, inputs)[0].tolist() == [8, 6, 7]
     last = [np.array([7, 6, 7], np.int32)]
-    assert judge_result(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
+    assert judge_result(made, inputs, last)[0] is Verdict.DIVERGENT
     block = BodyBuilder.of(SI32, SI32)
     less = block.finish_region(block.op("subtract", *block.arguments))  # in any order the same
     made = program("scatter", types, (tensor(SI32, 3),), (less,), **given)
     last = [np.array([3, 6, 7], np.int32)]
-    assert judge_result(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
+    assert judge_result(made, inputs, last)[0] is Verdict.DIVERGENT
     types = {"x": tensor(F32, 3), "i": tensor(SI32, 0, 2), "u": tensor(F32, 2)}
     made = program("scatter", types, (tensor(F32, 3),), (fold_of("add", F32).region,), **given)
     inputs = [one if n == 1 else one.astype(np.float32) for n, one in enumerate(inputs)]
-    for actual, kind in (
-        ([7.0, 6, 7], "index vectors of no components"),
-        ([8.001, 6, 7], "wrong value"),
-    ):
-        assert judge_result(made, inputs, [np.array(actual, "f4")]) == (Verdict.DIVERGENT, kind)
+    for first in (7.0, 8.001):
+        got = [np.array([first, 6, 7], "f4")]
+        assert judge_result(made, inputs, got)[0] is Verdict.DIVERGENT
     assert judge_result(made, inputs, evaluate(made, inputs))[0] is Verdict.PASS
-
-
-def test_the_last_of_updates_without_indices_may_be_all_that_is_left() -> None:
-    """XLA applies only the last update to scatters of two inputs."""
-    types = {"x": tensor(SI32, 3), "y": tensor(SI32, 3), "i": tensor(SI32, 0, 2)}
-    types |= {"u": tensor(SI32, 2), "v": tensor(SI32, 2)}
-    given = POINTS | {"scatter_dims_to_operand_dims": (), "index_vector_dim": 0}
-    block = BodyBuilder.of(*[SI32] * 4)
-    one, two, left, right = block.arguments
-    both = block.finish_region(block.op("add", one, left), block.op("add", two, right))
-    made = program("scatter", types, (tensor(SI32, 3),) * 2, (both,), **given)
-    x, i, u = np.array([5, 6, 7], "i4"), np.zeros((0, 2), np.int32), np.array([1, 2], "i4")
-    last, neither = "index vectors of no components", "no order of the updates"
-    for actual, kind in (([7, 6, 7], last), ([9, 6, 7], neither)):
-        got = [np.array(actual, np.int32)] * 2
-        assert judge_result(made, [x, x, i, u, u], got) == (Verdict.DIVERGENT, kind)
 
 
 def test_a_wider_computation_gives_its_type() -> None:
