@@ -80,7 +80,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     It matches a failure if its patterns (names or globs) match backend, op and element type, if it
     has any of the verdicts, a class that any of `kinds` matches, and no error over `max_ulp`. Any
     of `words` must be in the message; for a program without results, in the backend's own words.
-    For a program without results, any of `where` must be in the operation in MLIR's generic form.
+    Any of `where` must be in the operation in MLIR's generic form.
     `contains` defines the patterns of `words` and `where`. A program that crashes without a message
     matches only if `where` is given. An op "convolution + maximum" means these operations, wrong
     only as a group. `versions` limits the entry to versions of jaxlib, such as "<0.11", or to other

@@ -111,7 +111,11 @@ def _zeros_of_either_sign(
     if rule.either_zero is None or operation.name in COMMUNICATION:
         return (None,) * len(results)
     found = rule.either_zero(operation, operands, results)
-    return tuple(None if mask is None or not mask.any() else mask for mask in found)
+    types = map(element_type_of, results)
+    return tuple(
+        mask if mask is not None and mask.any() and (of.is_float or of.is_complex) else None
+        for mask, of in zip(found, types, strict=True)
+    )
 
 
 def sign_zeros(result: Array, zeros: Array, directions: Directions) -> Array:

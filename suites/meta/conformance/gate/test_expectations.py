@@ -189,7 +189,6 @@ def test_a_faulty_reference_has_no_expectations_of_its_own() -> None:
         (ENTRY + ENTRY, "given twice"),
         (ENTRY + "words = []", "'words' must be a list of texts, none of them empty"),
         (ENTRY + "where = ['']", "'where' must be a list of texts, none of them empty"),
-        (ENTRY + "where = ['sort']", "'where' is for programs without results"),
         (
             ENTRY.replace('"divergent"', '"divergent", "crashed"') + "words = ['oom']",
             "'divergent' is about results and 'crashed' about programs without results",
