@@ -421,12 +421,6 @@ def rule_of(operation: Operation) -> Rule | None:
     return _rule(row, is_complex=is_complex)
 
 
-def unquantized_rule(operation: Operation) -> Rule | None:
-    """Return the rule of the op on numbers, for an operation on quantized tensors."""
-    row = RULED.get(operation.name)
-    return None if row is None else row.tolerance
-
-
 def numbers_of(operation: Operation) -> Numbers:
     """Return the facts about the numbers of an operation's op."""
     row = RULED.get(operation.name)

@@ -6,7 +6,7 @@ import numpy as np
 
 from conformance.verdict import HISTOGRAM_EDGES
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import equal_elements, flush_subnormals
+from reference.numerics.alike import equal_elements
 from reference.numerics.rounding import ordinal, to_float64, ulp_size
 
 EXACT_INTEGER_LIMIT = float(1 << 52)
@@ -97,21 +97,6 @@ def bound_distances(expected: Array, actual: Array, bound: Array) -> Array:
     with np.errstate(all="ignore"):
         units = np.where(error == 0, 0.0, error / bound)
     return np.where(same, 0.0, np.where(np.isnan(units), np.inf, units))
-
-
-def bound_units_from_prediction(other: Array, actual: Array, bound: Array | None) -> Array:
-    """Return errors of results against the results predicted by another formula.
-
-    Errors are in units of `bound`; if it is None the results are data, and errors are 0 or
-    infinite. An error is 0 where elements are equal, and where a zero of either sign stands for a
-    number below the smallest normal, as in results that are right.
-    """
-    same = equal_elements(other, actual) | (flush_subnormals(other) == 0) & (actual == 0)
-    errors = np.full(actual.shape, np.inf)
-    if bound is not None:
-        flat = bound_distances(other.reshape(-1), actual.reshape(-1), bound.reshape(-1))
-        errors = flat.reshape(actual.shape)
-    return np.where(same, 0.0, errors)
 
 
 def _complex_distances(expected: Array, actual: Array) -> Array:

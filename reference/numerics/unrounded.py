@@ -67,12 +67,6 @@ def rounded_sum(one: UnroundedNumbers, other: UnroundedNumbers, to: ElementType)
     return round_to(np.where(np.isfinite(high), _round_to_odd(high, rest), high), to)
 
 
-def fused_multiply_add(x: Array, y: Array, addend: Array, to: ElementType) -> Array:
-    """Return x * y + addend, rounded once to a floating-point type. The operands are broadcast."""
-    x, y, addend = np.broadcast_arrays(x, y, addend)
-    return rounded_sum(unrounded_product(x, y), unrounded_number(addend), to)
-
-
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     total = a + b
     shadow = total - a

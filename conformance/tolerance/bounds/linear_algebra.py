@@ -31,10 +31,6 @@ from reference.ops.linear_algebra import adjoint, coefficients
 _COMPLEX_PRODUCT, _COMPLEX_QUOTIENT = 2, 5
 """Errors in u of complex products and quotients, beyond the errors for real numbers."""
 
-RECIPROCAL_ROOT_ROUNDINGS = 4
-"""Additional error in u if whole columns, with the diagonal, are multiplied by the reciprocal of a
-rounded square root."""
-
 
 def _divide_by_bound(residual: Array, bound: Array) -> Array:
     """Return errors in units of their bounds: 0 without a residual, inf for NaN."""
