@@ -17,7 +17,9 @@ def digest_elements(array: Array, positions: Array) -> bytes:
     bits = to_bits(elements)
     if of.is_float or of.is_complex:
         parts = np.stack([np.real(elements), np.imag(elements)], -1) if of.is_complex else elements
-        bits = np.where(np.isnan(parts), np.iinfo(bits.dtype).max, bits)
+        with np.errstate(invalid="ignore"):  # signaling NaNs of bf16
+            is_nan = np.isnan(parts)
+        bits = np.where(is_nan, np.iinfo(bits.dtype).max, bits)
     return combine_digests([np.asarray(positions, "<i8").tobytes(), bits.tobytes()])
 
 
