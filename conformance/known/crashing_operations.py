@@ -156,9 +156,15 @@ def is_shrunk_window(operation: OperationText) -> bool:
     return are_shrunk(window) and not are_exchanged(window, reversed_)
 
 
+def is_long_reduction(operation: OperationText) -> bool:
+    """Return whether an operand has 4096 elements, from which on XLA's CPU asks YNNPACK."""
+    return any(prod(shape) >= 4096 for shape in operation.shapes())
+
+
 CONDITIONS: dict[str, Callable[[OperationText], bool]] = {
     "gather of leading dimension": is_gather_of_leading_dimension,
     "gather of single elements": is_gather_of_single_elements,
+    "reduction of 4096 elements": is_long_reduction,
     "shrunk window": is_shrunk_window,
 }
 """The conditions by name."""

@@ -219,7 +219,7 @@ def test_single_cause_classes_have_one_entry() -> None:
 
 def _is_collective(entry: Expectation) -> bool:
     """Return whether an entry is about operations that no program of a campaign has."""
-    return all(op.startswith(("all_", "reduce_scatter", "async_")) for op in entry.op)
+    return all(op.startswith(("all_", "reduce_scatter", "async_", "ScaledDot")) for op in entry.op)
 
 
 def test_memory_faults_are_one_class_however_the_process_ends() -> None:

@@ -66,8 +66,8 @@ def test_conversions_give_the_code_of_a_number_within_reach() -> None:
         assert (verdict is Verdict.PASS) == permitted, (index, step)
 
 
-def test_products_with_the_reciprocal_of_a_scale_are_a_class_of_their_own() -> None:
-    """Between two and three roundings of a tie: the text has two, a quotient and a sum."""
+def test_two_roundings_of_a_tie_are_permitted() -> None:
+    """The text has two, a quotient and a sum; a product with the reciprocal has three."""
     of, line = quant("si8", (0.1, 0)), TensorType((400,), F32)
     ties = np.repeat(np.arange(27, 127) + 0.5, 4)
     near = (ties * np.float64(np.float32(0.1))).astype(np.float32)
@@ -78,7 +78,7 @@ def test_products_with_the_reciprocal_of_a_scale_are_a_class_of_their_own() -> N
     quotient = given.astype(np.float64) / np.float32(0.1).astype(np.float64)
     apart = np.abs(quotient - ties) / (quotient * 2.0**-24)
     rule = CATALOG["uniform_quantize"].tolerance
-    for least, most, kind in ((0.0, 2.0, ""), (2.0, 3.0, "reciprocal"), (3.0, 99.0, "wrong value")):
+    for least, most, kind in ((0.0, 2.0, ""), (2.0, 99.0, "wrong value")):
         chosen = (apart > least) & (apart < most)
         assert chosen.any()
         found = judge(program, [given], [right], [np.where(chosen, wrong, right)], rule)

@@ -213,11 +213,5 @@ def test_a_transform_of_one_element_is_exact() -> None:
 def test_underflow_is_gradual() -> None:
     """Subnormal numbers that are lost on the way are flushed, not right."""
     x = np.array([1e-36, 1e-39, 1e-36, 1e-39], np.complex64)
-    exact = fft(x, fft_type="FFT", fft_length=(4,))
     lost = fft(x * (np.abs(x) > 1e-38), fft_type="FFT", fft_length=(4,))
-    assert judge_result(x, "FFT", (4,), lost).verdict is Verdict.FLUSHED
-    x = np.array([1.2e-38, 1.3e-38, 1.4e-38, 1.2e-38], np.complex64)  # differences are subnormal
-    exact = fft(x, fft_type="FFT", fft_length=(4,))
-    lost = exact.copy()
-    lost[2] += np.complex64(2e-39)
     assert judge_result(x, "FFT", (4,), lost).verdict is Verdict.FLUSHED
