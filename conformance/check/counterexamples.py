@@ -65,11 +65,12 @@ def _replayed_once(
 ) -> Generator[ReplayedCounterexample | None]:
     hanging = [e for e in having if e.expects_timeout]
     crashing = [e for e in having if Verdict.CRASHED.value in e.verdicts]
-    together = [e for e in having if e not in hanging and e not in crashing]
+    alone = [e for e in having if e.unpredictable and e not in crashing]  # may write to the heap
+    together = [e for e in having if e not in hanging and e not in crashing and e not in alone]
     size = max(1, min(BATCH, -(-len(together) // jobs)))
     batches = [(expectation,) for expectation in hanging]  # first: they take longest
     batches += [tuple(together[at : at + size]) for at in range(0, len(together), size)]
-    batches += [(expectation,) for expectation in crashing]
+    batches += [(expectation,) for expectation in (*alone, *crashing)]
     for ended in run_in_parts(executor, [_call(batch, backend) for batch in batches]):
         if ended is None:
             yield None
@@ -89,6 +90,7 @@ def _call(batch: tuple[Expectation, ...], backend: str) -> BatchCall:
         REPLAY_BATCH,
         (batch, backend),
         seconds,
+        ends_worker=any(one.unpredictable for one in batch),
         parts=lambda: [_call((one,), backend) for one in batch],
         question=lambda lost: Call(
             batch, MATCH_CRASH, (*batch, backend, *crash_verdict(lost)), seconds
