@@ -174,8 +174,8 @@ class Record:
     repeats: Repeats | None = None
     """The number of runs in which the case failed, if it did not fail in every run."""
     wrong_digest: str = ""
-    """Digests of the inputs and of the wrong elements, as 4 and 12 hex digits; "" if no element is
-    wrong, or if results vary from run to run."""
+    """Digests of the inputs and of the wrong elements, with `INPUT_DIGITS` and `WRONG_DIGITS` digits;
+    "" if no element is wrong, or if results vary from run to run."""
 
     @property
     def id(self) -> str:
@@ -258,6 +258,9 @@ def _list_types(names: list[str]) -> str:
     shown = ", ".join(names[:_SOME])
     return f"{shown} and {more} more types" if more > 0 else shown
 
+
+INPUT_DIGITS, WRONG_DIGITS = 4, 12
+"""Numbers of hex digits of the inputs and of the wrong elements in `Record.wrong_digest`."""
 
 HISTOGRAM_EDGES: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 6, 8, 16, 32, 64, 128, 1024)
 """ULP histogram: bin 0 counts exact results, bin i errors in (edges[i-1], edges[i]], the last bin

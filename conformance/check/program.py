@@ -425,10 +425,8 @@ class ProgramChecker:
         self, program: Program, inputs: tuple[Array, ...], refused: Judgement
     ) -> Outcome:
         """Return the outcome of a program of several operations that is refused."""
-        outcome, found = (
-            Outcome.from_judgement(refused),
-            self._explainer.match_refusal(program, inputs, refused),
-        )
+        outcome = Outcome.from_judgement(refused)
+        found = self._explainer.match_refusal(program, inputs, refused)
         if found is None:
             return outcome
         operation, id_ = found

@@ -1,4 +1,4 @@
-"""Operations on which XLA's compilers crash, by conditions that no text states.
+"""Operations on which XLA's compilers crash or go wrong, by conditions that no text states.
 
 An entry of an expectation file names such a condition in `where`. It reads attributes and sizes of
 an operation in MLIR's generic form, as the parent process loads no parser.
@@ -18,6 +18,9 @@ from conformance.known.shrunk_ranges import WindowDimension, are_exchanged, are_
 
 PREFIX = "condition: "
 """Text that begins the name of a condition in `where`."""
+
+LEAST_OF_YNNPACK = 4096
+"""Smallest number of elements of a reduction that XLA's CPU compiler gives to YNNPACK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +160,8 @@ def is_shrunk_window(operation: OperationText) -> bool:
 
 
 def is_long_reduction(operation: OperationText) -> bool:
-    """Return whether an operand has 4096 elements, from which on XLA's CPU asks YNNPACK."""
-    return any(prod(shape) >= 4096 for shape in operation.shapes())
+    """Return whether an operand or result has so many elements that YNNPACK may reduce it."""
+    return any(prod(shape) >= LEAST_OF_YNNPACK for shape in operation.shapes())
 
 
 CONDITIONS: dict[str, Callable[[OperationText], bool]] = {

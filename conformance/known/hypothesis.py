@@ -6,23 +6,16 @@ predicts, is of its class. Expectation files state on which backends a class is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from conformance.tolerance.rule import Measure
-from reference.ir.program import Operation
 from reference.ir.types import Array
 
 Results = tuple[Array, ...]
 Operands = tuple[Array, ...]
-
-Otherwise = Callable[[Operation, Operands, Results], Results | None]
-"""A function otherwise(operation, operands, expected): the results computed instead, None if they
-are the same.
-"""
 
 NEAR = 2.0
 """Largest distance, in ulp, of an element that counts as predicted."""

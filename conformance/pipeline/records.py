@@ -14,7 +14,16 @@ from conformance.pipeline.items import CellItem, Inputs, Item
 from conformance.results.inputs import pack_inputs
 from conformance.stablehlo.emit import emit
 from conformance.transforms.merge import merge, merge_arguments
-from conformance.verdict import Detail, Errors, Failing, Record, Repeats, Verdict
+from conformance.verdict import (
+    INPUT_DIGITS,
+    WRONG_DIGITS,
+    Detail,
+    Errors,
+    Failing,
+    Record,
+    Repeats,
+    Verdict,
+)
 from reference.ir.program import Program
 
 ONLY_IN_BATCH = "only in batch"
@@ -79,7 +88,7 @@ def _wrong_digest(item: CellItem, judged: SetJudgements) -> str:
     if not judged.whole.verdict.fails or item.cell.rule.is_nondeterministic:
         return ""
     inputs = combine_digests(map(digest_arrays, item.inputs))
-    return inputs.hex()[:4] + judged.whole.digest.hex()[:12]
+    return inputs.hex()[:INPUT_DIGITS] + judged.whole.digest.hex()[:WRONG_DIGITS]
 
 
 def _failing_classes(item: Item, judged: SetJudgements) -> tuple[Failing, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from conformance.gate.baselines.text_file import INPUT_DIGITS, CaseOutcome
+from conformance.gate.baselines.text_file import CaseOutcome
 from conformance.results.summary import RunData
-from conformance.verdict import Record, Verdict
+from conformance.verdict import INPUT_DIGITS, Record, Verdict
 
 
 def has_same_values(before: CaseOutcome, after: CaseOutcome) -> bool:

@@ -29,10 +29,10 @@ from pathlib import Path
 
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.results.store import CellKey
-from conformance.verdict import Verdict
+from conformance.verdict import INPUT_DIGITS, WRONG_DIGITS, Verdict
 
-DIGEST_DIGITS, INPUT_DIGITS = 4, 4
-"""Numbers of digits of a program's digest, and of the inputs' at the start of `wrong_digest`."""
+DIGEST_DIGITS = 4
+"""Number of digits of a program's digest."""
 DIGEST = "digest"
 """The key of a backend's digest among its versions."""
 
@@ -44,7 +44,9 @@ _TITLE = "# hlo-conformance baseline, format "
 _ABOUT = "# written by `hlo-conformance baseline write`: write it again rather than edit it"
 _COMMAND = "`hlo-conformance baseline write RUN --out {}`"
 _TEXT = r'"(?:[^"\\]|\\.)*"'
-_FACTS = r"(?: (\d\S*))?(?: wrong ([0-9a-f]{16}))?(?: by((?: TEXT)+))?"
+_FACTS = (
+    rf"(?: (\d\S*))?(?: wrong ([0-9a-f]{{{INPUT_DIGITS + WRONG_DIGITS}}}))?(?: by((?: TEXT)+))?"
+)
 
 
 class BaselineError(Exception):

@@ -108,11 +108,6 @@ class PermittedResults:
         self._clear_samples()
 
     @property
-    def platform(self) -> str:
-        """The platform that computes; it selects the figures of rules."""
-        return self._platform
-
-    @property
     def may_round(self) -> bool:
         """Whether an operation on floating-point numbers that leads to the results may round."""
         return any(map(_may_round, self._program.walk()))

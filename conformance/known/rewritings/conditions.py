@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 
+from conformance.known.crashing_operations import LEAST_OF_YNNPACK
 from conformance.known.rewritings.evaluation import Evaluator
 from conformance.known.rewritings.signs import is_not_negative
 from conformance.known.rewritings.terms import Node
@@ -16,9 +17,6 @@ from reference.ir.program import Attribute, Operation, TensorType, Value
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS
-
-LEAST = 4096
-"""Smallest number of elements of a reduction that XLA's CPU compiler gives to YNNPACK."""
 
 Condition = Callable[[Evaluator, Node], bool]
 
@@ -139,7 +137,7 @@ def _is_reduced_later(evaluator: Evaluator, node: Node) -> bool:
             names |= {value.name for value in one.results}
             continue
         sizes = [value.type.static_shape for value in taken if isinstance(value.type, TensorType)]
-        if any(prod(size) >= LEAST for size in sizes):
+        if any(prod(size) >= LEAST_OF_YNNPACK for size in sizes):
             return True
     return False
 
