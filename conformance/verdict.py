@@ -174,8 +174,8 @@ class Record:
     repeats: Repeats | None = None
     """The number of runs in which the case failed, if it did not fail in every run."""
     wrong_digest: str = ""
-    """Digests of the inputs and of the wrong elements, of `INPUT_DIGITS` and `WRONG_DIGITS`; "" if no
-    element is wrong, or if results vary from run to run."""
+    """Digests of the inputs and of the wrong elements, `INPUT_DIGITS` and `WRONG_DIGITS` digits; ""
+    if no element is wrong, or if results vary from run to run."""
 
     @property
     def id(self) -> str:
