@@ -191,6 +191,12 @@ def _is_costly(program: Program) -> bool:
     return is_costly(program)
 
 
+def _is_quantized(program: Program) -> bool:
+    from conformance.backends.interpreter.limits import is_quantized
+
+    return is_quantized(program)
+
+
 def _choose_fault(family: str, argument: str) -> Choice:
     from conformance.backends.fake.faults import FAULTS, fault_of
 
@@ -319,6 +325,7 @@ BACKENDS: dict[str, Family] = {
         _open_interpreter,
         ("conformance.backends.interpreter.backend", "conformance.stablehlo.parse"),
         quantized=True,
+        separates=_is_quantized,
     ),
     "reference": Family(
         "the suite's own reference, optionally with seeded faults",

@@ -102,13 +102,24 @@ def _unknown_size(operation: Operation) -> str | None:
     return "results whose sizes are known only at run time are not implemented"
 
 
+def is_quantized(program: Program) -> bool:
+    """Return whether a program has quantized types. It is compiled in a module of its own, because
+    no pass of StableHLO lowers a call with such types.
+    """
+    return any(map(_quantized_types, program.walk()))
+
+
+def _quantized_types(operation: Operation) -> list[QuantizedType]:
+    values = (*operation.operands, *operation.results)
+    types = (value.type.element_type for value in values if isinstance(value.type, TensorType))
+    return [of for of in types if isinstance(of, QuantizedType)]
+
+
 def _unsigned_storage(operation: Operation) -> str | None:
     """Refuse unsigned storage: the pass that lowers quantized arithmetic reads storage as
     signed."""
-    for value in (*operation.operands, *operation.results):
-        of = value.type.element_type if isinstance(value.type, TensorType) else None
-        if isinstance(of, QuantizedType) and of.storage_type.is_unsigned:
-            return "quantized types of unsigned storage are not lowered"
+    if any(of.storage_type.is_unsigned for of in _quantized_types(operation)):
+        return "quantized types of unsigned storage are not lowered"
     return None
 
 

@@ -36,6 +36,17 @@ def any_bits(name: str, shape: tuple[int, ...]) -> Array:
     return from_bits(bits.astype(bits_dtype(of)), of)
 
 
+def test_quantized_programs_have_modules_of_their_own(session: Session) -> None:
+    of = "tensor<2x!quant.uniform<i8:f32, 0.5>>"
+    text = """func.func @main(%x: TYPE) -> TYPE {
+      %0 = stablehlo.abs %x : TYPE
+      return %0 : TYPE
+    }"""
+    quantized, plain = (parse_module(text.replace("TYPE", one)) for one in (of, "tensor<2xf32>"))
+    assert session.batch_kind(quantized) != session.batch_kind(quantized)
+    assert session.batch_kind(plain) == session.batch_kind(plain)
+
+
 # Values in and out
 
 
