@@ -285,6 +285,7 @@ _OF_CHLO = (
     Row("chlo.atanh", CHLO + ELEMENTARY, t.ATANH, ANY_NUMBERS),
     Row("chlo.bessel_i1e", CHLO + ELEMENTARY, t.SPECIAL, ANY_NUMBERS),
     Row("chlo.conj", CHLO + ARITHMETIC, t.DATA, ANY_NUMBERS),
+    Row("chlo.constant_like", CHLO + CREATION, t.DATA, ANY_NUMBERS, weight=3),
     Row("chlo.cosh", CHLO + ELEMENTARY, t.COSH, ANY_NUMBERS),
     Row("chlo.digamma", CHLO + ELEMENTARY, t.SPECIAL, ANY_NUMBERS),
     Row("chlo.erf", CHLO + ELEMENTARY, t.ERF, ANY_NUMBERS),
@@ -301,6 +302,7 @@ _OF_CHLO = (
     Row("chlo.sinh", CHLO + ELEMENTARY, t.SINH, ANY_NUMBERS),
     Row("chlo.square", CHLO + ARITHMETIC, t.MULTIPLIED, ANY_NUMBERS),
     Row("chlo.tan", CHLO + ELEMENTARY, t.TANGENT, ANY_NUMBERS),
+    Row("chlo.top_k", CHLO + GATHERING, t.DATA, ANY_NUMBERS, weight=2),
     Row("chlo.zeta", CHLO + ELEMENTARY, t.SPECIAL, ANY_NUMBERS),
 )
 """Ops of CHLO that are not lowered to ops of StableHLO."""
@@ -323,7 +325,7 @@ def _row_of(record: Op, prefix: str) -> Row:
         return _BY_NAME[record.name]
     twin = _BY_NAME[record.twin]
     weight = max(0.75 if record.dialect is Dialect.CHLO else 0.5, twin.weight / 4)
-    family = twin.family.removeprefix(prefix)
+    family = twin.family.removeprefix(CHLO)
     return Row(record.name, prefix + family, twin.tolerance, ANY_NUMBERS, weight)
 
 

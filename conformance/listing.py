@@ -117,7 +117,7 @@ def _reached_text(reached: dict[str, Any]) -> str:
 
 
 def coverage_page() -> str:
-    """Return the page on coverage, as Markdown: for each of the two specifications, every op with
+    """Return the page on coverage, as Markdown: for each document, every op with
     its cells, and the omitted sections.
     """
     lines = [
@@ -156,7 +156,11 @@ def _readings() -> list[str]:
     return [f"| {', '.join(names)} | {reading} |" for reading, names in ops.items()]
 
 
-_DOCUMENTS = {"stablehlo": "The StableHLO specification", "xla": "XLA's operation semantics"}
+_DOCUMENTS = {
+    "stablehlo": "The StableHLO specification",
+    "xla": "XLA's operation semantics",
+    "chlo": "CHLO, StableHLO's dialect for clients",
+}
 
 
 def backend_entries(names: Sequence[str]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ import numpy as np
 from reference.ir.accuracy import ResultAccuracy
 from reference.ir.aliases import OutputOperandAlias
 from reference.ir.mesh import AxisRef, MeshGroups
-from reference.ir.program import Attribute, Dense, QuantizedType, TensorType
+from reference.ir.program import Attribute, Dense, QuantizedType, Scalar, TensorType
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, to_bits
 
 READABLE = 32
@@ -118,7 +118,12 @@ def spell_dense(constant: Dense) -> str:
     one byte for each element of a type under a byte. Booleans are not, as before jaxlib 0.10 MLIR
     reads a bit for each. Codes of a quantized tensor are written as
     signless integers of the storage type's width (i8, i4), as MLIR does.
+
+    Raises:
+        ValueError: for a complex number with NaN.
     """
+    if isinstance(constant, Scalar):
+        return _spell_scalar(constant)
     if isinstance(constant.type.element_type, QuantizedType):
         constant = to_signless_codes(constant)
     of, shape = constant.type.element, constant.type.static_shape
@@ -134,6 +139,26 @@ def spell_dense(constant: Dense) -> str:
     else:
         body = f'"0x{constant.data.hex().upper()}"'
     return f"dense<{body}> : {spelled}"
+
+
+def _spell_scalar(constant: Scalar) -> str:
+    """Spell a number with its type.
+
+    MLIR reads the parts of a complex number in decimal only: infinity as a number that is too
+    large, NaN not at all.
+    """
+    of = constant.type.element
+    if of.is_complex:
+        parts = [float(part(constant.array)) for part in (np.real, np.imag)]
+        if any(map(math.isnan, parts)):
+            raise ValueError("a complex number with NaN")
+        texts = [
+            float_literal(part) if math.isfinite(part) else f"{math.copysign(1, part)}e400"
+            for part in parts
+        ]
+        return f"#complex.number<:{of.part.mlir} {', '.join(texts)}> : {of.mlir}"
+    (text,) = element_texts(constant.array, of)
+    return text if of.is_boolean else f"{text} : {of.mlir}"
 
 
 def spell_groups(constant: Dense) -> str:

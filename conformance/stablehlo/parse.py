@@ -20,7 +20,7 @@ from conformance.stablehlo.context import reading_context
 from conformance.stablehlo.custom_calls import from_custom_call
 from conformance.stablehlo.gspmd import read_manual_computations
 from conformance.stablehlo.messages import foreign_name, name_undefined_value, place_of, position
-from conformance.stablehlo.reading.attributes import CONSTANTS, own_attributes, represented_op
+from conformance.stablehlo.reading.attributes import op_name, own_attributes, represented_op
 from conformance.stablehlo.reading.constants import parse_dense
 from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal
 from conformance.stablehlo.reading.refusal import ParseError, Unreadable, refusal
@@ -220,9 +220,7 @@ class _Reader:
             own = attributes(**dict(own_attributes(operation)))
         except ValueError as error:
             raise refusal(operation, str(error)) from None
-        if name in CONSTANTS:
-            return Operation("constant", results=results, attributes=own)
-        made = Operation(name.removeprefix("stablehlo."), operands, results, own, regions)
+        made = Operation(op_name(name), operands, results, own, regions)
         return from_custom_call(made, parse_dense)
 
     def _argument(self, value: Any, owner: ir.Operation) -> Value:

@@ -39,20 +39,21 @@ def _width(size: int) -> str:
     return "1" if size == 1 else "few" if size < 16 else "many"
 
 
-def _top_k(element_type: ElementType, pick: Pick) -> Case:
+def _top_k(op: str, flag: str, element_type: ElementType, pick: Pick) -> Case:
     rows = shape(pick)[:2]
     width = choose(pick, _WIDTHS, "size", _width)
     kinds = ("all", "one", "some", "some", "empty")
     kind = choose(pick, kinds, "k")
     k = {"all": width, "one": 1, "empty": 0}.get(kind, 1 + pick(width))
-    given: dict[str, Any] = {"k": k, "largest": choose(pick, (True, False), "largest")}
+    given: dict[str, Any] = {"k": k, flag: choose(pick, (True, False), flag)}
     sizes = tuple(min(size, 4) for size in rows)
     operand = TensorType((*sizes, width), element_type)
     value = TensorType((*sizes, k), element_type)
     index = TensorType((*sizes, k), _SI32)
-    shown = profiles.rows(element_type) + (("permutation",), ("small_integers",)) * 2
+    more = () if element_type.is_boolean else (("permutation",), ("small_integers",)) * 2
+    shown = profiles.rows(element_type) + more
     of = {"operand": operand}
-    return case(pick, "mhlo.topk", of, (value, index), shown, given, specials=True)
+    return case(pick, op, of, (value, index), shown, given, specials=True)
 
 
 _OPS = ("add", "maximum", "minimum", "multiply", "subtract")
@@ -107,6 +108,7 @@ BUILDERS: dict[str, Builder] = {
     "mhlo.cosh": partial(_unary_case, "mhlo.cosh"),
     "mhlo.erf": partial(_unary_case, "mhlo.erf"),
     "mhlo.scan": _scan,
-    "mhlo.topk": _top_k,
+    "mhlo.topk": partial(_top_k, "mhlo.topk", "largest"),
+    "chlo.top_k": partial(_top_k, "chlo.top_k", "is_stable"),
 }
 """The builder of each op's cases."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -154,7 +154,7 @@ class Dense:
     data: bytes
 
     @classmethod
-    def of(cls, array: Array, type: TensorType) -> Dense:  # noqa: A002 - the field's name
+    def of(cls, array: Array, type: TensorType) -> Self:  # noqa: A002 - the field's name
         """Return the constant with the elements of `array`, which must have the storage of
         `type`."""
         return cls(type, to_bits(array).astype(bits_dtype(type.stored).newbyteorder("<")).tobytes())
@@ -166,6 +166,11 @@ class Dense:
         bits = np.frombuffer(self.data, dtype=bits_dtype(of).newbyteorder("<"))
         shape = self.type.static_shape + ((2,) if of.is_complex else ())
         return from_bits(bits.reshape(shape), of)
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Dense):
+    """A constant of rank 0 that MLIR writes as a number with its type, not as a tensor."""
 
 
 Attribute = bool | int | float | str | Dense | tuple[Any, ...]

@@ -66,7 +66,7 @@ def _operation(operation: Operation, sizes: Sizes) -> Operation:
 
 def _attribute(name: str, value: Attribute, sizes: Sizes) -> Attribute:
     if isinstance(value, Dense) and name == "value":
-        return Dense.of(_repeat_elements(value.array, sizes), _tensor(value.type, sizes))
+        return type(value).of(_repeat_elements(value.array, sizes), _tensor(value.type, sizes))
     if name in _COUNTS and isinstance(value, tuple):
         return tuple(sizes.get(one, one) if isinstance(one, int) else one for one in value)
     return value

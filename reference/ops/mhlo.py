@@ -1,7 +1,7 @@
 """Instructions of XLA that StableHLO lacks, to which some of XlaBuilder's ops are lowered.
 
 Source: XLA operation semantics ("Cosh", "Erf", "Scan", "TopK"); names and attributes come from the
-MLIR dialect in which XLA accepts them.
+MLIR dialect in which XLA accepts them. `chlo.top_k`: StableHLO, stablehlo/dialect/ChloOps.td.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ from reference.ir.constraints import require
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import Region, TensorType
 from reference.ir.regions import Body, argument_types, output_types
-from reference.ir.types import COMPLEX, ELEMENT_TYPES, FLOATS, INTEGERS, Array, element_type_of
+from reference.ir.types import (
+    BOOLEAN,
+    COMPLEX,
+    ELEMENT_TYPES,
+    FLOATS,
+    INTEGERS,
+    Array,
+    element_type_of,
+)
 from reference.numerics.elementary.functions import FUNCTIONS
 from reference.numerics.rounding import to_float64
 
@@ -36,25 +44,34 @@ def _same_real_type(operand: TensorType, *, result: TensorType | None = None) ->
 
 
 def top_k_type(
-    operand: TensorType, *, k: int, largest: bool = True, results: Types | None = None
-) -> Types:
-    """Return the result types of `mhlo.topk`: values, and their indices along the last
-    dimension."""
-    del largest
-    given = operand.is_static and operand.rank > 0
-    require("operands", given and 0 <= k <= operand.static_shape[-1], operand)
-    sizes = (*operand.static_shape[:-1], k)
+    operand: TensorType, *, k: int, ids: tuple[str, str, str] = ("operands", "operands", "result"),
+    results: Types | None = None, **_: object,
+) -> Types:  # fmt: skip
+    """Return the result types of `mhlo.topk` and `chlo.top_k`: values, and their indices along the
+    last dimension.
+
+    Raises:
+        ConstraintViolation: "operands" (complex numbers, which have no order), then the ids for an
+            operand without dimensions, fewer than k elements, and other results.
+    """
+    require("operands", not operand.element.is_complex, operand)
+    last = operand.shape[-1] if operand.rank else 0
+    fits = require(ids[0], operand.rank > 0, operand)
+    fits = fits and require(ids[1], 0 <= k <= (k if last is None else last), k)
+    sizes = (*operand.shape[:-1], k)
     types = TensorType(sizes, operand.element_type), TensorType(sizes, _SI32)
-    require("result", results in (None, types), results)
+    if fits:
+        require(ids[2], not results or results == types, results)
     return types
 
 
-def top_k(operand: Array, *, k: int, largest: bool = True) -> Arrays:
-    """Evaluate `mhlo.topk`: the k largest or smallest elements in order, and their indices.
+def top_k(operand: Array, *, k: int, largest: bool = True, is_stable: bool = True) -> Arrays:
+    """Return the k largest or smallest elements in order, and their indices.
 
-    Equal elements are ordered by index. NaN is treated as larger than all numbers; this is
-    unspecified (reference/unspecified/mhlo.py).
+    Equal elements are ordered by index, also if the order need not be stable. NaN is treated as
+    larger than all numbers. Both are unspecified (reference/unspecified/mhlo.py).
     """
+    del is_stable
     ranks = _ranks(operand)
     return take_smallest(-1 - ranks if largest else ranks, operand, k)
 
@@ -162,6 +179,7 @@ _op = partial(
     Op, dialect=Dialect.MHLO, specified=False, principal=FIRST_OPERAND, constraints=(),
     quantized=QuantizedUse.REFUSES, structure=Structure.COMPUTES, needs_result=False,
 )  # fmt: skip
+_IDS_OF_TOP_K = ("P1", "P2", "P3")
 
 OPS: tuple[Op, ...] = (
     _op(
@@ -187,5 +205,12 @@ OPS: tuple[Op, ...] = (
         name="mhlo.topk", type_function=top_k_type, evaluate=top_k, operands=("operand",),
         attributes=("k", "largest"), optional=("largest",), several=True,
         element_types=(*INTEGERS, *FLOATS), rounding=Rounding.MOVES, lifts=False,
+    ),
+    _op(
+        name="chlo.top_k", dialect=Dialect.CHLO,
+        type_function=partial(top_k_type, ids=_IDS_OF_TOP_K), constraints=_IDS_OF_TOP_K,
+        evaluate=top_k, operands=("operand",), attributes=("k", "is_stable"),
+        optional=("is_stable",), several=True, element_types=(*BOOLEAN, *INTEGERS, *FLOATS),
+        rounding=Rounding.MOVES, lifts=False,
     ),
 )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64
+from reference.ops.mhlo import top_k
 from reference.unspecified.reasons import Reason, Unspecified
 
 
@@ -32,5 +33,23 @@ def _unordered_slices(
     return [(label, np.broadcast_to(mask, result.shape)) for label, mask in rows.items()]
 
 
-REASONS: dict[str, tuple[Reason, ...]] = {"mhlo.topk": (_unordered_slices,)}
+def _equal_elements(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int
+) -> list[Unspecified]:
+    """Return the indices of equal elements, unless the order must be stable.
+
+    "If false, the relative order of equal elements is implementation-defined."
+    """
+    if number == 0 or operation.attribute("is_stable", True):
+        return []
+    (operand,) = operands
+    values, _ = top_k(operand, k=result.shape[-1])
+    count = (values[..., :, None] == operand[..., None, :]).sum(axis=-1)
+    return [("order of equal elements", count > 1)]
+
+
+REASONS: dict[str, tuple[Reason, ...]] = {
+    "chlo.top_k": (_unordered_slices, _equal_elements),
+    "mhlo.topk": (_unordered_slices,),
+}
 """The reasons by op."""

@@ -21,7 +21,6 @@ from reference.ir.program import Attribute
 from reference.ops.structure import MANUAL
 from reference.ops.table import OPS
 
-CONSTANTS = ("arith.constant", "stablehlo.constant")
 _INHERENT = frozenset({"layout", "operand_layouts", "result_accuracy", "result_layouts"})
 """Attributes that ops of the dialect have and the specification lacks."""
 
@@ -30,6 +29,11 @@ _ENTRIES = "mhlo.attributes"
 """
 
 _NOTHING_ASKED = re.compile(r"#(?:stablehlo|mhlo)\.result_accuracy<mode = .*<DEFAULT>>")
+
+
+def op_name(name: str) -> str:
+    """Return the mnemonic of an operation that has this name in the text."""
+    return "constant" if name == "arith.constant" else name.removeprefix("stablehlo.")
 
 
 def own_attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
@@ -42,7 +46,7 @@ def own_attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
         configures = name in CONFIGURATIONS and operation.name == "stablehlo.custom_call"
         if not configures and ("." in name or _is_discardable(operation.name, name)):
             continue
-        if name == "value" and operation.name in CONSTANTS:
+        if name == "value" and _is_constant(operation):
             yield name, constant(operation)
             continue
         yield from _read(name, operation.attributes[name], operation)
@@ -68,7 +72,7 @@ def represented_op(operation: ir.Operation) -> tuple[str, tuple[tuple[str, Attri
 
 def _read(name: str, attribute: Any, operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
     """Return an attribute of an operation, or the fields of a struct."""
-    struct = struct_of(operation.name.removeprefix("stablehlo."), name)
+    struct = struct_of(op_name(operation.name), name)
     if struct is not None:
         yield from _read_struct(struct, attribute, operation)
         return
@@ -83,13 +87,18 @@ def _read(name: str, attribute: Any, operation: ir.Operation) -> Iterator[tuple[
     yield name, Verbatim(spelled) if value is None else value
 
 
+def _is_constant(operation: ir.Operation) -> bool:
+    record = OPS.get(op_name(operation.name))
+    return record is not None and record.structure is Structure.CONSTANT
+
+
 def _is_discardable(op: str, attribute: str) -> bool:
     """Return whether an op of StableHLO defines no attribute of that name, so that it has no
     meaning.
 
     A custom call may have any attribute.
     """
-    op = "constant" if op in CONSTANTS else op.removeprefix("stablehlo.")
+    op = op_name(op)
     if op not in OPS or attribute in _INHERENT:
         return False
     if OPS[op].structure is Structure.CALLS_TARGET:
@@ -103,7 +112,7 @@ def _read_struct(
     """Return a struct's fields; an empty struct counts as absent if the specification's op lacks
     it.
     """
-    known = OPS.get(operation.name.removeprefix("stablehlo."))
+    known = OPS.get(op_name(operation.name))
     for name, value in flatten_struct(struct, attribute):
         if known is not None and name in known.metadata:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -9,8 +10,11 @@ from jaxlib.mlir import ir
 from conformance.stablehlo.elements import array_of
 from conformance.stablehlo.reading.refusal import refusal
 from conformance.stablehlo.reading.types import value_type
-from reference.ir.program import Dense, QuantizedType, TensorType, ValueType
+from reference.ir.program import Dense, QuantizedType, Scalar, TensorType, ValueType
 from reference.ir.types import ELEMENT_TYPES, from_mlir
+
+_NUMBERS = ir.BoolAttr, ir.FloatAttr, ir.IntegerAttr
+_COMPLEX = re.compile(r"#complex\.number<:\w+ ([^>]*)>")
 
 
 def constant(operation: ir.Operation) -> Dense:
@@ -55,6 +59,21 @@ def parse_dense(spelled: str) -> Dense | None:
         return None
     of = ir.RankedTensorType(attribute.type)
     return dense(attribute, TensorType(tuple(of.shape), from_mlir(str(of.element_type))), spelled)
+
+
+def scalar(attribute: Any) -> Scalar | None:
+    """Return the number of an attribute with a type of its own; None for another attribute."""
+    complex_parts = _COMPLEX.match(str(attribute))
+    if complex_parts is None and not isinstance(attribute, _NUMBERS):
+        return None
+    of = TensorType((), from_mlir(str(attribute.type)))
+    if complex_parts is None:
+        place = ir.Location.unknown(attribute.context)
+        tensor = ir.RankedTensorType.get((), attribute.type, loc=place)
+        array = array_of(ir.DenseElementsAttr.get_splat(tensor, attribute), of)
+    else:
+        array = array_of(None, of, f"dense<({complex_parts[1]})>")
+    return None if array is None else Scalar.of(array, of)
 
 
 def dense(attribute: Any, of: ValueType, spelled: str = "") -> Dense | None:

@@ -15,7 +15,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from conformance.stablehlo.attributes import AttributeKind
 from conformance.stablehlo.configurations import configuration
-from conformance.stablehlo.reading.constants import dense
+from conformance.stablehlo.reading.constants import dense, scalar
 from conformance.stablehlo.reading.types import value_type
 from reference.ir.accuracy import MODES, ResultAccuracy
 from reference.ir.aliases import OutputOperandAlias
@@ -155,5 +155,6 @@ def read_as(kind: AttributeKind, attribute: Any, owner: ir.Operation) -> Attribu
     """Return the attribute's value if it is of this kind, else None."""
     if kind.name == "dense":
         found = isinstance(attribute, ir.DenseElementsAttr)
-        return dense(attribute, value_type(attribute.type, owner)) if found else None
+        found_type = value_type(attribute.type, owner) if found else None
+        return scalar(attribute) if found_type is None else dense(attribute, found_type)
     return _READ[kind.name](attribute, kind)

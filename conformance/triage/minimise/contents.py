@@ -46,7 +46,7 @@ def _simplify_constant(attempts: Minimisation, number: int) -> bool:
 
     def put(array: Array) -> bool:
         operations = list(attempts.program.main.body.operations)
-        value = Dense.of(array, dense().type)
+        value = type(dense()).of(array, dense().type)
         operations[number] = operations[number].with_attributes(value=value)
         return attempts.try_program(replace_body(attempts.program, operations), attempts.inputs)
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+from generators.invalid.mhlo import top_k_misses
 from generators.invalid.misses import Miss, Misses, program, tensor
 from reference.ir.program import Operation, Region, TensorType, Value
 from reference.ir.types import element_type
 
-_F32, _SI32 = element_type("f32"), element_type("si32")
-
-
-def _top_k(op: str) -> Iterator[Miss]:
-    for id_, shape, k in (("P1", (), 0), ("P2", (3,), 4), ("P2", (3,), -1)):
-        size = (*shape[:-1], max(k, 0))
-        results = (tensor(_F32, *size), tensor(_SI32, *size))
-        yield id_, program(op, {"operand": tensor(_F32, *shape)}, results, k=k, largest=True)
+_F32 = element_type("f32")
 
 
 def _running_region(x: TensorType, carried: TensorType) -> Region:
@@ -38,7 +33,7 @@ def _scan(op: str) -> Iterator[Miss]:
     yield "P3", program(op, types, (whole, tensor(_F32, 1)), (wrong,), **given)
 
 
-NEAR_MISSES: dict[str, Misses] = {"Scan": _scan, "TopK": _top_k}
+NEAR_MISSES: dict[str, Misses] = {"Scan": _scan, "TopK": partial(top_k_misses, largest=True)}
 """The generator of each op's near misses."""
 
 INSEPARABLE: dict[str, tuple[str, ...]] = {}

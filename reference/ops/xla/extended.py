@@ -5,26 +5,17 @@ Source: XLA operation semantics, each op by its name.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from reference.ir.constraints import require
 from reference.ir.op import Op
 from reference.ir.program import Region, TensorType, Value
 from reference.ir.regions import output_types
-from reference.ops.mhlo import check_scan
+from reference.ops.mhlo import check_scan, top_k_type
 from reference.ops.xla.building import Building, lowered_op, renamed_op
 from reference.ops.xla.elementwise import ACCURACY
 
 Values = tuple[Value, ...]
-
-
-def _top_k_conditions(operand: TensorType, *, k: int, **_: Any) -> None:
-    """Require P1 and P2 of TopK.
-
-    P1: the operand has a dimension. P2: it has at least k elements along the last dimension.
-    """
-    if require("P1", operand.rank > 0, operand):
-        require("P2", 0 <= k <= operand.static_shape[-1], k)
 
 
 def _scan_conditions(
@@ -61,6 +52,7 @@ OPS: tuple[Op, ...] = (
         constraints=("P1", "P2", "P3"),
     ),
     renamed_op(
-        "TopK", "mhlo.topk", conditions=_top_k_conditions, constraints=("P1", "P2"),
+        "TopK", "mhlo.topk", conditions=partial(top_k_type, ids=("P1", "P2", "result")),
+        constraints=("P1", "P2"),
     ),
 )  # fmt: skip

@@ -94,6 +94,7 @@ def test_an_invalid_program_is_rejected_with_any_message() -> None:
         ("unregistered operation 'stablehlo.add'", Unsupported),  # the dialect is older than the op
         ("unregistered operation 'chlo.mulhi' found in dialect ('chlo')", Unsupported),
         ("line 12, column 88: unknown stablehlo type: future", Unsupported),
+        ("'complex<f32>' attribute created with unregistered dialect", Unsupported),
         ("line 1, column 95: unknown StableHLO attribute", Unsupported),
         ("unregistered operation 'stablehlo.no_such_op'", Rejected),
         ("unregistered operation 'chlo.no_such_op'", Rejected),

@@ -47,6 +47,8 @@ NOTHING_TO_SEE: dict[str, str] = {
 HINT = "a hint to the compiler, or a promise of the program"
 NAMED = "says what the operation is called, not what it computes"
 ANY_STATE = "the numbers are left open, and any state and algorithm gives random ones"
+TYPE_ONLY = "only its type counts, not its elements"
+STABLE = "a stable order is right where any order of equal elements is"
 HOSTS = "says something to the host, and the reference plays a host that does not listen"
 
 ALONE = "groups of one process; of larger ones the types say which it is"
@@ -84,10 +86,12 @@ WITHOUT_EFFECT: dict[tuple[str, str], str] = {
     ("composite", "attribute version"): NAMED,
     ("infeed", "attribute infeed_config"): HOSTS,
     ("outfeed", "attribute outfeed_config"): HOSTS,
-    ("get_dimension_size", "operand operand"): "only its type counts, not its elements",
+    ("chlo.constant_like", "operand operand"): TYPE_ONLY,
+    ("get_dimension_size", "operand operand"): TYPE_ONLY,
     ("rng_bit_generator", "operand initial_state"): ANY_STATE,
     ("rng_bit_generator", "attribute rng_algorithm"): ANY_STATE,
-    ("sort", "attribute is_stable"): "a stable sort is right where any sort is",
+    ("chlo.top_k", "attribute is_stable"): STABLE,
+    ("sort", "attribute is_stable"): STABLE,
     ("concatenate", "attribute dimension"): "with one input; with more, the types say which it is",
     ("convolution", "attribute feature_group_count"): "the types of operands and result say it too",
     ("convolution", "attribute batch_group_count"): "the types of operands and result say it too",

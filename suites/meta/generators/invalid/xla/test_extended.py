@@ -14,4 +14,4 @@ def test_each_near_miss_breaks_the_constraint_that_it_names(op: str) -> None:
 
 
 def test_numbers_of_elements_just_outside_of_a_row() -> None:
-    assert attributes(extended, "TopK", "P2", "k") == [4, -1]
+    assert attributes(extended, "TopK", "P2", "k") == [4, -1, 1]
