@@ -15,12 +15,13 @@ from conformance.campaign.tasks import Manner, Task, TaskBatch, cases_of, crash_
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
+from conformance.gate.classes import ONLY_IN_BATCH
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
 from conformance.pipeline.batch import Batcher
 from conformance.pipeline.confirmation import JudgementCache, conclude
 from conformance.pipeline.items import CellItem, Item, ItemAnswer, Results
-from conformance.pipeline.records import ONLY_IN_BATCH, refusal_record
+from conformance.pipeline.records import refusal_record
 from conformance.results.inputs import unpack_inputs
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Record

@@ -15,6 +15,7 @@ from functools import partial, reduce
 from conformance.backends.base import BackendError, Rejected, failure_of
 from conformance.backends.session import open_session
 from conformance.catalog import Cell
+from conformance.gate.classes import ONLY_IN_BATCH
 from conformance.judging.judgement import merge_errors
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
@@ -22,7 +23,6 @@ from conformance.pipeline.batch import REPEATS, Batcher, RefusedBatch, StopWatch
 from conformance.pipeline.confirmation import conclude, conclude_miss
 from conformance.pipeline.items import CellItem
 from conformance.pipeline.records import (
-    ONLY_IN_BATCH,
     CaseResult,
     escape_unprintable,
     record_without_results,

@@ -8,6 +8,9 @@ from __future__ import annotations
 NOT_DETERMINISTIC = "not deterministic"
 """The class of results that change when a program is executed again on the same inputs."""
 
+ONLY_IN_BATCH = "only in batch"
+"""The class of a divergence that does not show when the case is compiled in isolation."""
+
 EVERYWHERE = (
     "exponential taken into a sum unrounded", "flushed in f32", "kept in eight bits",
     "product taken into a sum unrounded", "quotient taken into a sum unrounded", "taken for iota",
@@ -24,11 +27,11 @@ ANY_BITS = (
 
 UNEXPLAINED = (
     *ANY_BITS, "accuracy", "expectation", "missing result", "no answer", NOT_DETERMINISTIC,
-    "only in batch", "sizes", "wrong element type", "wrong shape",
+    ONLY_IN_BATCH, "sizes", "wrong element type", "wrong shape",
 )  # fmt: skip
 """Classes that describe how results are wrong but predict nothing."""
 
-UNPREDICTED = frozenset(UNEXPLAINED) - {NOT_DETERMINISTIC, "no answer", "only in batch"}
+UNPREDICTED = frozenset(UNEXPLAINED) - {NOT_DETERMINISTIC, "no answer", ONLY_IN_BATCH}
 """Classes of wrong results that no class predicts, which rewritings may explain."""
 
 OF_ONE_OPERATION = ("double rounding",)
@@ -62,7 +65,7 @@ CLASSES = (
     "taken for not negative", "truth value as a selection", "two bits beside a negative constant",
     "update read while it is written", "what a pad cut off under windows", "zeros taken for equal",
     # results, and how they came about
-    "expectation", "missing result", NOT_DETERMINISTIC, "only in batch", "sizes",
+    "expectation", "missing result", NOT_DETERMINISTIC, ONLY_IN_BATCH, "sizes",
     "unsigned element type", "wrong element type", "wrong shape",
     # no results
     "abort", "arithmetic exception", "bus error", "device error", "illegal instruction",

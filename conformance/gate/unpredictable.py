@@ -7,7 +7,7 @@ for which the mask is false may have any value if all others are as computed.
 
 from __future__ import annotations
 
-from conformance.gate.classes import NOT_DETERMINISTIC, UNPREDICTED
+from conformance.gate.classes import NOT_DETERMINISTIC, ONLY_IN_BATCH, UNPREDICTED
 from conformance.gate.expectations import WITHOUT_RESULTS, Expectation
 from conformance.known.rewritings.exponentials import CONSTANT_NAN
 
@@ -34,9 +34,10 @@ def check(found: Expectation) -> None:
     without = [verdict for verdict in found.verdicts if verdict in WITHOUT_RESULTS]
     if without:
         raise ValueError(f"'unpredictable' applies to results, and {without[0]!r} has none")
+    permitted = UNSTEADY | UNPREDICTED | {ONLY_IN_BATCH}
     for kind in found.kinds:
-        if kind not in UNSTEADY | UNPREDICTED:
-            listed = ", ".join(map(repr, sorted(UNSTEADY | UNPREDICTED)))
+        if kind not in permitted:
+            listed = ", ".join(map(repr, sorted(permitted)))
             raise ValueError(
                 f"class {kind!r} does not say which elements are 'unpredictable': "
                 f"name one of {listed}, or predict the other elements by 'computes' with a mask"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
-from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.gate.classes import NOT_DETERMINISTIC, ONLY_IN_BATCH
 from conformance.judging.digests import combine_digests, digest_arrays
 from conformance.judging.judgement import Judgement, SetJudgements
 from conformance.pipeline.items import CellItem, Inputs, Item
@@ -25,9 +25,6 @@ from conformance.verdict import (
     Verdict,
 )
 from reference.ir.program import Program
-
-ONLY_IN_BATCH = "only in batch"
-"""The class of a divergence that does not show when the case is compiled in isolation."""
 
 INPUTS_KEPT = 1 << 20
 """Size in bytes above which inputs are not stored: `replay` generates them from the seed."""

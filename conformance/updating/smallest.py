@@ -14,11 +14,11 @@ from conformance.executors.executor import Executor
 from conformance.executors.local import Call
 from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, worker_seconds
 from conformance.fuzzing.trial import FailingProgram, Trial
+from conformance.gate.classes import ONLY_IN_BATCH
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.limits import LIMITS
 from conformance.pipeline.items import Inputs
 from conformance.pipeline.outcome import Outcome, known_loss
-from conformance.pipeline.records import ONLY_IN_BATCH
 from conformance.updating.groups import FailureGroup, NewFailure
 from conformance.verdict import Verdict
 from reference.ir.program import Program

@@ -12,7 +12,7 @@ from conformance.campaign.rerun import crash_replay, rerun, text_of
 from conformance.campaign.tasks import Task
 from conformance.catalog import Cell
 from conformance.executors.local import WorkerCrash, WorkerTimeout
-from conformance.pipeline.records import ONLY_IN_BATCH
+from conformance.gate.classes import ONLY_IN_BATCH
 from conformance.verdict import Record, Verdict
 from generators.case.columns import INVALID
 from reference.ir.types import element_type

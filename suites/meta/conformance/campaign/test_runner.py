@@ -24,7 +24,7 @@ from conformance.campaign.task_runner import TaskRunner
 from conformance.campaign.tasks import Task, join_results
 from conformance.catalog import Cell
 from conformance.errors import UsageError
-from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.gate.classes import NOT_DETERMINISTIC, ONLY_IN_BATCH
 from conformance.gate.reading import ExpectationError
 from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
@@ -32,7 +32,7 @@ from conformance.limits import Limits
 from conformance.pipeline.batch import Batcher
 from conformance.pipeline.confirmation import JudgementCache, conclude
 from conformance.pipeline.items import CellItem, ItemAnswer
-from conformance.pipeline.records import ONLY_IN_BATCH, judged_result
+from conformance.pipeline.records import judged_result
 from conformance.results.inputs import unpack_inputs
 from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store

@@ -12,9 +12,9 @@ from conformance.check.settings import ReplayedCounterexample
 from conformance.executors.local import Call, WorkerCrash
 from conformance.fuzzing.calls import TimedResult
 from conformance.fuzzing.trial import FailingProgram
+from conformance.gate.classes import ONLY_IN_BATCH
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.pipeline.outcome import Outcome
-from conformance.pipeline.records import ONLY_IN_BATCH
 from conformance.updating import smallest
 from conformance.updating.groups import FailureGroup, NewFailure
 from conformance.updating.smallest import (

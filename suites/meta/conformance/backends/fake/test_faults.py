@@ -18,8 +18,7 @@ from conformance.backends.fake.reference import ReferenceBackend
 from conformance.backends.session import Session
 from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell
-from conformance.gate.classes import NOT_DETERMINISTIC
-from conformance.pipeline.records import ONLY_IN_BATCH
+from conformance.gate.classes import NOT_DETERMINISTIC, ONLY_IN_BATCH
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Record, Verdict
 from generators.case.quantized_types import QuantizedColumn
