@@ -96,6 +96,7 @@ def test_an_invalid_program_is_rejected_with_any_message() -> None:
         ("line 12, column 88: unknown stablehlo type: future", Unsupported),
         ("'complex<f32>' attribute created with unregistered dialect", Unsupported),
         ("line 1, column 95: unknown StableHLO attribute", Unsupported),
+        ("'mhlo.scan' op expects regions to end with 'mhlo.return'", Unsupported),
         ("unregistered operation 'stablehlo.no_such_op'", Rejected),
         ("unregistered operation 'chlo.no_such_op'", Rejected),
         ("op operand #0 must be tensor", Rejected),
