@@ -39,7 +39,8 @@ def _width(size: int) -> str:
     return "1" if size == 1 else "few" if size < 16 else "many"
 
 
-def _top_k(op: str, flag: str, element_type: ElementType, pick: Pick) -> Case:
+def top_k(op: str, flag: str, element_type: ElementType, pick: Pick) -> Case:
+    """Return a case of the largest elements, by an op that has an attribute `flag`."""
     rows = shape(pick)[:2]
     width = choose(pick, _WIDTHS, "size", _width)
     kinds = ("all", "one", "some", "some", "empty")
@@ -108,7 +109,6 @@ BUILDERS: dict[str, Builder] = {
     "mhlo.cosh": partial(_unary_case, "mhlo.cosh"),
     "mhlo.erf": partial(_unary_case, "mhlo.erf"),
     "mhlo.scan": _scan,
-    "mhlo.topk": partial(_top_k, "mhlo.topk", "largest"),
-    "chlo.top_k": partial(_top_k, "chlo.top_k", "is_stable"),
+    "mhlo.topk": partial(top_k, "mhlo.topk", "largest"),
 }
 """The builder of each op's cases."""

@@ -166,32 +166,42 @@ def dot_general_type(
     return result
 
 
-def _shape(
-    lhs: TensorType, rhs: TensorType, dimensions: Dimensions
-) -> tuple[int | None, ...] | None:
-    """Return the result's shape; None if the dimensions violate C1 to C10."""
-    of = dimensions
+def check_dimensions(
+    lhs: TensorType,
+    rhs: TensorType,
+    of: Dimensions,
+    ids: Sequence[str] = tuple(f"C{number}" for number in range(1, 11)),
+) -> bool:
+    """Check the dimensions of a product, by ids in the order of C1 to C10 of `dot_general`; return
+    whether the result has a shape.
+
+    Raises:
+        ConstraintViolation: with the violated id.
+    """
     found = [
-        require("C1", len(of.lhs_batching) == len(of.rhs_batching), of),
-        require("C2", len(of.lhs_contracting) == len(of.rhs_contracting), of),
-        require("C3", is_unique((*of.lhs_batching, *of.lhs_contracting)), of),
-        require("C4", is_unique((*of.rhs_batching, *of.rhs_contracting)), of),
-        require("C5", are_dimensions(of.lhs_batching, lhs.rank), f"{of} of {lhs}"),
-        require("C6", are_dimensions(of.lhs_contracting, lhs.rank), f"{of} of {lhs}"),
-        require("C7", are_dimensions(of.rhs_batching, rhs.rank), f"{of} of {rhs}"),
-        require("C8", are_dimensions(of.rhs_contracting, rhs.rank), f"{of} of {rhs}"),
+        require(ids[0], len(of.lhs_batching) == len(of.rhs_batching), of),
+        require(ids[1], len(of.lhs_contracting) == len(of.rhs_contracting), of),
+        require(ids[2], is_unique((*of.lhs_batching, *of.lhs_contracting)), of),
+        require(ids[3], is_unique((*of.rhs_batching, *of.rhs_contracting)), of),
+        require(ids[4], are_dimensions(of.lhs_batching, lhs.rank), f"{of} of {lhs}"),
+        require(ids[5], are_dimensions(of.lhs_contracting, lhs.rank), f"{of} of {lhs}"),
+        require(ids[6], are_dimensions(of.rhs_batching, rhs.rank), f"{of} of {rhs}"),
+        require(ids[7], are_dimensions(of.rhs_contracting, rhs.rank), f"{of} of {rhs}"),
     ]
     if not all(found):
-        return None
-    same_batch = _agree(lhs, of.lhs_batching, rhs, of.rhs_batching)
-    require("C9", same_batch, f"{of} of {lhs}, {rhs}")
+        return False
     same_depth = _agree(lhs, of.lhs_contracting, rhs, of.rhs_contracting)
-    require("C10", same_depth, f"{of} of {lhs}, {rhs}")
-    batch = tuple(lhs.shape[i] for i in of.lhs_batching)
-    if not same_batch:
+    require(ids[9], same_depth, f"{of} of {lhs}, {rhs}")
+    same_batch = _agree(lhs, of.lhs_batching, rhs, of.rhs_batching)
+    return require(ids[8], same_batch, f"{of} of {lhs}, {rhs}")
+
+
+def _shape(lhs: TensorType, rhs: TensorType, of: Dimensions) -> tuple[int | None, ...] | None:
+    """Return the result's shape; None if the dimensions violate C1 to C9."""
+    if not check_dimensions(lhs, rhs, of):
         return None
     return (
-        *batch,
+        *(lhs.shape[i] for i in of.lhs_batching),
         *(lhs.shape[d] for d in of.lhs_result(lhs.rank)),
         *(rhs.shape[d] for d in of.rhs_result(rhs.rank)),
     )

@@ -1,7 +1,7 @@
 """Instructions of XLA that StableHLO lacks, to which some of XlaBuilder's ops are lowered.
 
 Source: XLA operation semantics ("Cosh", "Erf", "Scan", "TopK"); names and attributes come from the
-MLIR dialect in which XLA accepts them. `chlo.top_k`: StableHLO, stablehlo/dialect/ChloOps.td.
+MLIR dialect in which XLA accepts them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, 
 from reference.ir.program import Region, TensorType
 from reference.ir.regions import Body, argument_types, output_types
 from reference.ir.types import (
-    BOOLEAN,
     COMPLEX,
     ELEMENT_TYPES,
     FLOATS,
@@ -179,7 +178,6 @@ _op = partial(
     Op, dialect=Dialect.MHLO, specified=False, principal=FIRST_OPERAND, constraints=(),
     quantized=QuantizedUse.REFUSES, structure=Structure.COMPUTES, needs_result=False,
 )  # fmt: skip
-_IDS_OF_TOP_K = ("P1", "P2", "P3")
 
 OPS: tuple[Op, ...] = (
     _op(
@@ -205,12 +203,5 @@ OPS: tuple[Op, ...] = (
         name="mhlo.topk", type_function=top_k_type, evaluate=top_k, operands=("operand",),
         attributes=("k", "largest"), optional=("largest",), several=True,
         element_types=(*INTEGERS, *FLOATS), rounding=Rounding.MOVES, lifts=False,
-    ),
-    _op(
-        name="chlo.top_k", dialect=Dialect.CHLO,
-        type_function=partial(top_k_type, ids=_IDS_OF_TOP_K), constraints=_IDS_OF_TOP_K,
-        evaluate=top_k, operands=("operand",), attributes=("k", "is_stable"),
-        optional=("is_stable",), several=True, element_types=(*BOOLEAN, *INTEGERS, *FLOATS),
-        rounding=Rounding.MOVES, lifts=False,
     ),
 )  # fmt: skip

@@ -1,9 +1,10 @@
 """Products of matrices in groups of rows, of columns or of batches.
 
 Source: XLA operation semantics, "RaggedDot", which refers to StableHLO's `chlo.ragged_dot`; that
-op's own description, and StableHLO's decomposition. One dimension of lhs is ragged: `group_sizes`
-states how many of its indices belong to the first group, how many of the following indices to the
-second, and so on. Indices after the last group belong to none.
+op's own description; its verifier, whose checks are P1 to P20; and StableHLO's decomposition. One
+dimension of lhs is ragged: `group_sizes` states how many of its indices belong to the first group,
+how many of the following indices to the second, and so on. Indices after the last group belong to
+none.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.ir.constraints import require
-from reference.ir.notation import join_with_commas
+from reference.ir.notation import are_dimensions, is_unique, join_with_commas
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import TensorType
 from reference.ir.types import ALL, Array
 from reference.numerics.products import matmul
-from reference.ops.contraction import Dimensions, arrange_matrices, check_precision_config
+from reference.ops.contraction import (
+    PRECISIONS,
+    Dimensions,
+    arrange_matrices,
+    check_dimensions,
+)
 
 Sizes = tuple[int, ...]
 Product = Callable[[Array, Array], Array]
@@ -33,6 +39,7 @@ _DOT = (
     "rhs_contracting_dimensions",
 )  # fmt: skip
 _RAGGED = ("lhs_ragged_dimensions", "rhs_group_dimensions")
+_IDS = tuple(f"P{number}" for number in range(1, 21))
 _BATCHED = 3
 """The rank of a stack of matrices: one batch dimension."""
 
@@ -101,49 +108,21 @@ def ragged_numbers(
 # -- types ------------------------------------------------------------------------------------
 
 
-def check_ragged(
-    lhs: TensorType, rhs: TensorType, group_sizes: TensorType, ids: tuple[str, ...], **given: Sizes
+def _check_groups(
+    lhs: TensorType, rhs: TensorType, group_sizes: TensorType, numbers: Ragged, groups: Sizes
 ) -> bool:
-    """Check dimension numbers and group sizes, each by its id; return whether all are valid.
-
-    In order: lhs has one ragged dimension; sizes agree along contracting dimensions; and along
-    batching dimensions; rhs has one group dimension, neither contracting nor batching, if rows are
-    ragged, and none otherwise; it has a part for each group; group sizes are integers, given for
-    all groups, or for each index of the dimensions before the ragged dimension.
-
-    Raises:
-        ConstraintViolation: with the violated id.
-    """
-    ragged, groups = (tuple(given.get(name, ())) for name in _RAGGED)
-    if not require(ids[0], len(ragged) == 1 and 0 <= ragged[0] < lhs.rank, ragged):
-        return False
-    numbers = ragged_numbers(**given)
-    dot = numbers.dot
-    agree = (
-        require(ids[1], _agree(lhs, dot.lhs_contracting, rhs, dot.rhs_contracting), numbers),
-        require(ids[2], _agree(lhs, dot.lhs_batching, rhs, dot.rhs_batching), numbers),
+    """Check P14 to P18: the shape of the group sizes, and the group dimensions of rhs."""
+    sizes = group_sizes.shape
+    before = tuple(lhs.shape[d] for d in numbers.outer_dimensions(lhs.rank))
+    used = (*groups, *numbers.dot.rhs_batching, *numbers.dot.rhs_contracting)
+    expected = int(numbers.mode is Mode.ROWS)
+    return (
+        require("P14", bool(sizes) and sizes[:-1] in ((), before), group_sizes)
+        and require("P15", are_dimensions(groups, rhs.rank), f"{groups} of {rhs}")
+        and require("P16", is_unique(used), f"{groups} and {numbers.dot}")
+        and require("P17", len(groups) == expected, f"{groups}, {numbers.mode.value}")
+        and require("P18", all(rhs.shape[d] == sizes[-1] for d in groups), f"{rhs}, {group_sizes}")
     )
-    if not all(agree):
-        return False
-    used, fits = (*dot.rhs_batching, *dot.rhs_contracting), not groups
-    if numbers.mode is Mode.ROWS:
-        fits = len(groups) == 1 and 0 <= groups[0] < rhs.rank and groups[0] not in used
-    if not require(ids[3], fits, groups):
-        return False
-    sizes, before = (
-        group_sizes.shape,
-        tuple(lhs.shape[d] for d in numbers.outer_dimensions(lhs.rank)),
-    )
-    shaped = bool(sizes) and sizes[:-1] in ((), before)
-    if not require(ids[5], group_sizes.element.is_integer and shaped, group_sizes):
-        return False
-    parts = all(rhs.shape[d] == sizes[-1] for d in groups)
-    return require(ids[4], parts, f"{rhs} and {group_sizes}")
-
-
-def _agree(lhs: TensorType, ours: Sizes, rhs: TensorType, theirs: Sizes) -> bool:
-    inside = all(0 <= d < lhs.rank for d in ours) and all(0 <= d < rhs.rank for d in theirs)
-    return inside and [lhs.shape[d] for d in ours] == [rhs.shape[d] for d in theirs]
 
 
 def result_sizes(lhs: Sizes, rhs: Sizes, groups: int, numbers: Ragged) -> Sizes:
@@ -166,14 +145,26 @@ def ragged_dot_type(
     The element type is free.
 
     Raises:
-        ConstraintViolation: "attributes", "operands" (see `check_ragged`), "result" (sizes).
+        ConstraintViolation: P1 (at most two precisions), P2 to P11 (dimensions, as C1 to C10 of
+            `dot_general`), P12 and P13 (one ragged dimension, in range), P14 (shape of the group
+            sizes), P15 to P18 (group dimensions: in range, of no other role, their number, their
+            size), P19 (group sizes not integers), P20 (sizes of the result).
     """
-    check_precision_config(precision_config, "attributes", "attributes")
-    ids = ("attributes", "operands", "operands", "attributes", "operands", "operands")
-    if check_ragged(lhs, rhs, group_sizes, ids, **given):
-        groups, numbers = group_sizes.static_shape[-1], ragged_numbers(**given)
-        sizes = result_sizes(lhs.static_shape, rhs.static_shape, groups, numbers)
-        require("result", result.shape == sizes, join_with_commas(lhs, rhs, result))
+    known = all(one in PRECISIONS for one in precision_config)
+    require("P1", known and len(precision_config) <= 2, precision_config)
+    require("P19", group_sizes.element.is_integer, group_sizes)
+    dot = Dimensions(*(tuple(given.get(name, ())) for name in _DOT))
+    if not check_dimensions(lhs, rhs, dot, _IDS[1:11]):
+        return result
+    ragged, groups = (tuple(given.get(name, ())) for name in _RAGGED)
+    fits = require("P12", len(ragged) == 1, ragged)
+    if not (fits and require("P13", are_dimensions(ragged, lhs.rank), f"{ragged} of {lhs}")):
+        return result
+    numbers = ragged_numbers(**given)
+    if _check_groups(lhs, rhs, group_sizes, numbers, groups):
+        count = group_sizes.static_shape[-1]
+        sizes = result_sizes(lhs.static_shape, rhs.static_shape, count, numbers)
+        require("P20", result.shape == sizes, join_with_commas(lhs, rhs, result))
     return result
 
 
@@ -276,7 +267,7 @@ OPS: tuple[Op, ...] = (
         type_function=ragged_dot_type, evaluate=ragged_dot,
         operands=("lhs", "rhs", "group_sizes"),
         attributes=(*_DOT, *_RAGGED, "precision_config"),
-        optional=(*_DOT, *_RAGGED[1:], "precision_config"), constraints=(),
+        optional=(*_DOT, *_RAGGED[1:], "precision_config"), constraints=_IDS,
         element_types=ALL, principal=FIRST_OPERAND, quantized=QuantizedUse.REFUSES,
         rounding=Rounding.ACCUMULATES, structure=Structure.COMPUTES, lifts=False,
         needs_result=True,

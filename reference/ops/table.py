@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reference.ir.op import Dialect, Op
 from reference.ops import mhlo, ragged, stablehlo
-from reference.ops.chlo import broadcasting, constants, functions
+from reference.ops.chlo import broadcasting, constants, functions, sorting
 from reference.ops.distribution import ragged as ragged_exchange
 from reference.ops.xla import (
     contraction,
@@ -26,7 +26,7 @@ _XLA_MODULES = (
     extended, scaled,
 )  # fmt: skip
 
-_CHLO_MODULES = (functions, broadcasting, constants)
+_CHLO_MODULES = (functions, broadcasting, constants, sorting)
 
 FAMILIES: dict[str, tuple[Op, ...]] = (
     stablehlo.FAMILIES

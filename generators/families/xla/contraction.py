@@ -48,7 +48,8 @@ def _dot_general(operation: Operation) -> dict[str, Any]:
     return {"dimension_numbers": _numbers(operation)} | _shared_attributes(operation)
 
 
-def _ragged_dot(operation: Operation) -> dict[str, Any]:
+def restate_ragged_dot(operation: Operation) -> dict[str, Any]:
+    """Return the attributes of RaggedDot, given an operation of `chlo.ragged_dot`."""
     given: dict[str, Any] = dict(operation.attributes)
     numbers = RaggedDotDimensionNumbers(
         _numbers(operation), given["lhs_ragged_dimensions"], given["rhs_group_dimensions"]
@@ -105,6 +106,6 @@ _PLAIN = [record for record in RECORDS if record.name not in _FORMS]
 BUILDERS: dict[str, Builder] = twins(
     normalization.BUILDERS | _PREFERRING,
     _PLAIN,
-    {"Dot": _shared_attributes, "DotGeneral": _dot_general, "RaggedDot": _ragged_dot},
+    {"Dot": _shared_attributes, "DotGeneral": _dot_general, "RaggedDot": restate_ragged_dot},
 ) | {name: hide_choices(partial(_conv, name), "defaults left out") for name in _FORMS}
 """The builder of each op's cases."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from generators.families.xla.contraction import restate_ragged_dot
 from generators.invalid.misses import Miss, Misses, program, tensor
+from generators.invalid.ragged import NEAR_MISSES as RAGGED
+from generators.invalid.xla.restated import restate_misses
 from reference.ir.program import Program
 from reference.ir.types import ElementType, element_type
-from reference.ops.xla.contraction import (
-    DotDimensionNumbers,
-    RaggedDotDimensionNumbers,
-    default_dimension_numbers,
-)
+from reference.ops.xla.contraction import DotDimensionNumbers, default_dimension_numbers
 
 _F32, _SI32 = element_type("f32"), element_type("si32")
 
@@ -48,41 +47,6 @@ def _dot_general(op: str) -> Iterator[Miss]:
     yield "P3", _product(op, (2, 3), (3, 4), (2, 4), right=_SI32, dimension_numbers=numbers)
 
 
-_RAGGED: dict[str, Any] = {"lhs_ragged_dimensions": (0,), "rhs_group_dimensions": (0,)}
-
-
-def _ragged_program(
-    op: str, lhs: Sizes, rhs: Sizes, result: Sizes, dot: DotDimensionNumbers, *,
-    groups: Sizes = (3,), of: ElementType = _SI32, **given: Sizes,
-) -> Program:  # fmt: skip
-    types = {
-        "lhs": tensor(_F32, *lhs), "rhs": tensor(_F32, *rhs), "group_sizes": tensor(of, *groups),
-    }  # fmt: skip
-    numbers = RaggedDotDimensionNumbers(dot, **_RAGGED | given)
-    return program(op, types, (tensor(_F32, *result),), dimension_numbers=numbers)
-
-
-def _ragged_dot(op: str) -> Iterator[Miss]:
-    plain = (5, 2), (3, 2, 4), (5, 4)
-    dot, batched = DotDimensionNumbers((1,), (1,)), DotDimensionNumbers((2,), (2,), (0,), (1,))
-    for ragged in ((), (0, 1), (2,), (-1,)):
-        yield "P1", _ragged_program(op, *plain, dot, lhs_ragged_dimensions=ragged)
-    yield "P2", _ragged_program(op, (5, 3), *plain[1:], dot)
-    yield "P2", _ragged_program(op, *plain, DotDimensionNumbers((1,), (3,)))
-    of_batches = (7, 5, 2), (3, 6, 2, 4), (7, 5, 4)
-    yield "P3", _ragged_program(op, *of_batches, batched, lhs_ragged_dimensions=(1,))
-    yield "P4", _ragged_program(op, *plain, dot, rhs_group_dimensions=())
-    yield "P4", _ragged_program(op, *plain, dot, rhs_group_dimensions=(1,))
-    yield (
-        "P4",
-        _ragged_program(op, (5, 3), (5, 3, 4), (3, 3, 3, 4), DotDimensionNumbers((0,), (0,))),
-    )
-    yield "P5", _ragged_program(op, *plain, dot, groups=(4,))
-    yield "P6", _ragged_program(op, *plain, dot, groups=())
-    yield "P6", _ragged_program(op, *plain, dot, groups=(5, 3))
-    yield "P6", _ragged_program(op, *plain, dot, of=_F32)
-
-
 def _conv(op: str) -> Iterator[Miss]:
     named = op in ("Conv", "ConvWithGeneralDimensions")
     given: dict[str, Any] = {
@@ -115,7 +79,7 @@ NEAR_MISSES: dict[str, Misses] = {
     "ConvWithGeneralPadding": _conv,
     "Dot": _dot,
     "DotGeneral": _dot_general,
-    "RaggedDot": _ragged_dot,
+    "RaggedDot": restate_misses(RAGGED["chlo.ragged_dot"], restate_ragged_dot),
 }
 """The generator of each op's near misses."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from generators.invalid.mhlo import top_k_misses
+from generators.invalid.chlo.sorting import top_k_misses
 from generators.invalid.misses import Miss, Misses, program, tensor
 from reference.ir.program import Operation, Region, TensorType, Value
 from reference.ir.types import element_type

@@ -18,7 +18,7 @@ from reference.ir.program import TensorType, Value, tensor_of
 from reference.ir.types import ALL, element_type
 from reference.ops.contraction import Dimensions
 from reference.ops.convolution import geometry, num_windows
-from reference.ops.ragged import check_ragged, ragged_numbers, result_sizes
+from reference.ops.ragged import ragged_numbers, result_sizes
 from reference.ops.xla.building import Building, lowered_op, renamed_op
 from reference.ops.xla.windows import STRIDED_SAME, padding_along
 
@@ -162,15 +162,19 @@ def _dot_general(
     )  # fmt: skip
 
 
-_OF_RAGGED = ("P1", "P2", "P3", "P4", "P5", "P6")
-
-
-def _ragged_dot_conditions(
-    lhs: TensorType, rhs: TensorType, group_sizes: TensorType, *,
-    dimension_numbers: RaggedDotDimensionNumbers, **_: Any,
-) -> None:  # fmt: skip
-    """Require P1 to P6: see `reference.ops.ragged.check_ragged`, in its order."""
-    check_ragged(lhs, rhs, group_sizes, _OF_RAGGED, **dimension_numbers.spread)
+_OF_RAGGED: dict[str, tuple[str, ...]] = {
+    "P1": ("P12", "P13"),
+    "P2": ("P3", "P7", "P9", "P11"),
+    "P3": ("P2", "P6", "P8", "P10"),
+    "P4": ("P15", "P16", "P17"),
+    "P5": ("P18",),
+    "P6": ("P14", "P19"),
+    "P7": ("P4", "P5"),
+    "P8": ("P1",),
+}
+"""The constraints of RaggedDot, as constraints of `chlo.ragged_dot`: the ragged dimension,
+contracting dimensions, batch dimensions, group dimensions, their size, group sizes, dimensions of
+two roles, precisions."""
 
 
 def _ragged_dot(
@@ -184,7 +188,8 @@ def _ragged_dot(
         left_sizes, right_sizes, groups = shapes
         sizes = result_sizes(left_sizes, right_sizes, groups[-1], ragged_numbers(**given))
     except IndexError:  # for a near miss, whose result is as stated
-        sizes = tensor_of(Value("", building.results[0])).static_shape
+        stated = building.results[:1]
+        sizes = tensor_of(Value("", stated[0])).static_shape if stated else ()
     result = TensorType(sizes, _result_element(left, preferred_element_type))
     return building.op(
         "chlo.ragged_dot", lhs, rhs, group_sizes, result=result,
@@ -294,6 +299,6 @@ OPS: tuple[Op, ...] = (
     lowered_op(
         "RaggedDot", "chlo.ragged_dot", _ragged_dot, operands=("lhs", "rhs", "group_sizes"),
         attributes=("dimension_numbers", *_LEFT_OUT), optional=_LEFT_OUT, needs_result=False,
-        conditions=_ragged_dot_conditions, constraints=_OF_RAGGED,
+        constraints=tuple(_OF_RAGGED), restates=_OF_RAGGED,
     ),
 )  # fmt: skip

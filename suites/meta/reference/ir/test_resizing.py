@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reference.ir.program import Dense, TensorType, Value, single_op
+from reference.ir.program import Dense, Scalar, TensorType, Value, single_op
 from reference.ir.resizing import resize_dimensions, sizes_of
 from reference.ir.types import element_type
 
@@ -47,3 +47,12 @@ def test_constants_repeat_or_drop_elements() -> None:
 
     assert resize_constant(5) == [1, 2, 3, 1, 2]
     assert resize_constant(2) == [1, 2]
+
+
+def test_a_number_stays_as_it_is() -> None:
+    value = Scalar.of(np.float32(3), tensor())
+    operand = Value("operand", tensor(3))
+    program = single_op("chlo.constant_like", (operand,), (tensor(3),), {"value": value})
+    changed = resize_dimensions(program, {3: 5}).main.body.operations[0]
+    assert changed.attribute("value") == value
+    assert changed.results[0].type == tensor(5)

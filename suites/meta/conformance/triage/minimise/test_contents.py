@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 
+from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.minimise.attempts import Fails, Minimisation
 from conformance.triage.minimise.contents import simplify_data
@@ -80,3 +81,14 @@ func.func @main(%x: tensor<8xf32>, %i: tensor<2xi32>) -> tensor<8xf32> {
     attempts = Minimisation(lambda _, inputs: inputs[1][1] < -6, whole, (X, index), 500, inf)
     simplify_data(attempts)
     assert attempts.inputs[1].tolist() == [0, -7]
+
+
+def test_a_number_stays_a_number() -> None:
+    program = parse_module("""
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = "chlo.constant_like"(%x) {value = 3.0 : f32} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}""")
+    attempts = Minimisation(lambda *_: True, program, (X,), 500, inf)
+    simplify_data(attempts)
+    assert "{value = 0.0 : f32}" in emit(attempts.program)

@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/ops/mhlo.py."""
+"""Near misses of CHLO's top_k."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ def _top_k(op: str) -> Iterator[Miss]:
 
 
 NEAR_MISSES: dict[str, Misses] = {"chlo.top_k": _top_k}
-"""The generator of each op's near misses; those of `mhlo.*` are the near misses of XlaBuilder's
-ops."""
+"""The generator of each op's near misses."""
 
 INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids of constraints that are violated only with others: none."""
