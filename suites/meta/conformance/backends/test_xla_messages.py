@@ -64,6 +64,7 @@ def test_a_message_is_one_line_without_locations(message: str, line: str) -> Non
         ("INTERNAL: Algorithm not supported by cpu", Unsupported),
         ("INVALID_ARGUMENT: shapes differ", Rejected),
         ("INTERNAL: during [hlo verifier] of x", Rejected),
+        ("UNKNOWN: size of operand dimension 1 (4) is not equal to 1", Rejected),
         ("INTERNAL: INVALID_ARGUMENT comes later", Failed),
         ("RESOURCE_EXHAUSTED: out of memory", Failed),
     ],
