@@ -16,8 +16,8 @@ from conformance.catalog import CATALOG, Cell, cells
 from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.gate.classes import ONLY_IN_BATCH
+from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
-from conformance.known.rewritings.stated import Stated
 from conformance.pipeline.batch import Batcher
 from conformance.pipeline.confirmation import JudgementCache, conclude
 from conformance.pipeline.items import CellItem, Item, ItemAnswer, Results
@@ -36,7 +36,7 @@ _SHOWN = 60
 """Number of elements above which only the ends of an array are shown."""
 
 
-def rerun(case: RecordedCase, hypotheses: tuple[Stated, ...], generic: bool) -> Replay:
+def rerun(case: RecordedCase, hypotheses: tuple[EntryPrediction, ...], generic: bool) -> Replay:
     """Rerun a case and judge it again, with its batch if the failure needs the batch.
 
     `hypotheses` are those that the expectations of its backend state.
@@ -45,7 +45,7 @@ def rerun(case: RecordedCase, hypotheses: tuple[Stated, ...], generic: bool) -> 
         return _rerun(case, hypotheses, generic)
 
 
-def _rerun(case: RecordedCase, hypotheses: Sequence[Stated], generic: bool) -> Replay:
+def _rerun(case: RecordedCase, hypotheses: Sequence[EntryPrediction], generic: bool) -> Replay:
     record = case.record
     cell = Cell(record.op, column(record.element_type), parse(case.backend).name)
     task = Task(cell, case.seed, record.index, record.index + 1)
@@ -80,7 +80,7 @@ def crash_replay(case: RecordedCase, reason: WorkerCrash | WorkerTimeout) -> Rep
 
 
 def _replay_in_batch(
-    batch: TaskBatch, record: Record, hypotheses: Sequence[Stated], generic: bool
+    batch: TaskBatch, record: Record, hypotheses: Sequence[EntryPrediction], generic: bool
 ) -> Replay:
     (new,) = (
         found

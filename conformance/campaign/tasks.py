@@ -17,8 +17,8 @@ from conformance.backends.session import open_session
 from conformance.catalog import Cell
 from conformance.gate.classes import ONLY_IN_BATCH
 from conformance.judging.judgement import merge_errors
+from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
-from conformance.known.rewritings.stated import Stated
 from conformance.pipeline.batch import REPEATS, Batcher, RefusedBatch, StopWatch, run_all
 from conformance.pipeline.confirmation import conclude, conclude_miss
 from conformance.pipeline.items import CellItem
@@ -95,7 +95,7 @@ TaskBatch = tuple[Task, ...]
 class Manner:
     """The options of a run that a worker needs to run tasks."""
 
-    hypotheses: tuple[Stated, ...] = ()
+    hypotheses: tuple[EntryPrediction, ...] = ()
     repeats: int = REPEATS
     by_case: bool = False
 

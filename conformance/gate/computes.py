@@ -1,8 +1,7 @@
 """Entries with `computes`: they state, as StableHLO, what a backend computes instead of an op.
 
-docs/expectations.md describes their keys, conformance/known/template.py the text. An entry about
-several operations has a pair of patterns: pairs.py. The entry matches the elements that are as
-predicted, and no others: it has no `kinds`, `words`, `where` or `max_ulp`.
+docs/expectations.md describes their keys, conformance/known/template.py the text. The entry matches
+the elements that are as predicted, and no others: it has no `kinds`, `words`, `where` or `max_ulp`.
 """
 
 from __future__ import annotations
@@ -47,8 +46,6 @@ def add_prediction_class(found: Expectation, given: Mapping[str, Any]) -> Expect
         for key in _OTHERS:
             if key in given:
                 raise ValueError(f"{key!r} is only for entries with 'computes'")
-        if found.instead_of:
-            raise ValueError("'computes' is missing: the pattern of what replaces 'instead_of'")
         return found
     for key in _WITHOUT:
         if key in given:
@@ -66,28 +63,17 @@ def check(found: Expectation) -> None:
     Raises:
         ValueError: if any is wrong; the message says how to mend the entry.
     """
-    check_values(found)
-    if found.computes.lstrip().startswith("("):
-        raise ValueError("'instead_of' is missing: the pattern that this 'computes' replaces")
-    for pattern in found.op:
-        if _JOINED in pattern:
-            raise ValueError(
-                f"'computes' is of one operation, and {pattern!r} is several: write 'instead_of'"
-            )
-    for name in _ops(found):
-        _check_op(found, OPS[name])
-
-
-def check_values(found: Expectation) -> None:
-    """Check the parts that all entries with predicted values have.
-
-    Raises:
-        ValueError: if any is wrong; the message says how to mend the entry.
-    """
     ulps(found.within)
     wrong = [verdict for verdict in found.verdicts if verdict not in VERDICTS]
     if wrong:
         raise ValueError(f"'computes' predicts values, which are never {wrong[0]!r}")
+    for pattern in found.op:
+        if _JOINED in pattern:
+            raise ValueError(
+                f"'computes' is of one operation, and {pattern!r} is several: write 'cause'"
+            )
+    for name in _ops(found):
+        _check_op(found, OPS[name])
 
 
 def _check_op(found: Expectation, record: Op) -> None:
@@ -119,7 +105,7 @@ def check_instances(found: Expectation) -> None:
         ValueError: with the first op and element type for which no operation parses, and the
         reason.
     """
-    if not found.computes or found.instead_of:
+    if not found.computes:
         return
     for name in _ops(found):
         for of in _columns(found, name):

@@ -50,6 +50,7 @@ def first_unmet_condition(
         _isa_mismatch,
         _verdict_mismatch,
         _class_mismatch,
+        _cause_mismatch,
         _message_mismatch,
         _size_mismatch,
         _operation_mismatch,
@@ -101,6 +102,15 @@ def _class_mismatch(entry: Expectation, failure: Failure | Record, under: Circum
         return f"its 'computes' does not predict these values, of class {failure.kind!r}"
     found = _quote_all(classes) if classes else repr(failure.kind)
     return f"it matches the class {_quote_all(entry.kinds)}, not {found}"
+
+
+def _cause_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+    del under
+    cause = entry.cause
+    if cause is None or any(map(cause.matches, failure.causes)):
+        return ""
+    found = f"not by {_quote_all(failure.causes)}" if failure.causes else "which none explains"
+    return f"it matches failures explained by a rewriting of {cause.name!r}, {found}"
 
 
 def _message_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:

@@ -18,7 +18,6 @@ from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC, UNPREDICTED
 from conformance.known.crashing_operations import PREFIX, satisfies
 from conformance.known.entry_prediction import EntryPrediction, ulps
-from conformance.known.rewritings.stated import Stated, StatedRewriting
 from conformance.results.store import CellKey
 from conformance.stablehlo.emit import operations_in, spell_operation
 from conformance.text import matches_any
@@ -97,9 +96,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `computes` is what the backend computes in place of the op (conformance/known/template.py). The
     entry then matches only elements that differ from it by no more than `within`. If it `flushes`,
     intermediate subnormal numbers are zeros. `constants` are the operands that must be constants to
-    a compiler, by name or glob. With `instead_of`, that and `computes` are a pair of patterns
-    (conformance/known/rewritings/terms.py): several operations that end with `op`, and the
-    computation that replaces them.
+    a compiler, by name or glob.
     """
 
     id: str
@@ -120,23 +117,19 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     isa: str = ""
     flaky: bool = False
     unpredictable: bool = False
-    instead_of: str = ""
     computes: str = ""
     within: str = ""
     flushes: bool = False
     constants: tuple[str, ...] = ()
 
     @property
-    def hypothesis(self) -> Stated | None:
+    def hypothesis(self) -> EntryPrediction | None:
         """The stated hypothesis: what a backend computes in place of the op. None if the entry
         states no hypothesis.
         """
         if not self.computes:
             return None
         within = ulps(self.within)
-        if self.instead_of:
-            patterns = self.instead_of, self.computes
-            return StatedRewriting(self.id, self.element_types, *patterns, within, self.flushes)
         return EntryPrediction(
             self.id,
             self.op,
@@ -318,7 +311,7 @@ def names_of_op(op: str) -> tuple[str, ...]:
     return (op, record.twin) if record is not None and record.twin else (op,)
 
 
-def hypotheses_of(expectations: Sequence[Expectation], backend: str) -> tuple[Stated, ...]:
+def hypotheses_of(expectations: Sequence[Expectation], backend: str) -> tuple[EntryPrediction, ...]:
     """Return the hypotheses that expectations state about a backend."""
     about = (one.hypothesis for one in expectations if one.matches_backend(backend))
     return tuple(found for found in about if found is not None)

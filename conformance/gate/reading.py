@@ -19,7 +19,7 @@ from msgspec import structs
 from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.errors import describe_unknown
-from conformance.gate import computes, pairs, unpredictable
+from conformance.gate import computes, unpredictable
 from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import (
     FAILING,
@@ -194,8 +194,6 @@ def _entry(
     if isinstance(values.get("op"), str):
         values["op"] = (values["op"],)
     try:
-        if "op" not in values and (op := pairs.outermost_operation(given)):
-            values["op"] = (op,)
         if "op" not in values and "cause" in values:
             values["op"] = ("*",)
         found = computes.add_prediction_class(msgspec.convert(values, Expectation), given)
@@ -258,7 +256,7 @@ def _check_meaning(found: Expectation) -> None:
     classes = [kind for kind in found.kinds if not _CONSTRAINT.fullmatch(kind)]
     if found.computes:
         classes = []
-        (pairs if found.instead_of else computes).check(found)
+        computes.check(found)
     _check_names("class", classes, CLASSES)
     unpredictable.check(found)
     _check_names("failing verdict", found.verdicts, FAILING, globs=False)

@@ -7,12 +7,13 @@ for which the mask is false may have any value if all others are as computed.
 
 from __future__ import annotations
 
-from conformance.gate.classes import NOT_DETERMINISTIC, ONLY_IN_BATCH, UNPREDICTED
+from conformance.gate.classes import (
+    NOT_DETERMINISTIC,
+    OF_SUBNORMALS,
+    ONLY_IN_BATCH,
+    UNPREDICTED,
+)
 from conformance.gate.expectations import WITHOUT_RESULTS, Expectation
-from conformance.known.rewritings.exponentials import CONSTANT_NAN
-
-UNSTEADY = frozenset({NOT_DETERMINISTIC, CONSTANT_NAN})
-"""Classes of elements that may have another value in each execution or compilation."""
 
 
 def check(found: Expectation) -> None:
@@ -25,7 +26,7 @@ def check(found: Expectation) -> None:
         return
     if not found.unpredictable:
         for kind in found.kinds:
-            if kind in UNSTEADY and not (found.flaky and kind == NOT_DETERMINISTIC):
+            if kind == NOT_DETERMINISTIC and not found.flaky:
                 raise ValueError(
                     f"class {kind!r} has elements that no program predicts: "
                     "write 'unpredictable = true', and why in 'reason'"
@@ -34,7 +35,7 @@ def check(found: Expectation) -> None:
     without = [verdict for verdict in found.verdicts if verdict in WITHOUT_RESULTS]
     if without:
         raise ValueError(f"'unpredictable' applies to results, and {without[0]!r} has none")
-    permitted = UNSTEADY | UNPREDICTED | {ONLY_IN_BATCH}
+    permitted = UNPREDICTED | {NOT_DETERMINISTIC, ONLY_IN_BATCH, *OF_SUBNORMALS}
     for kind in found.kinds:
         if kind not in permitted:
             listed = ", ".join(map(repr, sorted(permitted)))

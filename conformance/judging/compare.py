@@ -31,7 +31,7 @@ from conformance.judging.judgement import (
 from conformance.judging.messages import elements_message, other_classes
 from conformance.judging.processes import process_results
 from conformance.judging.questions import ElementClasses, VerdictClass
-from conformance.known.any_op import hypotheses_of_any_op
+from conformance.known.any_op import HYPOTHESES
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
 from conformance.tolerance.result_accuracy import apply_result_accuracy
@@ -231,7 +231,7 @@ def _is_propagated(program: Program, operation: Operation) -> bool:
 def _hypotheses(program: Program, operation: Operation) -> tuple[Hypothesis, ...]:
     """Return the hypotheses about the operation that defines a result."""
     if _is_propagated(program, operation):
-        return hypotheses_of_any_op(_constants(program, operation))
+        return HYPOTHESES
     return hypotheses_of(program.subject, _constants(program, program.subject))
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-
 import ml_dtypes
 import numpy as np
 
 from conformance.known.broadcasting import broadcast_operands
 from conformance.known.hypothesis import (
-    NEAR,
-    Hypothesis,
     Operands,
     Results,
     predict_nothing,
@@ -19,10 +14,9 @@ from conformance.known.hypothesis import (
     value_hypothesis,
 )
 from conformance.known.in_f32 import is_narrow, to_f32, to_narrow_type
-from conformance.known.iota import IOTA, as_iotas, is_iota
-from conformance.tolerance.ulp import ulp_distances, ulps_from_prediction
+from conformance.tolerance.ulp import ulp_distances
 from conformance.transforms.retype import retype
-from reference.interpreter.evaluate import EvaluationError, apply
+from reference.interpreter.evaluate import apply
 from reference.ir.op import Rounding, Structure
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
@@ -34,57 +28,6 @@ _F64 = ELEMENT_TYPES["f64"]
 
 _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
 """Types in which backends compute narrower types, which rounds results twice."""
-
-
-def hypotheses_of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses that apply to every op.
-
-    Hypotheses about the operation's own op are tried first.
-
-    `folded` tells which operands are constants to a compiler; None if unknown.
-    """
-    of_constants = () if folded is None else (_iota_hypothesis(tuple(folded)),)
-    return (*of_constants, _RECIPROCAL, _TIES, _ROUNDED_TWICE)
-
-
-@cache
-def _iota_hypothesis(folded: tuple[bool, ...]) -> Hypothesis:
-    """Return the class of constants -0, 1, 2, ... that are misread as an iota from +0.
-
-    The misread constants are operands, or the result if all operands are constants. Constants of an
-    operation with regions may be reshaped: a loop of one iteration has a single slice.
-    """
-
-    def errors(
-        operation: Operation, operands: Operands, expected: Results, actual: Results
-    ) -> Results:
-        found = predict_nothing(expected)
-        if all(folded):
-            firsts = (_is_first(want) & is_iota(want) for want in expected)
-            found = predict_where(*(a & (b == 0) for a, b in zip(firsts, actual, strict=True)))
-        others = as_iotas(operands, folded, reshaped=bool(operation.regions))
-        if others is None:
-            return found
-        try:
-            results = apply(operation, others)
-        except EvaluationError:  # of an operation in a region that uses values around it
-            return found
-        if len(results) != len(actual):
-            return found
-        pairs = zip(results, actual, strict=True)
-        distances = (ulps_from_prediction(other, got) / NEAR for other, got in pairs)
-        return tuple(map(np.minimum, found, distances))
-
-    def ulps(
-        operation: Operation, operands: Operands, expected: Results, actual: Results
-    ) -> Results:
-        return tuple(one * NEAR for one in errors(operation, operands, expected, actual))
-
-    return Hypothesis(IOTA, errors, ulps)
-
-
-def _is_first(array: Array) -> Array:
-    return (np.arange(array.size) == 0).reshape(array.shape)
 
 
 def _exact_results(operation: Operation, operands: Operands, result: Array) -> Array | None:
@@ -166,6 +109,9 @@ def _predict_reciprocal_product(
     return predict_where(np.logical_or.reduce([equal_elements(one, actual[0]) for one in products]))
 
 
-_RECIPROCAL = value_hypothesis("reciprocal", _predict_reciprocal_product)
-_TIES = value_hypothesis("tie rounding", _ties)
-_ROUNDED_TWICE = value_hypothesis("double rounding", _predict_double_rounding)
+HYPOTHESES = (
+    value_hypothesis("reciprocal", _predict_reciprocal_product),
+    value_hypothesis("tie rounding", _ties),
+    value_hypothesis("double rounding", _predict_double_rounding),
+)
+"""The hypotheses that apply to every op."""

@@ -10,16 +10,16 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from conformance.known.any_op import hypotheses_of_any_op
+from conformance.known.any_op import HYPOTHESES
+from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.hypothesis import Hypothesis
-from conformance.known.rewritings.stated import Stated, StatedRewriting
 from reference.ir.program import Operation
 
-_IN_FORCE: ContextVar[tuple[Stated, ...]] = ContextVar("hypotheses in force", default=())
+_IN_FORCE: ContextVar[tuple[EntryPrediction, ...]] = ContextVar("hypotheses in force", default=())
 
 
 @contextmanager
-def in_force(hypotheses: Sequence[Stated]) -> Generator[None]:
+def in_force(hypotheses: Sequence[EntryPrediction]) -> Generator[None]:
     """Judge by these hypotheses, and no others, within the block."""
     before = _IN_FORCE.set(tuple(hypotheses))
     try:
@@ -35,7 +35,7 @@ def hypotheses_of(
 
     `folded` tells which operands are constants to a compiler; None if unknown.
     """
-    return (*stated_hypotheses(operation, folded), *hypotheses_of_any_op(folded))
+    return (*stated_hypotheses(operation, folded), *HYPOTHESES)
 
 
 def stated_hypotheses(
@@ -45,11 +45,6 @@ def stated_hypotheses(
     return tuple(
         one.hypothesis(folded) for one in _IN_FORCE.get() if one.applies(operation, folded)
     )
-
-
-def stated_rewritings() -> tuple[StatedRewriting, ...]:
-    """Return the rewritings of several operations in force."""
-    return tuple(one for one in _IN_FORCE.get() if isinstance(one, StatedRewriting))
 
 
 def unpredictable_classes() -> frozenset[str]:

@@ -151,6 +151,9 @@ def explain_by_module(
                 chain = _Chain(session, program, inputs, seconds)
                 made = chain.rewritings(stages) if stages else chain.changes_of(whole, name)
                 found |= {str(one): one for one in made}
+            if is_exact and len(sets) == 1 and not found:  # an operation within is wrong
+                made = _Chain(session, program, sets[0], seconds, results[0]).rewritings(stages)
+                found |= {str(one): one for one in made}
         return ModuleExplanation(tuple(found.values()), Verdict.FLUSHED in verdicts, is_exact)
     except (BackendError, EvaluationError, TooSlow):
         return UNEXPLAINED
@@ -178,12 +181,16 @@ def _verdict_by_module(
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """The passes of one compilation, each judged by the meaning that the passes before left."""
+    """The passes of one compilation, each judged by the meaning that the passes before left.
+
+    `wrong` are results that count as wrong, though the program as a whole permits them.
+    """
 
     session: Session
     program: Program
     inputs: Sequence[Array]
     seconds: float
+    wrong: Sequence[Array] | None = None
 
     def rewritings(self, stages: Sequence[Stage]) -> Iterator[Rewriting]:
         """Yield the rewritings of passes that change the meaning.
@@ -194,6 +201,8 @@ class _Chain:
         meaning, begin = RewrittenProgram(inline(self.program).program), -1
         for _ in range(MOST):
             judge = ResultJudge(meaning.program, self.inputs, self.session)
+            if self.wrong is not None and not judge.is_expected(self.wrong):
+                judge.add_wrong(self.wrong)
             is_right = partial(self._is_right, judge, stages)
             last = len(stages) - 1
             ended = is_right(last) if last > begin else True

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
-from conformance.gate.unpredictable import UNSTEADY
 from conformance.judging.compare import judge_sets
 from conformance.judging.judgement import SetJudgements, combine
 from conformance.judging.questions import VerdictClass
@@ -219,7 +218,7 @@ def _rounds(cache: JudgementCache, verdict: Verdict) -> list[Results]:
     if verdict is not Verdict.DIVERGENT or not any(map(is_constant, cache.item.program.walk())):
         return rounds
     kind = cache.of(rounds[0]).whole.kind
-    if kind and kind not in ANY_BITS and kind not in UNSTEADY:
+    if kind and kind not in (*ANY_BITS, NOT_DETERMINISTIC):
         return rounds
     again = range(1, cache.batcher.repeats)
     return [*rounds, *(one for _ in again for one in cache.batcher.run_in_isolation(cache.item))]
@@ -227,7 +226,7 @@ def _rounds(cache: JudgementCache, verdict: Verdict) -> list[Results]:
 
 def _is_explained(cache: JudgementCache, rounds: Sequence[Results]) -> bool:
     """Return whether a class explains why results change from run to run."""
-    unsteady = UNSTEADY | unpredictable_classes()
+    unsteady = {NOT_DETERMINISTIC} | unpredictable_classes()
     failing = [one.whole for one in cache.failing(rounds)]
     kinds = [one.kind for one in failing if one.verdict is not Verdict.FLUSHED]
     _, before = cache.seen[0]  # where the case was among others, or by itself the first time

@@ -14,8 +14,8 @@ import numpy as np
 
 from conformance.backends.base import BackendError, Failed, failure_of
 from conformance.backends.session import Compiled, Session, open_session
+from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
-from conformance.known.rewritings.stated import Stated
 from conformance.sweep.arguments import Domain
 from conformance.sweep.judging import outcome_of
 from conformance.sweep.outcome import NOTHING, ClassCount, SweepOutcome, add_outcomes
@@ -53,7 +53,7 @@ class Block:
 
 
 def run_block(
-    backend: str, block: Block, hypotheses: Sequence[Stated] = ()
+    backend: str, block: Block, hypotheses: Sequence[EntryPrediction] = ()
 ) -> tuple[SweepOutcome, ...]:
     """Run and judge a block; return an outcome for each of its functions.
 

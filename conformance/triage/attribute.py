@@ -20,27 +20,22 @@ from conformance.judging.judgement import Judgement, passing_judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.judging.perturbation.overrides import Override
-from conformance.known.rewritings.table import is_rewriting
 from conformance.localize.rewriting import Rewriting
 from conformance.transforms.extract import extract, extract_operation
 from conformance.transforms.values import definition_index
-from conformance.triage.audit import OperationAudit, WrongOperation, audit
-from conformance.triage.downstream import explain_downstream
+from conformance.triage.audit import OperationAudit, WrongOperation, audit, is_stated
 from conformance.triage.fault import Explanation, FailedProgram, Fault, group_name
 from conformance.triage.halving import explain_by_stretch
 from conformance.triage.isolation import judge_by_rule, judge_folded, judge_in_isolation
 from conformance.triage.localise import LocatedOperation, Search, mildest_cause
 from conformance.triage.misshapen import find_misshaping
-from conformance.triage.prediction import is_stated
 from conformance.triage.regions import match_in_regions
-from conformance.triage.rewritings import add_rewriting_class, rewriting_classes, set_class
 from conformance.triage.unpredictable import follows_from_unpredictable
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from reference.numerics.alike import equal_results
 
 PAIR = 2
 """Smallest number of operations that make a group."""
@@ -132,45 +127,8 @@ class Explainer:
         else:
             behind = self._explain_by_search(failed)
         if not behind.is_known:
-            ids = self._matching_rewritings(failed, steps)
-            behind = Explanation(ids, found.first, None, passing if ids else None)
-        if not behind.is_known:
             return found
         return replace(behind, known=tuple(dict.fromkeys((*found.known, *behind.known))))
-
-    def _matching_rewritings(self, failed: FailedProgram, steps: OperationAudit) -> tuple[str, ...]:
-        """Return expectations of rewritings that give the program's results from the backend's
-        values.
-
-        The values are the backend's. Empty if any result is neither rewritten nor right on them, or
-        several processes have values.
-        """
-        known: dict[str, None] = {}
-        program, makers = failed.program, definition_index(failed.program)
-        if program.process_count > 1:
-            return ()
-        ends = program.main.body.operations[-1].operands
-        for value, got in zip(ends, failed.actual, strict=True):
-            place = makers.get(value.name)
-            if place is None:
-                continue
-            operation = program.main.body.operations[place]
-            taken = extract_operation(program, operation, steps.values)
-            if taken is None or len(operation.results) > 1:
-                return ()
-            try:
-                expected = evaluate(*taken)
-            except EvaluationError:
-                return ()
-            if equal_results(expected, [got]):
-                continue
-            given = (program, operation, steps.values, expected, (got,))
-            found = add_rewriting_class(*given, failed.judgement)
-            ids = self.match(operation, found) if is_rewriting(found.kind) else ()
-            if not ids:
-                return ()
-            known |= dict.fromkeys(ids)
-        return tuple(known)
 
     def _explains_results(self, failed: FailedProgram, steps: OperationAudit) -> bool:
         """Return whether the program's results follow from the values in the audit."""
@@ -209,85 +167,66 @@ class Explainer:
         found = self.search.locate(program, failed.inputs, judgement.verdict, values)
         if found is None:
             return Explanation()
-        found, is_by_itself = self._add_model_class(program, found, values or {}, shown)
-        if values is not None and not is_by_itself:
-            group = found.group or (found.operation,)
-            seen = explain_downstream(
-                program, failed.inputs, actual, group, values, self.search.platform
-            )
-            if seen is not None:
-                judgement = set_class(found.judgement, seen[1])
-                found, is_by_itself = replace(found, operation=seen[0], judgement=judgement), True
+        named = self._judge_group(program, found, values or {}, shown)
+        found = found if named is None else replace(found, judgement=named)
         fault = Fault.from_blamed(found)
         # results after one of another type cannot be judged
         is_all = len(fault.group) > 1 or found.judgement.kind in MALFORMED
         group = fault.group or (fault.operation,)
         ids = self._match_ids(group, found.judgement) if is_all else ()
-        if is_by_itself or _is_flushed(found.judgement):
+        if named is not None or _is_flushed(found.judgement):
             ids = ids or self.match(found.operation, found.judgement)
-        ids = ids or self._match_rewritten(
-            program, found.operation, {**(values or {}), **shown}, found.judgement
-        )
         if ids:
             return Explanation(ids, fault, None, passing_judgement(judgement.total))
         return Explanation((), fault, fault)
 
-    def _add_model_class(
+    def _judge_group(
         self,
         program: Program,
         found: LocatedOperation,
         values: Mapping[str, Array],
         shown: Mapping[str, Array],
-    ) -> tuple[LocatedOperation, bool]:
-        """Return the located operation with the class of a model, and whether it holds in
-        isolation.
+    ) -> Judgement | None:
+        """Return the judgement by an expectation or with constants folded that explains all results
+        of the located group, or None.
 
-        The model explains all results of the group: a model of the op, a rewriting, or constant
-        folding. `shown` are the program's own results by name.
+        `shown` are the program's own results by name.
         """
         operation, rule = found.operation, rule_of(found.operation)
         taken = extract_operation(program, operation, values)
-        is_rewritten = is_rewriting(found.judgement.kind)
         if len(found.group) < PAIR:
-            named = self._match_shown(found, taken, shown)
-            return named or found, is_rewritten or named is not None
+            return self._judge_shown(operation, taken, shown)
+        if taken is None or rule is None:
+            return None
         try:
-            got = self._run_group(program, found.group, operation, values)
-            if taken is None or rule is None:
-                return found, is_rewritten
-            expected, actual = evaluate(*taken), tuple(got)
+            expected = evaluate(*taken)
+            actual = tuple(self._run_group(program, found.group, operation, values))
             if describe_malformed(expected, actual) is not None:
-                return found, is_rewritten
-            judgement = judge_folded(self.search, program, operation, values, actual)
-            if judgement is None:
-                judgement = judge(*taken, expected, actual, rule, platform=self.search.platform)
-                if not is_stated(operation, judgement):
-                    given = (program, operation, values, expected, actual)
-                    judgement = add_rewriting_class(*given, found.judgement)
-                    return replace(found, judgement=judgement), is_rewriting(judgement.kind)
+                return None
+            folded = judge_folded(self.search, program, operation, values, actual)
+            if folded is not None:
+                return folded
+            judgement = judge(*taken, expected, actual, rule, platform=self.search.platform)
         except (BackendError, EvaluationError, KeyError):
-            return found, is_rewritten
-        return replace(found, judgement=judgement), True
+            return None
+        return judgement if is_stated(operation, judgement) else None
 
-    def _match_shown(
+    def _judge_shown(
         self,
-        found: LocatedOperation,
+        operation: Operation,
         taken: tuple[Program, tuple[Array, ...]] | None,
         shown: Mapping[str, Array],
-    ) -> LocatedOperation | None:
-        """Return the located operation with a model's class that explains its shown results, or
+    ) -> Judgement | None:
+        """Return the judgement by an expectation that explains the operation's shown results, or
         None.
 
         The operation may be right in isolation.
         """
-        operation = found.operation
         got = [shown[one.name] for one in operation.results if one.name in shown]
         if taken is None or len(got) < len(operation.results):
             return None
         judgement = judge_by_rule(self.search, operation, taken, got)
-        if judgement is None or not is_stated(operation, judgement):
-            return None
-        return replace(found, judgement=judgement)
+        return judgement if judgement is not None and is_stated(operation, judgement) else None
 
     def _group(self, wrong: WrongOperation) -> tuple[Operation, ...]:
         """Return the operations that fail together with a wrong operation."""
@@ -301,37 +240,8 @@ class Explainer:
         """Return the expectations that match all failures of a wrong operation, or none."""
         if not self.expectations:
             return ()
-        given = wrong.program, wrong.operation, wrong.values, wrong.judgement
-        return self._match_judged(wrong) or self._match_rewritten(*given)
-
-    def _match_rewritten(
-        self,
-        program: Program,
-        operation: Operation,
-        values: Mapping[str, Array],
-        judgement: Judgement,
-    ) -> tuple[str, ...]:
-        """Return the expectations of any rewriting that explains an operation's results, or none.
-
-        Several may explain them. The judgement has the class of the first.
-        """
-        taken = extract_operation(program, operation, values)
-        got = tuple(values[one.name] for one in operation.results if one.name in values)
-        if taken is None or len(got) < len(operation.results):
-            return ()
-        try:
-            classes = rewriting_classes(program, operation, values, evaluate(*taken), got)
-            found = (self.match(operation, set_class(judgement, one)) for one in classes)
-            return next(filter(None, found), ())
-        except EvaluationError:
-            return ()
-
-    def _match_judged(self, wrong: WrongOperation) -> tuple[str, ...]:
-        """Return the expectations that match a wrong operation as judged, or none."""
-        if is_rewriting(wrong.judgement.kind) or wrong.judgement.kind in MALFORMED:
-            ids = self.match(wrong.operation, wrong.judgement) or self._match_regions(wrong)
-            if ids or wrong.judgement.kind in MALFORMED:
-                return ids
+        if wrong.judgement.kind in MALFORMED:
+            return self.match(wrong.operation, wrong.judgement) or self._match_regions(wrong)
         judgement = judge_in_isolation(self.search, wrong)
         if judgement is not None:
             return self.match(wrong.operation, judgement) or self._match_regions(wrong)

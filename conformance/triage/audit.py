@@ -28,8 +28,7 @@ from conformance.judging.perturbation.hull import is_within
 from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
-from conformance.known.rewritings.simplified.simplify import SimplifiedProgram, simplify
-from conformance.known.rewritings.table import stated_of
+from conformance.known.in_force import stated_hypotheses
 from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import extract, extract_operation, replace_results
 from conformance.transforms.values import (
@@ -38,10 +37,8 @@ from conformance.transforms.values import (
     operations_within,
 )
 from conformance.triage.influence import influential_overrides
-from conformance.triage.prediction import is_stated
 from conformance.triage.recomputed import is_operand_recomputed
 from conformance.triage.region_judge import RegionJudge, Run, WrongOperation, is_consequence
-from conformance.triage.rewritings import add_rewriting_class
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate, split_by_process
 from reference.ir.op import Structure
@@ -273,11 +270,6 @@ class _Auditor(RegionJudge):
             return judgement
         if self._is_near(operation, expected, got):
             return None
-        given = self._program, operation, self._values, expected, got
-        simple = self._simplified
-        stated = add_rewriting_class(*given, judgement, stated_of, simplified=simple)
-        if stated is not judgement:
-            return stated
         judgement = self._judge_in_window(number, operation, expected, got, judgement)
         if judgement is None or judgement.verdict in (Verdict.FLUSHED, Verdict.UNSPECIFIED):
             return judgement
@@ -285,13 +277,7 @@ class _Auditor(RegionJudge):
         around = (self._program, inputs)
         if is_operand_recomputed(self._run, self._platform, around, operation, taken, got):
             return None
-        if is_stated(operation, judgement):
-            return judgement
-        return add_rewriting_class(*given, judgement, simplified=simple)
-
-    @cached_property
-    def _simplified(self) -> SimplifiedProgram:
-        return simplify(self._program)
+        return judgement
 
     def _is_near(
         self, operation: Operation, expected: tuple[Array, ...], got: tuple[Array, ...]
@@ -436,6 +422,16 @@ class _JointAuditor(_Auditor):
         elif self._judge_regions(operation, permitted.expected, got, judgement) is None:
             return
         self._record(operation, judgement)
+
+
+def is_stated(operation: Operation, judgement: Judgement) -> bool:
+    """Return whether expectations in force predict everything wrong with an operation's results.
+
+    Flushed elements are not counted. Such an operation may be right in isolation, where compilers
+    may compute it in another way.
+    """
+    kinds = {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
+    return bool(kinds) and {one.label for one in stated_hypotheses(operation)} >= kinds
 
 
 def _adopting_judgement(judgement: Judgement, got: tuple[Array, ...]) -> Judgement:

@@ -89,9 +89,10 @@ class Explanation:
 def group_name(group: Sequence[Operation]) -> str:
     """Return the name of a group in expectations, such as `convolution + maximum + reduce`.
 
-    It lists the operations' names in order, with adjacent repetitions once.
+    It lists the operations' names in order, with adjacent repetitions once, without constants and
+    data movement before the last operation.
     """
-    names = [one.name for one in group if not is_folded_constant(one)] or [group[-1].name]
+    names = [one.name for one in group if one is group[-1] or not is_folded_constant(one)]
     kept = [name for n, name in enumerate(names) if n == 0 or names[n - 1] != name]
     return " + ".join(kept)
 

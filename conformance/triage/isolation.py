@@ -8,11 +8,10 @@ from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
 from conformance.judging.compare import describe_malformed, judge
 from conformance.judging.judgement import Judgement
-from conformance.known.rewritings.simplified.simplify import simplify
 from conformance.localize.rewriting import can_explain
 from conformance.transforms.extract import extract_operation
 from conformance.transforms.substitute import substitute_constant
-from conformance.transforms.values import used_values
+from conformance.transforms.values import foldable_values, used_values
 from conformance.triage.audit import WrongOperation
 from conformance.triage.localise import Search
 from conformance.verdict import Verdict
@@ -54,7 +53,7 @@ def judge_folded(
     None if it is right so, or gives other results than in the program.
     """
     taken, rule = extract_operation(program, operation, values), rule_of(operation)
-    folded = {one.name for one in used_values(operation)} & simplify(program).folded
+    folded = {one.name for one in used_values(operation)} & foldable_values(program)
     if taken is None or rule is None:
         return None
     whole, inputs = taken

@@ -18,7 +18,6 @@ from conformance.executors.lost import BROKEN_HEAP, own_words
 from conformance.gate.classes import CLASSES, NOT_DETERMINISTIC, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.gate.expectations import Expectation, classes_of, contains
 from conformance.gate.strict import TODO
-from conformance.gate.unpredictable import UNSTEADY
 from conformance.known.entry_prediction import label
 from conformance.stablehlo.emit import operations_in
 from conformance.text import one_line
@@ -174,7 +173,7 @@ def group_varying(runs: Sequence[Sequence[Record]]) -> list[FailureGroup]:
         ways = Counter(way for failures in ends for way in {*map(_way_of, failures)})
         for failure in (failure for failures in ends for failure in failures):
             is_steady = ways[_way_of(failure)] == len(ends)
-            if is_steady or _way_of(failure)[1] in UNSTEADY - {NOT_DETERMINISTIC}:
+            if is_steady:
                 continue
             backend, has_results = failure.record.backend, failure.failing.verdict.has_results
             key = (backend, _op_of(failure), has_results)
@@ -272,7 +271,7 @@ def entry_of(group: FailureGroup, records: Sequence[Record], taken: Collection[s
         rare=not flaky and group.verdict is Verdict.CRASHED and _is_rare(group, records),
         backends=(group.backend,),
         flaky=flaky,
-        unpredictable=results and group.kind in UNSTEADY and not flaky,
+        unpredictable=results and group.kind == NOT_DETERMINISTIC and not flaky,
     )
 
 
@@ -284,7 +283,7 @@ def _kinds(group: FailureGroup) -> tuple[str, ...]:
         return group.kinds
     own = (one.failing.kind for one in group.failures if one.failing.kind)
     found = (*own, *(kind for one in group.failures for kind in classes_of(one.record)))
-    named = (kind for kind in found if kind in CLASSES and kind not in UNSTEADY)
+    named = (kind for kind in found if kind in CLASSES and kind != NOT_DETERMINISTIC)
     return (NOT_DETERMINISTIC, *dict.fromkeys(named))
 
 

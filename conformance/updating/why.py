@@ -179,6 +179,7 @@ def _explain_failure(
     reasons = [(path, entry, first_unmet_condition(entry, asked, under)) for path, entry in about]
     knowing = [(path, entry) for path, entry, why in reasons if not why]
     if knowing:
+        knowing.sort(key=lambda one: one[1].cause is None)  # asked first
         (path, entry), *later = knowing
         lines = [f"{what}: {_known_text(path, entry)}"]
         lines += _prediction(failure, entry)
@@ -198,7 +199,7 @@ def _as_record(failure: NewFailure) -> Record:
     one = failure.failing
     return replace(
         failure.record, verdict=one.verdict, kind=one.kind, message=one.message,
-        worst_ulp=one.worst_ulp, failing=(),
+        worst_ulp=one.worst_ulp, failing=(one,),
     )  # fmt: skip
 
 

@@ -48,7 +48,6 @@ PATTERNS = {
     "conformance/needs/": "what operations say of their numbers",
     "conformance/frontends/inputs/": "what operations around a value say of it",
     "conformance/hlo/": "opcodes of HLO, each read as operations of StableHLO",
-    "conformance/known/rewritings/": "patterns of operations that compilers rewrite",
     "conformance/known/subnormal_order.py": "selections among numbers that comparisons flush",
     "conformance/transforms/flushed_comparison.py": "what compares, written anew",
     "conformance/transforms/tuples.py": "takes `tuple` and `get_tuple_element` away",

@@ -113,8 +113,6 @@ STATE = {
     ),
     "one value for each op, rule, pattern, message or template": (
         "conformance.hlo.wire._fields",
-        "conformance.known.any_op._iota_hypothesis",
-        "conformance.known.rewritings.terms.parse_term",
         "conformance.tolerance.bounds.quantization.quantized_rule",
         "generators.cells.columns.ordered_misses",
         "generators.chains.seeds.variations._plain_ops",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from conformance.triage.rewritings import add_rewriting_class
+
 from conformance.catalog import rule_of
 from conformance.judging.compare import judge
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.extract import extract_operation
-from conformance.triage.rewritings import add_rewriting_class
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array
 from suites.meta.support.checking import values_of

@@ -14,7 +14,7 @@ from conformance.gate.classes import UNEXPLAINED
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import ExpectationError, read
-from conformance.gate.unpredictable import UNSTEADY, check
+from conformance.gate.unpredictable import check
 from conformance.known.entry_prediction import EntryPrediction
 from conformance.text import matches_any
 from conformance.verdict import Verdict
@@ -60,14 +60,6 @@ def test_errors_are_one_line_that_names_the_entry(
     assert "'mine'" in told
     assert reason in told
     assert "\n" not in told
-
-
-@pytest.mark.parametrize("kind", sorted(UNSTEADY))
-def test_a_class_of_such_elements_is_named_by_unpredictable_entries(
-    kind: str, tmp_path: Path
-) -> None:
-    found = read_entry(tmp_path, f'kinds = ["{kind}"]', "unpredictable = true")
-    assert found.unpredictable
 
 
 ROOT = """

@@ -207,38 +207,6 @@ def test_wrong_results_get_their_verdict_and_class(case: Wrong) -> None:
         assert judged.elements[0].actual in judged.message
 
 
-@pytest.mark.parametrize(
-    ("first", "operation", "of", "got", "kind"),
-    [
-        ("-0.0, 1.0", "constant dense<[-0.0, 1.0]>", 2, [0, 1], "taken for iota"),
-        ("-0.5, 1.0, 2.0", "ceil %c", 3, [0, 1, 2], "taken for iota"),
-        ("-0.0, 1.0", "concatenate %x, %c, dim = 0", 4, [-0.0, 7, 0, 1], "taken for iota"),
-        ("-0.0, 2.0", "concatenate %x, %c, dim = 0", 4, [-0.0, 7, 0, 2], "signed zero"),
-        ("-0.0, 1.0", "concatenate %c, %x, dim = 0", 4, [0, 1, -0.0, 7], "taken for iota"),
-        ("-0.0, 1.0", "concatenate %x, %x, dim = 0", 4, [-0.0, 7, 0, 7], "signed zero"),
-    ],
-)
-def test_constants_computed_as_iotas_have_a_class(
-    first: str, operation: str, of: int, got: list[float], kind: str
-) -> None:
-    """Results that are, and operands that are; never parameters."""
-    size, name = first.count(",") + 1, operation.split()[0]
-    one, all_of = f"tensor<{size}xf32>", f"tensor<{of}xf32>"
-    taken = {"constant": "", "ceil": "", "concatenate": f"({one}, {one}) -> "}[name]
-    made = "" if name == "constant" else f"%c = stablehlo.constant dense<[{first}]> : {one}"
-    program = parse_module(f"""
-func.func @main(%x: {one}) -> {all_of} {{
-  {made}
-  %r = stablehlo.{operation} : {taken}{all_of}
-  return %r : {all_of}
-}}""")
-    inputs = (np.array([-0.0, *range(7, 6 + size)], np.float32),)
-    expected = evaluate(program, inputs)
-    rule = CATALOG[name].tolerance
-    judged = judge(program, inputs, expected, [np.array(got, np.float32)], rule)
-    assert (judged.verdict, judged.kind) == (D, kind), judged.message
-
-
 @pytest.mark.parametrize("op", list(CATALOG))
 def test_permitted_result_never_fails(op: str) -> None:
     """The reference's own results have no error at all."""

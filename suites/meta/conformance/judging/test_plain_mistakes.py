@@ -1,7 +1,7 @@
 """No hypothesis explains plain mistakes in the results of its op, except those that it predicts.
 
 The hypotheses are those that the shipped expectations state about an op, and those of any op. A new
-entry with `computes` is tested without a line here. Rewritings of several operations are not asked.
+entry with `computes` is tested without a line here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from conformance.gate.reading import load
 from conformance.judging import compare
 from conformance.judging.differences import DifferingElements
 from conformance.judging.questions import ElementClasses
-from conformance.known.any_op import hypotheses_of_any_op
+from conformance.known.any_op import HYPOTHESES
 from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
 from conformance.text import matches_any
@@ -35,7 +35,7 @@ TYPES = ("f32", "f64", "complex<f32>", "si32")
 
 CASES = 2
 
-OF_ANY_OP = {one.label for one in hypotheses_of_any_op((True,))}
+OF_ANY_OP = {one.label for one in HYPOTHESES}
 """Classes that apply to any op, such as ties rounded the wrong way."""
 ROUNDED = {"zero", "one", "neighbouring element", "neighbouring number"}
 """Mistakes whose numbers may be next to the right numbers, as second rounding gives."""

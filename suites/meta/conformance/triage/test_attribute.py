@@ -14,12 +14,9 @@ import pytest
 from conformance.gate.expectations import Cause, Expectation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
-from conformance.known.rewritings.contraction.moves import CONTRACTED
-from conformance.known.rewritings.identities import MAGNITUDE, REGROUPED
-from conformance.known.rewritings.narrow.floats import KEPT_IN_F32
-from conformance.known.rewritings.values import ObservedProgram
 from conformance.localize.rewriting import ModuleExplanation, Rewriting
 from conformance.stablehlo.parse import parse_module
+from conformance.transforms.values import foldable_values
 from conformance.triage.attribute import Explainer
 from conformance.triage.audit import Run, audit
 from conformance.triage.fault import Explanation, FailedProgram
@@ -97,33 +94,6 @@ def test_flushing_is_known_if_no_operation_shows_it(verdict: str) -> None:
     assert found.is_known == (verdict == "flushed")
 
 
-ROOT_OF_A_SQUARE = """
-func.func @main(%x: tensor<f8E5M2>) -> (tensor<f8E5M2>, tensor<f8E5M2>) {
-  %0 = stablehlo.multiply %x, %x : tensor<f8E5M2>
-  %1 = stablehlo.sqrt %0 : tensor<f8E5M2>
-  return %0, %1 : tensor<f8E5M2>, tensor<f8E5M2>
-}"""
-
-
-@pytest.mark.parametrize(
-    ("kind", "is_known"), [(MAGNITUDE, True), (KEPT_IN_F32, True), (REGROUPED, False)]
-)
-def test_any_of_several_classes_that_explain_a_result_may_be_known(
-    kind: str, is_known: bool
-) -> None:
-    """The root of a square that is not rounded is a magnitude, too."""
-
-    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        squares = [one for one in program.main.body.operations if one.name == "multiply"]
-        for inputs in sets:
-            results = [np.asarray(one) for one in evaluate(program, inputs)]
-            yield [results[0], *inputs] if squares and len(results) > 1 else results
-
-    known = Expectation("kept", ("sqrt",), "", kinds=(kind,))
-    inputs = (np.array(0.001, ml_dtypes.float8_e5m2),)
-    assert explain_results(run, ROOT_OF_A_SQUARE, inputs, known).is_known == is_known
-
-
 FOLDED = """
 func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
@@ -138,11 +108,11 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 def test_folded_operation_is_judged_with_constant_operands(steady: bool) -> None:
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         """Folded, cosine has the other sign; or, where negate is in the program, something else."""
-        shown = ObservedProgram(program, {})
+        folded = foldable_values(program)
         names = [one.name for one in program.main.body.operations]
 
         def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-            if operation.name != "cosine" or not shown.is_folded(operation.operands[0]):
+            if operation.name != "cosine" or operation.operands[0].name not in folded:
                 return results
             return (-results[0] if steady or "negate" in names else results[0] * 0,)
 
@@ -219,42 +189,6 @@ def test_operation_is_new_if_it_is_worse_in_the_program_than_in_isolation(
     assert explain_results(run, SUM, inputs, known).is_known == is_known
 
 
-SLICED = """
-func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<1xf32> {
-  %0 = stablehlo.multiply %x, %y : tensor<2xf32>
-  %1 = stablehlo.add %0, %z : tensor<2xf32>
-  %2 = stablehlo.slice %1 [0:1] : (tensor<2xf32>) -> tensor<1xf32>
-  return %2 : tensor<1xf32>
-}"""
-
-
-@pytest.mark.parametrize(("first", "is_known"), [(-np.inf, True), (-1.0, False)])
-def test_fault_in_hidden_value_is_known_by_its_consequences(first: float, is_known: bool) -> None:
-    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """Yield a sum differs if the product is not rounded, and neither the product nor the sum is
-        observed.
-        """
-        names = [one.name for one in program.main.body.operations]
-        end = program.main.body.operations[-1]
-        shows = any(
-            operation.name in ("add", "multiply") and operation.results[0] in end.operands
-            for operation in program.main.body.operations
-        )
-
-        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-            if operation.name != "add" or "multiply" not in names or shows:
-                return results
-            return (np.array([first, results[0][1]], np.float32),)
-
-        for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
-
-    known = Expectation("products", ("add",), "", kinds=(CONTRACTED,))
-    given = ([1e30, 1.0], [1e30, 2.0], [-np.inf, 3.0])  # inf - inf is NaN, 1e60 - inf is not
-    inputs = tuple(np.array(one, np.float32) for one in given)
-    assert explain_results(run, SLICED, inputs, known).is_known == is_known
-
-
 LOOP = """
 func.func @main(%x: tensor<2xf32>) -> (tensor<ui8>, tensor<2xf32>) {
   %start = stablehlo.constant dense<0> : tensor<ui8>
@@ -281,7 +215,7 @@ def loops(got: float, *, folds: bool) -> Run:
     """
 
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        shown = ObservedProgram(program, {})
+        folded = foldable_values(program)
         main = program.main.body.operations
 
         def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -289,7 +223,7 @@ def loops(got: float, *, folds: bool) -> Run:
                 return (results[0], np.array([got, 1.0], np.float32))
             is_sum = operation.name == "add" and results[0].dtype == np.float32
             if is_sum and (
-                not folds or (operation in main and shown.is_folded(operation.operands[1]))
+                not folds or (operation in main and operation.operands[1].name in folded)
             ):
                 return (np.where(results[0] == 0, np.float32(-0.0), results[0]),)
             return results

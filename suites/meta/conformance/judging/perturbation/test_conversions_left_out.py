@@ -7,7 +7,7 @@ import pytest
 
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
-from conformance.known.rewritings.identities import LEFT_OUT
+from conformance.known.hypothesis import LEFT_OUT
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.audit import audit
 from conformance.verdict import Verdict

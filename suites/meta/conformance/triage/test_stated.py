@@ -9,7 +9,7 @@ import pytest
 from conformance.judging.judgement import Failing, passing_judgement
 from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
-from conformance.triage.prediction import is_stated
+from conformance.triage.audit import is_stated
 from conformance.verdict import Verdict
 from suites.meta.support.small_programs import op_program, tensor_of
 

@@ -1,1 +1,0 @@
-"""Rewritings of several operations of a program by compilers."""

@@ -1,1 +1,0 @@
-"""Contraction: products that sums take unrounded."""

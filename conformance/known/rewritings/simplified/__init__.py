@@ -1,1 +1,0 @@
-"""Programs as simplifiers of compilers leave them."""

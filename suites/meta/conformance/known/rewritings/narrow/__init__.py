@@ -1,1 +1,0 @@
-"""Tests of conformance/known/rewritings/narrow."""
