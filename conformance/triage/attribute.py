@@ -119,7 +119,8 @@ class Explainer:
         """Return the cause if only the program that returns all values fails in a known way."""
         judgement = failed.judgement
         passing = passing_judgement(judgement.total)
-        if follows_from_unpredictable(failed, steps, self.search.platform):
+        given = failed, steps, self.search.platform
+        if follows_from_unpredictable(*given, self._may_be_anything):
             return replace(found, judgement=passing)
         if _is_flushed(judgement):
             ids = self.match(steps.wrong[0].operation, judgement)
@@ -292,6 +293,12 @@ class Explainer:
         made = audit(self.search.run, self.search.platform, program, inputs, numbers)
         found = self.explain(FailedProgram(program, inputs, actual, judgement, made))
         return found.known if found.is_known else None
+
+    def _may_be_anything(self, wrong: WrongOperation) -> bool:
+        """Return whether entries match a wrong operation that predict none of its elements."""
+        ids = self._match_wrong(wrong)
+        entries = [one for one in self.expectations if one.id in ids]
+        return bool(entries) and all(one.unpredictable and not one.computes for one in entries)
 
     def match(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:
         """Return the expectations that match all failures of an operation, or none."""

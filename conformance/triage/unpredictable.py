@@ -6,7 +6,7 @@ nothing about the execution that failed. What does not depend on them must be ri
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from conformance.judging.perturbation.judge import judge_program
 from conformance.judging.perturbation.overrides import Override
 from conformance.known.hypothesis import NEAR, Hypothesis
 from conformance.known.in_force import stated_hypotheses
-from conformance.triage.audit import OperationAudit
+from conformance.triage.audit import OperationAudit, WrongOperation
 from conformance.triage.fault import FailedProgram
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
@@ -29,12 +29,18 @@ FILLINGS = 3
 """Evaluations with arbitrary values in unpredictable elements, the first with NaN."""
 
 
-def follows_from_unpredictable(failed: FailedProgram, steps: OperationAudit, platform: str) -> bool:
+def follows_from_unpredictable(
+    failed: FailedProgram,
+    steps: OperationAudit,
+    platform: str,
+    may_be_anything: Callable[[WrongOperation], bool],
+) -> bool:
     """Return whether a program's results are right except for what unpredictable elements change.
 
-    The operations that are wrong in the audit must be known to be.
+    The operations that are wrong in the audit must be known to be. `may_be_anything` tells those
+    whose entries predict no element.
     """
-    masks = list(_unpredictable_elements(steps))
+    masks = list(_unpredictable_elements(steps, may_be_anything))
     if not any(mask.any() for _, some in masks for mask in some):
         return False
     ways = [[*_filled_overrides(masks, number)] for number in range(FILLINGS)]
@@ -58,15 +64,19 @@ def follows_from_unpredictable(failed: FailedProgram, steps: OperationAudit, pla
 
 
 def _unpredictable_elements(
-    steps: OperationAudit,
+    steps: OperationAudit, may_be_anything: Callable[[WrongOperation], bool]
 ) -> Iterator[tuple[Override, tuple[Array, ...]]]:
     """Yield the wrong operations of main, with masks of the elements that nothing predicts."""
-    judgements = {id(one.operation): one.judgement for one in steps.wrong if not one.within}
+    wrong = {id(one.operation): one for one in steps.wrong if not one.within}
     for shift in steps.differing:
-        judgement = judgements.get(id(shift.operation))
-        operands = [steps.values.get(one.name) for one in shift.operation.operands]
-        known = tuple(one for one in operands if one is not None)
-        masks = tuple(np.zeros(one.shape, np.bool_) for one in shift.actual)
+        one = wrong.get(id(shift.operation))
+        if one is not None and may_be_anything(one):
+            yield shift, tuple(np.ones(result.shape, np.bool_) for result in shift.actual)
+            continue
+        judgement = None if one is None else one.judgement
+        operands = [steps.values.get(value.name) for value in shift.operation.operands]
+        known = tuple(value for value in operands if value is not None)
+        masks = tuple(np.zeros(result.shape, np.bool_) for result in shift.actual)
         if judgement is not None and len(known) == len(operands):
             for model in stated_hypotheses(shift.operation):
                 if model.unsteady and model.label in _kinds(judgement):

@@ -216,6 +216,9 @@ class Op:
         returns_sizes: whether its results are sizes of its operands: constants of the program if
             all sizes are static.
         cancels: whether an integer and itself give zero.
+        monotonic: whether real results only grow, or only shrink, with each operand if the others
+            stay; if the sign of a zero counts, where no such operand is zero or changes its sign.
+        zero_signs: the indices of the operands whose sign of zero decides a result.
         is_random: whether its results are random, so that many are valid.
         lower: lowers the op to others, the last of which has its semantics; its own `evaluate` is
             then never called.
@@ -270,6 +273,8 @@ class Op:
     size_operands: tuple[str, ...] = ()
     returns_sizes: bool = False
     cancels: bool = False
+    monotonic: bool = False
+    zero_signs: tuple[int, ...] = ()
     is_random: bool = False
     expensive: bool = False
     lower: Lower | None = None

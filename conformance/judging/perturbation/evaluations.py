@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from conformance.judging.perturbation.flushing import flush_at_random, flush_eve
 from conformance.judging.perturbation.hook import PerturbationHook, Tolerances, Values
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import separate_uses
+from conformance.judging.sets.evaluate import evaluate_sets
+from conformance.judging.sets.value_set import ValueSet
 from conformance.known.hypothesis import Arithmetic
 from conformance.phases import phase
 from conformance.transforms.dead_code import restrict_to
@@ -95,6 +98,7 @@ class PermittedResults:
             EvaluationError: if the program cannot be evaluated.
         """
         self.program, self.inputs = program, inputs
+        self.asks_sets = True
         self._infeeds, self._shifts, self._taken = infeeds, shifts, taken or {}
         self._whole, self._platform = insert_region_barriers(program), platform
         self._program = self._whole
@@ -106,6 +110,13 @@ class PermittedResults:
             self._evaluate_unchanged(program) if as_it_is else self._run(inputs)[0]
         )
         self._clear_samples()
+
+    @cached_property
+    def sets(self) -> list[ValueSet] | None:
+        """The sets of what the results may be; None if the program cannot be followed on sets."""
+        if self._shifts or not self.asks_sets:
+            return None
+        return evaluate_sets(self.program, self.inputs, self._platform, self._taken)
 
     @property
     def may_round(self) -> bool:

@@ -32,12 +32,16 @@ from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements
+from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.structure import calls_target, is_structure
 
 FEW_SAMPLES = 4
 """Evaluations made first; the hull of all evaluations contains theirs."""
 
 _COUNTS = (FEW_SAMPLES, SAMPLES + 2)
+
+NARROW = 64.0
+"""Largest difference of numbers, in ulp, between which nothing discrete lies."""
 
 MORE_SAMPLES = 64
 """Further evaluations for results near the hull; these have no margin.
@@ -81,7 +85,8 @@ def _differing_results(permitted: PermittedResults, actual: Sequence[Array]) -> 
 
 def _is_reached(permitted: PermittedResults, number: int, actual: Array) -> bool:
     hull = _Hull(permitted, number, actual)
-    return any(bool(hull.is_moved(count).all()) for count in _COUNTS)
+    reached = any(bool(hull.is_moved(count).all()) for count in _COUNTS)
+    return reached and not hull.find_impossible(np.ones(hull.got.shape, np.bool_)).any()
 
 
 def is_beyond_rounding(permitted: PermittedResults, actual: Sequence[Array]) -> bool:
@@ -210,7 +215,44 @@ class _Hull:
         """Return a verdict and a class for every element."""
         if not self.where.size:
             return []
-        return ask(_QUESTIONS, self, len(self.where)).per_element()
+        found = ask(_QUESTIONS, self, len(self.where)).per_element()
+        permitted = np.array([not verdict.fails for verdict, _ in found])
+        impossible = self.find_impossible(permitted)
+        if not impossible.any():
+            return found
+        others = ask(_OF_IMPOSSIBLE, self, len(self.where)).per_element()
+        pairs = zip(found, others, impossible, strict=True)
+        return [other if is_outside else one for one, other, is_outside in pairs]
+
+    def find_impossible(self, among: Array) -> Array:
+        """Return a mask of elements that no execution gives, among those in the mask.
+
+        They are outside of the program's set. An element between samples that differ by some ulp
+        needs no set: nothing discrete lies between these.
+        """
+        if self.is_number:
+            among = among & ~(self.is_within(self.samples, 0.0) & self._is_narrow())
+        sets = self.permitted.sets if among.any() else None
+        if sets is None:
+            return np.zeros(self.got.shape, np.bool_)
+        return among & ~sets[self.number].at(self.where).holds(self.got)
+
+    def is_close_to(self, other: Array) -> Array:
+        """Return a mask of the elements that differ from another array's by a few ulp."""
+        if not self.is_number:
+            return np.asarray(self.got == other)
+        return equal_elements(self.got, other) | (ulp_distances(other, self.got) <= NARROW)
+
+    def _is_narrow(self) -> Array:
+        """Return a mask of the elements whose samples differ by a few ulp."""
+        parts = (np.real, np.imag) if self.type.is_complex else (to_float64,)
+        found = np.ones(self.got.shape, np.bool_)
+        with np.errstate(all="ignore"):
+            for part in parts:
+                stacked = np.stack([part(one) for one in self.samples]).astype(np.float64)
+                largest = np.abs(stacked).max(axis=0)
+                found &= np.ptp(stacked, axis=0) <= NARROW * ulp_size(largest, self.type.part)
+        return found
 
 
 def _find_moved(hull: _Hull) -> Answer:
@@ -280,6 +322,27 @@ _QUESTIONS: tuple[Question[_Hull], ...] = (
     _find_other_arithmetic,
     _find_wrong,
 )
+
+
+def _find_arithmetic_of_impossible(hull: _Hull) -> Answer:
+    """Yield elements that another arithmetic gives, not those between its samples."""
+    for one in Arithmetic:
+        for other in hull.pick(hull.permitted.arithmetic_samples(one)):
+            mask = hull.is_close_to(other)
+            yield Verdict.FLUSHED if one.flushes else Verdict.DIVERGENT, one.value, mask
+
+
+def _find_impossible(hull: _Hull) -> Answer:
+    if hull.is_number:
+        for mask, verdict, kind in failure_answers([hull.want], hull.got, hull.type):
+            yield verdict, kind, mask
+        reached = [hull.is_close_to(one) for one in hull.samples]
+        yield Verdict.INACCURATE, "accuracy", np.any(reached, axis=0)
+    yield Verdict.DIVERGENT, "wrong value", np.ones(len(hull.where), np.bool_)
+
+
+_OF_IMPOSSIBLE: tuple[Question[_Hull], ...] = (_find_arithmetic_of_impossible, _find_impossible)
+"""Questions about elements outside of what the program may give."""
 
 
 def _element(number: int, expected: Array, actual: Array, flat: int) -> Element:

@@ -47,6 +47,7 @@ PATTERNS = {
     "conformance/frontends/extensions.py": "constraints of particular ops, broken on purpose",
     "conformance/needs/": "what operations say of their numbers",
     "conformance/frontends/inputs/": "what operations around a value say of it",
+    "conformance/judging/sets/": "which ops are monotonic, and enclosures of particular ops",
     "conformance/hlo/": "opcodes of HLO, each read as operations of StableHLO",
     "conformance/known/subnormal_order.py": "selections among numbers that comparisons flush",
     "conformance/transforms/flushed_comparison.py": "what compares, written anew",

@@ -130,7 +130,7 @@ func.func @main() {{
   %1 = stablehlo.multiply %0, %0 : tensor<2xf32>
   %2 = stablehlo.constant dense<[1.2099, 1.6899]> : tensor<2xf32>
   %3 = stablehlo.subtract %1, %2 : tensor<2xf32>
-  %4 = stablehlo.constant dense<[{}, 1.0e-4]> : tensor<2xf32>
+  %4 = stablehlo.constant dense<[{}, 9.98e-5]> : tensor<2xf32>
   check.expect_almost_eq %3, %4, tolerance = {} : tensor<2xf32>
   func.return
 }}"""

@@ -46,6 +46,7 @@ STATED = {
 """The hypotheses that the shipped expectations state, by backend."""
 
 PREDICTED: dict[tuple[str, str], str] = {
+    ("atan2", "as computed by atan2-of-subnormals-in-f64"): "NaN for two subnormal operands",
     ("convert", "as computed by double-rounding-of-integers"): "the number next to the right one",
     ("divide", "reciprocal"): "NaN or 0 where the reciprocal overflows or underflows",
     ("sign", "as computed by sign-of-negative-zero"): "a zero of the other sign",

@@ -82,7 +82,7 @@ def test_a_wrong_operation_is_reported_whatever_the_unspecified_value_is(shift: 
 
 def test_results_that_do_not_follow_from_the_values_of_the_run_do_not_pass() -> None:
     """The given results are of a shift to 7, the backend's own values of a shift to 0."""
-    expected = [np.sin(INPUTS[1] + np.float32(7)), np.full(4, 3.0, np.float32)]
+    expected = [np.sin(INPUTS[1] + np.float32(7)), np.full(4, 0.3, np.float32)]
     found, _, runs = conclude(RIGHT, expected)
     assert found.judgement.verdict is Verdict.UNSPECIFIED
     assert (found.adopted, found.follows) == (0, False)

@@ -187,8 +187,10 @@ def test_booleans_that_rounding_does_not_decide_must_be_equal() -> None:
 
 
 def test_only_integers_next_to_a_jump_may_be_either() -> None:
-    at_jump = judge_result(THRESHOLD, SIDES, lambda array: array + np.array([0, 0, 1]), result=1)
+    at_jump = judge_result(THRESHOLD, SIDES, lambda array: array - np.array([0, 0, 1]), result=1)
     assert at_jump.verdict is Verdict.UNSPECIFIED
+    beyond = judge_result(THRESHOLD, SIDES, lambda array: array + np.array([0, 0, 1]), result=1)
+    assert beyond.verdict is Verdict.DIVERGENT
     elsewhere = judge_result(THRESHOLD, SIDES, lambda array: array + np.array([0, 1, 0]), result=1)
     assert elsewhere.verdict is Verdict.DIVERGENT
 

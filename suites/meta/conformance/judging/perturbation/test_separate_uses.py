@@ -114,6 +114,7 @@ MOVES = {
 
 KEPT_ONCE = {
     "sort": "its comparator is a region; sorting again costs more than keeping the result",
+    "chlo.top_k": "it has two results",
     "mhlo.topk": "it has two results",
 }
 """Ops that move elements, but are not repeated for each use, and why."""

@@ -1,0 +1,1 @@
+"""Sets of the values that a program may give, operation by operation."""

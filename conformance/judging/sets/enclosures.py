@@ -1,0 +1,364 @@
+"""Enclosures of single operations: the set of results, given the sets of the operands.
+
+A point is evaluated by the reference and moved within its tolerances. What is monotonic in each
+operand is evaluated at the ends of intervals, data movement at the lower and at the upper ends.
+Few integers are taken one by one, so that indices, masks and truth values stay discrete. What no
+function here follows may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from conformance.judging.sets.facts import (
+    Sets,
+    anything,
+    depends_on_zero_signs,
+    ends_of,
+    everything_like,
+    holds_zero,
+    may_be_anything,
+    may_overflow,
+    shows_bits,
+    stored,
+    unspecified,
+    widen,
+)
+from conformance.judging.sets.special import MOST_EXACT, SPECIAL
+from conformance.judging.sets.sums import (
+    body_increases,
+    set_of_products,
+    sets_at_both_ends,
+    sorts_by_value,
+)
+from conformance.judging.sets.value_set import (
+    Interval,
+    ValueSet,
+    greater,
+    is_nan,
+    lesser,
+    to_wide,
+    union,
+)
+from reference.interpreter.evaluate import EvaluationError, apply
+from reference.ir.op import Rounding
+from reference.ir.program import Operation, QuantizedType, TensorType
+from reference.ir.types import Array, element_type_of
+from reference.ops.folds.reduction import FOLDS
+from reference.ops.table import OPS
+
+MOST_COMBINATIONS = 12
+"""Largest number of combinations of intervals; beyond it, the intervals of operands are joined."""
+
+BY_PARTS = (np.add, np.subtract, np.negative)
+"""Functions of complex numbers that act on each part."""
+
+MATRICES = 2
+"""Number of operands whose products are summed."""
+
+FEW = 4
+"""Largest number of integers in an interval that are taken one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosures:
+    """Enclosures on a platform, which selects the figures of rules."""
+
+    platform: str
+
+    def of(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
+        """Return the sets of an operation's results.
+
+        Regions have no free values but constants (see `embed_free_values`). Results must be
+        tensors.
+        """
+        if operation.attribute("rng_distribution") == "UNIFORM":
+            return (_uniform(operation, operands),)
+        if may_be_anything(operation):
+            return anything(operation)
+        try:
+            with np.errstate(all="ignore"):
+                if all(one.is_point for one in operands):
+                    return self._at_point(operation, operands)
+                return self._of_intervals(operation, operands)
+        except (EvaluationError, ValueError, IndexError, OverflowError):
+            return anything(operation)
+
+    # --- Points ----------------------------------------------------------------------------------
+
+    def _at_point(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
+        given = [one.point for one in operands]
+        results, ends = ends_of(self.platform, operation, given)
+        exact = all(one.exact for one in operands)
+        if not exact and shows_bits(operation):
+            return anything(operation)
+        moves = OPS[operation.name].rounding is Rounding.MOVES
+        found: list[ValueSet] = []
+        for number, (result, (low, high)) in enumerate(zip(results, ends, strict=True)):
+            nan = is_nan(result)
+            is_same = low.tobytes() == high.tobytes() == result.tobytes()
+            has_bits = moves or not nan.any()  # those of a computed NaN are unspecified
+            made = ValueSet(((low, high),), nan, exact=exact and is_same and bool(has_bits))
+            open_ = unspecified(operation, given, result, number) | may_overflow(low, high, nan)
+            if not exact:
+                open_ |= depends_on_zero_signs(operation, operands, result.shape)
+            found.append(made.where(open_, everything_like(operation, number, result.shape)))
+        return tuple(found)
+
+    # --- Intervals -------------------------------------------------------------------------------
+
+    def _of_intervals(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
+        name, record = operation.name, OPS[operation.name]
+        special = SPECIAL.get(name)
+        if special is not None:
+            return (special(self.platform, operation, operands),)
+        if any(_is_quantized(value.type) for value in (*operation.operands, *operation.results)):
+            return anything(operation)
+        if record.lifts:
+            return self._of_elements(operation, operands)
+        if name in FOLDS and body_increases(operation):
+            return sets_at_both_ends(self.platform, operation, operands)
+        if name == "sort" and len(operands) == 1 and sorts_by_value(operation):
+            return sets_at_both_ends(self.platform, operation, operands)
+        accumulates = record.rounding is Rounding.ACCUMULATES and not operation.regions
+        if accumulates and len(operands) == MATRICES:
+            return (set_of_products(self.platform, operation, operands),)
+        if record.rounding is Rounding.MOVES and not record.is_bitcast and not operation.regions:
+            return self._of_movement(operation, operands)
+        return anything(operation)
+
+    def _of_elements(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
+        """Return the results of an elementwise operation."""
+        record = OPS[operation.name]
+        is_complex = any(one.element_type.is_complex for one in operands)
+        if (
+            is_complex
+            and record.unrounded not in BY_PARTS
+            and record.rounding is not Rounding.MOVES
+        ):
+            return anything(operation)
+        discrete = [_few_values(one) for one in operands]
+        if all(one is not None for one in discrete):
+            choices = [one for one in discrete if one is not None]
+            if prod(map(len, choices)) <= MOST_COMBINATIONS * FEW:
+                return (self._at_corners(operation, product(*choices), operands),)
+        if not record.monotonic:
+            return anything(operation)
+        if any(one.element_type.is_integer for one in operands) and _may_wrap(operation, operands):
+            return anything(operation)
+        rounds = record.rounding not in (Rounding.MOVES, Rounding.EXACT)
+        combinations = product(*_limited(operands))
+        corners = (corner for intervals in combinations for corner in product(*intervals))
+        made = self._at_corners(operation, corners, operands, per=2 ** len(operands))
+        if rounds and not record.only_rounds:
+            made = widen(self.platform, operation, made)
+        if record.rounding is Rounding.EXACT and not record.is_sign_only:  # whole numbers
+            made = _split_into_steps(made)
+        open_ = depends_on_zero_signs(operation, operands, made.shape)
+        return (made.where(open_, everything_like(operation, 0, made.shape)),)
+
+    def _at_corners(
+        self,
+        operation: Operation,
+        corners: Iterable[tuple[Array, ...]],
+        operands: Sets,
+        per: int = 1,
+    ) -> ValueSet:
+        """Return the results at these points; each `per` points are an interval."""
+        intervals: list[Interval] = []
+        nans: list[Array] = []
+        mixed: Array = np.asarray(False)
+        for number, corner in enumerate(corners):
+            results, (ends,) = ends_of(self.platform, operation, corner)
+            nan = is_nan(results[0])
+            given = np.any([is_nan(one) for one in corner], axis=0)
+            mixed = mixed | may_overflow(*ends, nan) | (nan & ~given)  # numbers may lie between
+            if number % per:
+                before = intervals.pop()
+                ends = (lesser(before[0], ends[0]), greater(before[1], ends[1]))
+                mixed = mixed | (nans.pop() != nan)
+            intervals.append(ends)
+            nans.append(nan)
+        if OPS[operation.name].unrounded is np.multiply:
+            nans.append(_may_be_zero_times_infinity(operands))
+        made = union(intervals, np.any(nans, axis=0))
+        open_ = np.broadcast_to(mixed, made.shape)
+        for end in (0, 1):
+            given = [one.intervals[0][end] for one in operands]
+            open_ = open_ | unspecified(operation, given, made.intervals[0][end], 0)
+        return made.where(open_, everything_like(operation, 0, made.shape))
+
+    def _of_movement(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
+        """Return the results of data movement: elements of operands at positions that are known."""
+        carries = _carried(operation)
+        if not carries:
+            return anything(operation)
+        if any(not one.is_point for n, one in enumerate(operands) if n not in carries):
+            return self._of_unknown_positions(operation, operands, carries)
+        choices = [one.alternatives() for one in operands]
+        found: list[list[Interval]] = [[] for _ in operation.results]
+        for number in range(max(map(len, choices))):
+            taken = [one[min(number, len(one) - 1)] for one in choices]
+            low, high = (apply(operation, [pair[end] for pair in taken]) for end in (0, 1))
+            for kept, a, b in zip(found, low, high, strict=True):
+                kept.append((a, b))
+        given = [one.point for one in operands]
+        return tuple(_close(operation, number, kept, given) for number, kept in enumerate(found))
+
+    def _of_unknown_positions(
+        self, operation: Operation, operands: Sets, carries: Sequence[int]
+    ) -> tuple[ValueSet, ...]:
+        """Return the results of data movement by unknown indices: any elements of the operands."""
+        others = [one for n, one in enumerate(operands) if n not in carries]
+        few = [_few_values(one) if not one.is_point else [one.point] for one in operands]
+        if all(one.is_point or one.shape == () for one in others):
+            numbers = [n for n in range(len(operands)) if n not in carries]
+            choices = [few[n] for n in numbers]
+            if all(choices) and prod(len(one or ()) for one in choices) <= MOST_COMBINATIONS:
+                return self._at_positions(operation, operands, numbers, choices)
+        shapes = [one.shape for one in apply(operation, [one.point for one in operands])]
+        found: list[ValueSet] = []
+        for shape in shapes:
+            low, high = (
+                _extreme([operands[n].hull().intervals[0][end] for n in carries], end)
+                for end in (0, 1)
+            )
+            if low is None or high is None:
+                return anything(operation)
+            nan = any(bool(operands[n].nan.any()) for n in carries)
+            ends = (np.broadcast_to(low, shape), np.broadcast_to(high, shape))
+            found.append(ValueSet((ends,), np.full(shape, nan)))
+        return tuple(found)
+
+    def _at_positions(
+        self, operation: Operation, operands: Sets, numbers: Sequence[int], choices: Sequence[Any]
+    ) -> tuple[ValueSet, ...]:
+        made: list[tuple[ValueSet, ...]] = []
+        for chosen in product(*choices):
+            given = list(operands)
+            for number, array in zip(numbers, chosen, strict=True):
+                given[number] = ValueSet(((array, array),), np.zeros(array.shape, np.bool_))
+            made.append(self._of_movement(operation, given))
+        return tuple(
+            union(
+                [pair for one in each for pair in one.intervals],
+                np.any([one.nan for one in each], 0),
+            )
+            for each in zip(*made, strict=True)
+        )
+
+
+def _uniform(operation: Operation, operands: Sets) -> ValueSet:
+    """Return the numbers between the limits of a uniform distribution."""
+    everything = anything(operation)[0]
+    low, high = operands[0].hull().intervals[0][0], operands[1].hull().intervals[0][1]
+    ends = (np.broadcast_to(low, everything.shape), np.broadcast_to(high, everything.shape))
+    return ValueSet((ends,), np.zeros(everything.shape, np.bool_))
+
+
+def _is_quantized(of: Any) -> bool:
+    return isinstance(of, TensorType) and isinstance(of.element_type, QuantizedType)
+
+
+def _close(
+    operation: Operation, number: int, intervals: Sequence[Interval], operands: Sequence[Array]
+) -> ValueSet:
+    """Return the set of these intervals, with anything where the specification leaves elements
+    open.
+    """
+    nan = np.any([is_nan(end) for pair in intervals for end in pair], axis=0)
+    made = union(intervals, nan)
+    open_ = unspecified(operation, operands, intervals[0][0], number)
+    return made.where(open_, everything_like(operation, number, made.shape))
+
+
+def _few_values(one: ValueSet) -> list[Array] | None:
+    """Return arrays that have each of the few integers of each element; None if there are many."""
+    if one.is_point:
+        return [one.point]
+    if not (one.element_type.is_integer or one.element_type.is_boolean):
+        return None
+    found: list[Array] = []
+    for low, high in one.intervals:
+        apart = high.astype(np.float64) - low.astype(np.float64)
+        if bool((apart >= FEW).any()):
+            return None
+        steps = high.astype(np.int64) - low.astype(np.int64)  # few
+        for number in range(int(steps.max(initial=0)) + 1):
+            further = low + np.array(number).astype(low.dtype)
+            found.append(np.where(steps >= number, further, high).astype(low.dtype))
+    return found if len(found) <= MOST_COMBINATIONS else None
+
+
+def _split_into_steps(one: ValueSet) -> ValueSet:
+    """Return a set of whole numbers with each of them apart, if they are few."""
+    points: list[Interval] = []
+    for low, high in one.intervals:
+        a, b = to_wide(low), to_wide(high)
+        if not bool((b - a < FEW)[np.isfinite(a)].all()):
+            return one
+        for number in range(FEW):
+            point = np.where(np.isfinite(a), np.minimum(a + number, b), a).astype(low.dtype)
+            points.append((point, point))
+    return union(points, one.nan)
+
+
+def _limited(operands: Sets) -> list[list[Interval]]:
+    """Return the intervals of each operand, joined if there are too many combinations."""
+    choices = [one.alternatives() for one in operands]
+    if prod(map(len, choices)) <= MOST_COMBINATIONS:
+        return choices
+    return [one.hull().alternatives() for one in operands]
+
+
+def _may_wrap(operation: Operation, operands: Sets) -> bool:
+    """Return whether an integer result may leave its type's range."""
+    exact = OPS[operation.name].unrounded
+    of = stored(operation)
+    if not of.is_integer or exact is None:
+        return not of.is_float
+    for corner in product(*(one.hull().intervals[0] for one in operands)):
+        found = np.asarray(exact(*(end.astype(np.float64) for end in corner)))
+        beyond = (found < of.min_integer) | (found > of.max_integer)
+        if bool((beyond | (np.abs(found) > MOST_EXACT)).any()):
+            return True
+    return False
+
+
+def _may_be_zero_times_infinity(operands: Sets) -> Array:
+    """Return a mask of the products that may be NaN though none of the ends' products is."""
+    if not operands[0].element_type.is_float:
+        return np.zeros(operands[0].shape, np.bool_)
+    zero = [holds_zero(one) for one in operands]
+    ends = [[to_wide(end) for pair in one.intervals for end in pair] for one in operands]
+    infinite = [np.any([np.isinf(end) for end in each], axis=0) for each in ends]
+    return np.asarray((zero[0] & infinite[1]) | (zero[1] & infinite[0]))
+
+
+def _carried(operation: Operation) -> Sequence[int]:
+    """Return the numbers of the operands whose elements the results have."""
+    if operation.name in ("gather", "dynamic_gather"):
+        return (0,)
+    carries = OPS[operation.name].carries
+    return range(len(operation.operands)) if carries is None else carries
+
+
+def _extreme(arrays: Sequence[Array], end: int) -> Array | None:
+    """Return the least (end 0) or the greatest element of all arrays; None if they have none."""
+    values: Iterator[Array] = (one.reshape(-1) for one in arrays if one.size)
+    choose, found = (lesser, greater)[end], None
+    for array in values:
+        if element_type_of(array).is_complex:
+            return None
+        wide = to_wide(array)
+        if wide.dtype.kind == "f" and bool(np.isnan(wide).all()):
+            continue
+        best = array[np.nanargmin(wide) if end == 0 else np.nanargmax(wide)]
+        found = best if found is None else choose(found, np.asarray(best))
+    return found

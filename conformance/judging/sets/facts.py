@@ -1,0 +1,214 @@
+"""Facts about operations on sets of values: what may be anything, and what a point may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from conformance.catalog import rule_of
+from conformance.judging.lapack import backward_error
+from conformance.judging.perturbation.error_model import EXCESS, make_mover
+from conformance.judging.sets.value_set import (
+    Interval,
+    Unknown,
+    ValueSet,
+    greater,
+    is_nan,
+    lesser,
+    to_wide,
+)
+from reference.interpreter.evaluate import apply
+from reference.ir.op import Rounding, Structure
+from reference.ir.program import Operation, TensorType
+from reference.ir.types import Array, ElementType, element_type_of
+from reference.numerics.rounding import round_to, to_float64, ulp_size
+from reference.ops.structure import calls_target
+from reference.ops.table import OPS
+from reference.unspecified.table import unspecified_elements
+
+Sets = Sequence[ValueSet]
+
+
+def ends_of(
+    platform: str, operation: Operation, operands: Sequence[Any]
+) -> tuple[tuple[Array, ...], list[Interval]]:
+    """Return the reference's results, and the ends of what they may be within tolerances."""
+    results = apply(operation, operands)
+    move = make_mover(operation, tuple(operands), results, platform)
+    ways = [move(lambda shape, way=way: np.full(shape, way)) for way in (1.0, -1.0)]
+    ends: list[Interval] = []
+    for result, one, other in zip(results, *ways, strict=True):
+        if one is result and other is result:
+            ends.append((result, result))
+        else:
+            ends.append((lesser(lesser(result, one), other), greater(greater(result, one), other)))
+    return results, ends
+
+
+def widen(platform: str, operation: Operation, one: ValueSet) -> ValueSet:
+    """Return a set with the error of results within its intervals, even if those of the ends
+    are exact.
+    """
+    rule, of = rule_of(operation), one.element_type
+    if rule is None or not (of.is_float or of.is_complex):
+        return one
+    ulps = rule.hardware_rule(platform).ulps
+    budget = max(EXCESS, 0.0 if ulps is None else ulps.budget(of, platform))
+    span = rule.range or (-np.inf, np.inf)
+    intervals: list[Interval] = []
+    for ends in one.intervals:
+        low, high = (
+            move(end, np.where(end == 0, 0.0, way * budget * _ulp(end, ends)), span)
+            for end, way in zip(ends, (-1, 1), strict=True)  # errors cross no zero
+        )
+        intervals.append((low, high))
+    found = ValueSet(tuple(intervals), one.nan)
+    open_ = np.zeros(one.shape, np.bool_)
+    for (low, high), (before, _) in zip(intervals, one.intervals, strict=True):
+        open_ |= may_overflow(low, high, is_nan(before))
+    return found.where(open_, everything_like(operation, 0, one.shape))
+
+
+def _ulp(end: Array, ends: Interval) -> Array:
+    """Return the spacing of numbers at an end; of complex numbers, at the larger part."""
+    of = element_type_of(end)
+    return ulp_size(magnitude(ends if of.is_complex else (end, end)), of.part)
+
+
+def anything(operation: Operation) -> tuple[ValueSet, ...]:
+    """Return the sets of all values that the results may have by their types and ranges."""
+    return tuple(
+        everything_like(operation, number, static_shape(value.type))
+        for number, value in enumerate(operation.results)
+    )
+
+
+def may_be_anything(operation: Operation) -> bool:
+    """Return whether nothing is known of an operation's results but their types and range."""
+    record = OPS.get(operation.name)
+    if record is None or calls_target(operation) or record.is_random:
+        return True
+    if record.structure not in (Structure.COMPUTES, Structure.CONSTANT):
+        return True
+    if backward_error.decomposition_name(operation) is not None:
+        return True
+    if any(_has_no_zero(value.type) for value in (*operation.operands, *operation.results)):
+        return record.rounding is not Rounding.MOVES
+    rule = rule_of(operation)
+    return rule is not None and rule.measure is not None and rule.bound is None
+
+
+def everything_like(operation: Operation, number: int, shape: tuple[int, ...]) -> ValueSet:
+    """Return all values of a result's type within the op's range, as one interval."""
+    of = operation.results[number].type
+    assert isinstance(of, TensorType)
+    found = ValueSet.everything(shape, of.stored)
+    rule = rule_of(operation)
+    if rule is None or rule.range is None or not of.stored.is_float:
+        return found
+    ends = (np.full(shape, round_to(np.asarray(end, np.float64), of.stored)) for end in rule.range)
+    low, high = ends
+    (least, most) = found.intervals[0]
+    return ValueSet(((greater(least, low), lesser(most, high)),), found.nan)
+
+
+def static_shape(of: Any) -> tuple[int, ...]:
+    """Return the sizes of a tensor type; raise Unknown if they are not known."""
+    if not isinstance(of, TensorType) or not of.is_static:
+        raise Unknown
+    return of.static_shape
+
+
+def stored(operation: Operation) -> ElementType:
+    """Return the element type of the first result as it is stored."""
+    of = operation.results[0].type
+    assert isinstance(of, TensorType)
+    return of.stored
+
+
+def shows_bits(operation: Operation) -> bool:
+    """Return whether results have the operand's bits: signs of zeros, and those of NaN."""
+    return OPS[operation.name].is_bitcast
+
+
+def _has_no_zero(of: Any) -> bool:
+    """Return whether a type has powers of two only, so that errors are no sums."""
+    return (
+        isinstance(of, TensorType)
+        and not of.stored.is_complex
+        and (of.stored.is_float and not of.stored.float_format.signed)
+    )
+
+
+def unspecified(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int
+) -> Array:
+    """Return a mask of the elements that the specification does not specify."""
+    mask = np.zeros(result.shape, np.bool_)
+    for _, open_ in unspecified_elements(operation, operands, result, number):
+        mask |= open_
+    return mask
+
+
+def holds_zero(one: ValueSet) -> Array:
+    """Return a mask of the elements that may be zero."""
+    found = np.zeros(one.shape, np.bool_)
+    for low, high in one.intervals:
+        found |= (to_wide(low) <= 0) & (to_wide(high) >= 0)
+    return found
+
+
+def depends_on_zero_signs(operation: Operation, operands: Sets, shape: tuple[int, ...]) -> Array:
+    """Return a mask of the results that a zero's sign decides, or that are not monotonic."""
+    record, found = OPS[operation.name], np.zeros(shape, np.bool_)
+    for number in record.zero_signs:
+        one = operands[number]
+        if one.element_type.is_complex or not one.element_type.is_float:
+            return np.ones(shape, np.bool_)
+        found = found | np.broadcast_to(holds_zero(one), shape)
+        if record.zero_signs == (0,):  # not monotonic across zero
+            negative = np.any([to_wide(low) < 0 for low, _ in one.intervals], axis=0)
+            found = found | np.broadcast_to(negative, shape)
+    return found
+
+
+def may_overflow(low: Array, high: Array, nan: Array) -> Array:
+    """Return a mask of the elements that may be NaN because a type without infinity overflows, or
+    a part of a complex number does.
+    """
+    of = element_type_of(low)
+    found = (is_nan(low) | is_nan(high)) != nan
+    if of.is_complex:
+        return found | ~np.isfinite(low) | ~np.isfinite(high)
+    if not of.is_float or of.float_format.has_infinity:
+        return found
+    largest = np.maximum(np.abs(to_float64(low)), np.abs(to_float64(high)))
+    return found | ((largest >= of.float_format.max_finite) & (to_float64(low) != to_float64(high)))
+
+
+def step(ends: Array, ulps: float, span: tuple[float, float] = (-np.inf, np.inf)) -> Array:
+    """Return ends moved by a number of ulp, within a span."""
+    size = ulp_size(magnitude((ends, ends)), element_type_of(ends).part)
+    return move(ends, ulps * size, span)
+
+
+def move(ends: Array, by: Array, span: tuple[float, float]) -> Array:
+    """Return ends moved by numbers, within a span; those that are not finite stay."""
+    of = element_type_of(ends)
+    if of.is_complex:
+        found = np.empty_like(ends)
+        found.real, found.imag = (move(part(ends), by, span) for part in (np.real, np.imag))
+        return found
+    value = to_float64(ends)
+    moved = round_to(np.asarray(np.clip(value + by, *span)), of)
+    return np.where(np.isfinite(value), moved, ends).astype(ends.dtype)
+
+
+def magnitude(ends: Interval) -> Array:
+    """Return the largest magnitude of a part at either end, as float64."""
+    of = element_type_of(ends[0])
+    parts = (np.real, np.imag) if of.is_complex else (to_float64,)
+    sizes = [np.abs(part(end)).astype(np.float64) for end in ends for part in parts]
+    return np.asarray(np.fmax.reduce(sizes))

@@ -1,0 +1,144 @@
+"""Sets of the results of ops that are not monotonic: comparisons, selections, waves, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import pi
+
+import numpy as np
+
+from conformance.judging.sets.facts import Sets, anything, ends_of, holds_zero, step
+from conformance.judging.sets.value_set import (
+    Interval,
+    ValueSet,
+    greater,
+    is_nan,
+    lesser,
+    to_wide,
+    union,
+)
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation
+from reference.ir.types import element_type_of
+from reference.numerics.rounding import round_to, to_float64
+
+Special = Callable[[str, Operation, Sets], ValueSet]
+"""A function special(platform, operation, operands): the set of the result."""
+
+
+def _compare(_: str, operation: Operation, operands: Sets) -> ValueSet:
+    """Return the outcomes of a comparison that the operands' intervals can decide."""
+    one, other = (operand.hull() for operand in operands)
+    if one.element_type.is_complex:
+        return anything(operation)[0]
+    direction = str(operation.attribute("comparison_direction"))
+    (a, b), (c, d) = ([*map(to_wide, pair)] for pair in (one.intervals[0], other.intervals[0]))
+    nan = one.nan | other.nan
+    if operation.attribute("compare_type") == "TOTALORDER":
+        nan = np.True_  # zeros and NaN are ordered by bits: sets do not have them
+        if holds_zero(one).any() or holds_zero(other).any():
+            return anything(operation)[0]
+    less, not_less = a < d, b >= c
+    more, not_more = b > c, a <= d
+    equal, differs = (a <= d) & (c <= b), ~((a == b) & (c == d) & (a == c))
+    yes, no = {
+        "LT": (less, not_less), "GE": (not_less, less), "GT": (more, not_more),
+        "LE": (not_more, more), "EQ": (equal, differs), "NE": (differs, equal),
+    }[direction]  # fmt: skip
+    if nan is np.True_:
+        yes, no = yes | one.nan | other.nan, no | one.nan | other.nan
+    else:
+        yes, no = (yes | nan, no) if direction == "NE" else (yes, no | nan)
+    low, high = ~np.asarray(no), np.asarray(yes)
+    return ValueSet(((low, high),), np.zeros(low.shape, np.bool_))
+
+
+def _select(_: str, __: Operation, operands: Sets) -> ValueSet:
+    """Return the elements of either case, or of the one that is selected."""
+    pred, yes, no = operands
+    low, high = (np.broadcast_to(one, yes.shape) for one in pred.hull().intervals[0])
+    found: list[Interval] = []
+    for mask, mine, others in ((high, yes, no), (~low, no, yes)):
+        if bool(mask.any()):
+            other = others.intervals[0]
+            found += [
+                (
+                    np.where(mask, a, other[0]).astype(a.dtype),
+                    np.where(mask, b, other[1]).astype(b.dtype),
+                )
+                for a, b in mine.intervals
+            ]
+    return union(found, (high & yes.nan) | (~low & no.nan))
+
+
+def _abs(_: str, operation: Operation, operands: Sets) -> ValueSet:
+    (operand,) = operands
+    if not operand.element_type.is_float:
+        return anything(operation)[0]
+    found: list[Interval] = []
+    for low, high in operand.intervals:
+        (a,), (b,) = apply(operation, [low]), apply(operation, [high])
+        crosses = (to_wide(low) < 0) & (to_wide(high) > 0)
+        least = np.where(crosses, np.zeros((), a.dtype), lesser(a, b)).astype(a.dtype)
+        found.append((least, greater(a, b)))
+    return union(found, operand.nan)
+
+
+def _wave(platform: str, operation: Operation, operands: Sets) -> ValueSet:
+    """Return sines or cosines: no further from that of the middle than the operand is."""
+    operand = operands[0].hull()
+    everything = anything(operation)[0]
+    if not operand.element_type.is_float:
+        return everything
+    low, high = map(to_float64, operand.intervals[0])
+    middle = round_to((low + high) / 2, operand.element_type)
+    _, (ends,) = ends_of(platform, operation, [middle])
+    reach = np.maximum(high - to_float64(middle), to_float64(middle) - low)
+    of = element_type_of(ends[0])
+    least, most = (
+        step(round_to(to_float64(end) + way * reach, of), way, (-1.0, 1.0))
+        for end, way in zip(ends, (-1.0, 1.0), strict=True)
+    )
+    made = ValueSet(((least, most),), operand.nan | is_nan(middle))
+    return made.where(~(reach < pi), everything)
+
+
+def _and(_: str, operation: Operation, operands: Sets) -> ValueSet:
+    """Return integers that have no bit that an operand, not negative, does not have."""
+    everything = anything(operation)[0]
+    low, high = everything.intervals[0]
+    for operand in operands:
+        least, most = operand.hull().intervals[0]
+        bounded = least >= 0
+        low = np.where(bounded, np.zeros_like(low), low)
+        high = np.where(bounded, lesser(high, most), high).astype(high.dtype)
+    return ValueSet(((low, high),), everything.nan)
+
+
+def _remainder(_: str, operation: Operation, operands: Sets) -> ValueSet:
+    """Return remainders: smaller than the divisor, with the dividend's sign."""
+    everything = anything(operation)[0]
+    dividend, divisor = (one.hull() for one in operands)
+    of = dividend.element_type
+    if not divisor.is_point or of.is_complex:
+        return everything
+    by, (low, high) = to_wide(divisor.point), dividend.intervals[0]
+    size = np.abs(by.astype(np.float64)) - (1 if of.is_integer else 0)
+    least = np.where(to_wide(low) < 0, -size, 0.0)
+    most = np.where(to_wide(high) > 0, size, 0.0)
+    ends = [round_to(one, of) if of.is_float else one.astype(low.dtype) for one in (least, most)]
+    made = ValueSet(((ends[0], ends[1]),), dividend.nan)
+    unknown = (by == 0) | ~np.isfinite(size) | (size > MOST_EXACT)
+    if of.is_float:
+        unknown |= ~np.isfinite(to_wide(low)) | ~np.isfinite(to_wide(high))
+    return made.where(unknown, everything)
+
+
+MOST_EXACT = 2.0**52
+"""Integers below this are exact in float64."""
+
+SPECIAL: dict[str, Special] = {
+    "compare": _compare, "select": _select, "abs": _abs, "sine": _wave, "cosine": _wave,
+    "and": _and, "remainder": _remainder,
+}  # fmt: skip
+"""Enclosures of ops that are not monotonic."""

@@ -1,0 +1,183 @@
+"""Sets of sums: folds that increase with each element, and sums of products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from conformance.catalog import rule_of
+from conformance.judging.sets.facts import (
+    Sets,
+    anything,
+    ends_of,
+    everything_like,
+    may_overflow,
+    step,
+    stored,
+)
+from conformance.judging.sets.value_set import Interval, ValueSet, is_nan
+from conformance.transforms.retype import retype
+from reference.interpreter.evaluate import apply
+from reference.ir.monoid import ADD, Monoid
+from reference.ir.program import Operation
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
+from reference.numerics.rounding import round_to, to_float64
+from reference.ops.table import OPS
+
+_F64 = ELEMENT_TYPES["f64"]
+
+
+def sets_at_both_ends(platform: str, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
+    """Return the results of an operation that increases with each element of its operands.
+
+    Its indices must be points.
+    """
+    joined = [one.hull() for one in operands]
+    if any(not one.is_point and not _is_number(one) for one in joined):
+        return anything(operation)
+    corners = [[one.intervals[0][end] for one in joined] for end in (0, 1)]
+    largest = [_larger(low, high) if _is_number(one) else low
+               for one, low, high in zip(joined, *corners, strict=True)]  # fmt: skip
+    made = [ends_of(platform, operation, given) for given in (*corners, largest)]
+    has_nan = any(bool(one.nan.any()) for one in operands)
+    found: list[ValueSet] = []
+    for number, (low, high, _) in enumerate(zip(*(results for results, _ in made), strict=True)):
+        of, nan = element_type_of(low), is_nan(low)
+        errors = [_reach(results[number], ends[number]) for results, ends in made]
+        error = np.maximum.reduce([*errors, _sum_errors(operation, joined)])
+        least, most = (
+            step(round_to(to_float64(one) + way * error, of), way if error.any() else 0.0)
+            for one, way in ((low, -1.0), (high, 1.0))
+        )
+        mixed = (is_nan(high) != nan) | ~np.isfinite(error) | may_overflow(least, most, nan)
+        one = ValueSet(((least, most),), nan | has_nan)
+        found.append(one.where(mixed, everything_like(operation, number, one.shape)))
+    return tuple(found)
+
+
+def _sum_errors(operation: Operation, operands: Sets) -> Array:
+    """Return the error of a sum in any order, wherever the operands are in their intervals.
+
+    The bounds of rules are smaller where sums of these operands are exact.
+    """
+    if not any(_monoid(one) is ADD for one in operation.regions[0].operations):
+        return np.asarray(0.0)
+    of = stored(operation)
+    wide = retype(operation, {of: _F64})
+    sizes = [
+        np.maximum(*(np.abs(to_float64(end)) for end in one.intervals[0]))
+        if _is_number(one)
+        else one.point
+        for one in operands
+    ]
+    (total,) = apply(wide, sizes)
+    windows: Any = operation.attribute("window_dimensions")
+    count = sizes[-1].size if windows is None else prod(windows)  # of a scatter, all updates
+    if operation.attribute("dimensions") is not None:
+        count = sizes[0].size / max(total.size, 1)
+    return (count + 1) * 2.0**-of.float_format.precision * total
+
+
+def set_of_products(platform: str, operation: Operation, operands: Sets) -> ValueSet:
+    """Return sums of products: by the middles and the half widths of the factors."""
+    of = operands[0].element_type
+    if not all(one.element_type.is_float for one in operands):
+        return anything(operation)[0]
+    wide = retype(operation, {one.element_type: _F64 for one in operands})
+    wide = retype(wide, {stored(operation): _F64})
+    ends = [tuple(map(to_float64, one.hull().intervals[0])) for one in operands]
+    middles = [(low + high) / 2 for low, high in ends]
+    radii = [
+        np.maximum(high - middle, middle - low)
+        for (low, high), middle in zip(ends, middles, strict=True)
+    ]
+    sizes = [np.maximum(np.abs(low), np.abs(high)) for low, high in ends]
+    (middle,) = apply(wide, middles)
+    (first,) = apply(wide, [radii[0], sizes[1]])
+    (second,) = apply(wide, [np.abs(middles[0]), radii[1]])
+    rule = rule_of(operation)
+    bound_of = None if rule is None else rule.hardware_rule(platform).bound
+    if bound_of is None:
+        return anything(operation)[0]
+    largest = tuple(round_to(one, of) for one in sizes)
+    expected = apply(operation, largest)
+    (bound,) = bound_of(operation, largest, expected)
+    result = stored(operation)
+    (total,) = apply(wide, sizes)
+    has_windows = operation.attribute("feature_group_count") is not None
+    count = sizes[1].size if has_windows else _contracted(sizes, total)
+    own = (count + 1) * 2.0**-result.float_format.precision * total
+    error = first + second + np.maximum(own, 0.0 if bound is None else bound)
+    low, high = (
+        step(round_to(np.asarray(middle + way * error), result), way) for way in (-1.0, 1.0)
+    )
+    nan = is_nan(low) | is_nan(high) | any(bool(one.nan.any()) for one in operands)
+    made = ValueSet(((low, high),), np.broadcast_to(nan, low.shape))
+    return made.where(is_nan(low) | is_nan(high), everything_like(operation, 0, made.shape))
+
+
+def body_increases(operation: Operation) -> bool:
+    """Return whether a fold's body is one op that increases with each argument, or returns one."""
+    if len(operation.regions) != 1 or len(operation.results) != 1:
+        return False
+    *body, end = operation.regions[0].operations
+    arguments = operation.regions[0].arguments
+    if not body:
+        return all(value in arguments for value in end.operands)
+    (first, *more) = body
+    return (
+        not more
+        and _grows(_monoid(first))
+        and {value.name for value in first.operands} == {value.name for value in arguments}
+        and end.operands == first.results
+        and not _is_integer_fold(operation)
+    )
+
+
+def _is_integer_fold(operation: Operation) -> bool:
+    of = stored(operation)
+    return not of.is_float
+
+
+def sorts_by_value(operation: Operation) -> bool:
+    """Return whether a sort of one operand compares its elements, by LT or GT."""
+    *body, end = operation.regions[0].operations
+    if len(body) != 1 or end.operands != body[0].results:
+        return False
+    is_total = body[0].attribute("compare_type") == "TOTALORDER"
+    return not is_total and body[0].attribute("comparison_direction") in ("LT", "GT")
+
+
+def _is_number(one: ValueSet) -> bool:
+    return one.element_type.is_float
+
+
+def _contracted(factors: Sequence[Array], result: Array) -> float:
+    """Return the number of products in each element of a `dot_general`, or a larger number."""
+    lhs, rhs = (max(one.size, 1) for one in factors)
+    return min(lhs, rhs, (lhs * rhs / max(result.size, 1)))
+
+
+def _larger(low: Array, high: Array) -> Array:
+    """Return the end of larger magnitude of each interval."""
+    is_high = np.abs(to_float64(high)) > np.abs(to_float64(low))
+    return np.where(is_high, high, low).astype(low.dtype)
+
+
+def _reach(result: Array, ends: Interval) -> Array:
+    """Return how far the ends are from a result, as float64."""
+    low, value, high = map(to_float64, (ends[0], result, ends[1]))
+    return np.where(low == high, 0.0, np.maximum(high - value, value - low))
+
+
+def _monoid(operation: Operation) -> Monoid | None:
+    record = OPS.get(operation.name)
+    return None if record is None else record.monoid
+
+
+def _grows(monoid: Monoid | None) -> bool:
+    """Return whether folds with a monoid grow with each element."""
+    return monoid is not None and (monoid is ADD or monoid.idempotent)
