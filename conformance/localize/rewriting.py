@@ -176,8 +176,8 @@ def _verdict_by_module(
     is_long = sum(1 for _ in whole.program.walk()) > MOST_OPERATIONS
     if is_long or whole.placement is not None or describe_malformed(results, actual) is not None:
         return Verdict.DIVERGENT
-    permitted = PermittedResults(whole.program, inputs, session.hardware)
-    permitted.asks_sets = False  # code is generated with other roundings than a module states
+    # code is generated with other roundings than a module states
+    permitted = PermittedResults(whole.program, inputs, session.hardware, has_sets=False)
     return judge_program(permitted, actual).verdict
 
 

@@ -87,18 +87,21 @@ class PermittedResults:
         infeeds: Sequence[Sequence[Array]] | None = None,
         shifts: Sequence[Override] = (),
         taken: Mapping[str, Array] | None = None,
+        *,
+        has_sets: bool = True,
     ) -> None:
         """Evaluate the program once, unperturbed; `platform` selects the figures of rules.
 
         Results with `shifts` are shifted in every evaluation. Values of main in `taken` replace the
         reference's in all later operations; as results of the program they stay the reference's.
+        Without sets (`has_sets`), the hull decides alone.
 
         Raises:
 
             EvaluationError: if the program cannot be evaluated.
         """
         self.program, self.inputs = program, inputs
-        self.asks_sets = True
+        self._has_sets = has_sets
         self._infeeds, self._shifts, self._taken = infeeds, shifts, taken or {}
         self._whole, self._platform = insert_region_barriers(program), platform
         self._program = self._whole
@@ -114,7 +117,7 @@ class PermittedResults:
     @cached_property
     def sets(self) -> list[ValueSet] | None:
         """The sets of what the results may be; None if the program cannot be followed on sets."""
-        if self._shifts or not self.asks_sets:
+        if self._shifts or not self._has_sets:
             return None
         return evaluate_sets(self.program, self.inputs, self._platform, self._taken)
 

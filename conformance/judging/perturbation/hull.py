@@ -17,6 +17,9 @@ from reference.numerics.rounding import to_float64, ulp_size
 MARGIN = 1.0
 """Widths of the hull by which results may lie outside: see `SAMPLES` in evaluations.py."""
 
+NARROW = 64.0
+"""Largest difference of numbers, in ulp, between which nothing discrete lies."""
+
 FAR = 64
 """Largest error, in widths of the hull, that counts as a lack of accuracy."""
 
@@ -116,3 +119,13 @@ def is_near(samples: Sequence[Array], got: Array, element_type: ElementType) -> 
         return (errors > 0) & (
             errors <= FAR * np.fmax(widest, ulp_size(largest, element_type.part))
         )
+
+
+def is_narrow(samples: Sequence[Array], element_type: ElementType) -> Array:
+    """Return a mask of elements whose samples differ by a few ulp, in each part."""
+    found = np.ones(samples[0].shape, np.bool_)
+    with np.errstate(all="ignore"):
+        for part in map(np.stack, _real_parts(samples, element_type)):
+            largest = np.abs(part).max(axis=0)
+            found &= np.ptp(part, axis=0) <= NARROW * ulp_size(largest, element_type.part)
+    return found

@@ -23,7 +23,13 @@ from conformance.judging.judgement import Judgement, combine, passing_judgement
 from conformance.judging.messages import elements_message, other_classes
 from conformance.judging.perturbation.evaluations import SAMPLES, PermittedResults
 from conformance.judging.perturbation.hook import Values
-from conformance.judging.perturbation.hull import failure_answers, is_near, is_within
+from conformance.judging.perturbation.hull import (
+    NARROW,
+    failure_answers,
+    is_narrow,
+    is_near,
+    is_within,
+)
 from conformance.judging.questions import Answer, Question, VerdictClass, ask
 from conformance.known.hypothesis import Arithmetic
 from conformance.tolerance.ulp import ulp_distances
@@ -32,16 +38,12 @@ from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements
-from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.structure import calls_target, is_structure
 
 FEW_SAMPLES = 4
 """Evaluations made first; the hull of all evaluations contains theirs."""
 
 _COUNTS = (FEW_SAMPLES, SAMPLES + 2)
-
-NARROW = 64.0
-"""Largest difference of numbers, in ulp, between which nothing discrete lies."""
 
 MORE_SAMPLES = 64
 """Further evaluations for results near the hull; these have no margin.
@@ -231,7 +233,8 @@ class _Hull:
         needs no set: nothing discrete lies between these.
         """
         if self.is_number:
-            among = among & ~(self.is_within(self.samples, 0.0) & self._is_narrow())
+            between = self.is_within(self.samples, 0.0) & is_narrow(self.samples, self.type)
+            among = among & ~between
         sets = self.permitted.sets if among.any() else None
         if sets is None:
             return np.zeros(self.got.shape, np.bool_)
@@ -242,17 +245,6 @@ class _Hull:
         if not self.is_number:
             return np.asarray(self.got == other)
         return equal_elements(self.got, other) | (ulp_distances(other, self.got) <= NARROW)
-
-    def _is_narrow(self) -> Array:
-        """Return a mask of the elements whose samples differ by a few ulp."""
-        parts = (np.real, np.imag) if self.type.is_complex else (to_float64,)
-        found = np.ones(self.got.shape, np.bool_)
-        with np.errstate(all="ignore"):
-            for part in parts:
-                stacked = np.stack([part(one) for one in self.samples]).astype(np.float64)
-                largest = np.abs(stacked).max(axis=0)
-                found &= np.ptp(stacked, axis=0) <= NARROW * ulp_size(largest, self.type.part)
-        return found
 
 
 def _find_moved(hull: _Hull) -> Answer:

@@ -27,7 +27,6 @@ from conformance.judging.sets.facts import (
     may_overflow,
     shows_bits,
     stored,
-    unspecified,
     widen,
 )
 from conformance.judging.sets.special import MOST_EXACT, SPECIAL
@@ -45,13 +44,16 @@ from conformance.judging.sets.value_set import (
     lesser,
     to_wide,
     union,
+    union_of,
 )
 from reference.interpreter.evaluate import EvaluationError, apply
+from reference.interpreter.quantized import is_quantized_operation
 from reference.ir.op import Rounding
-from reference.ir.program import Operation, QuantizedType, TensorType
+from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.ops.folds.reduction import FOLDS
 from reference.ops.table import OPS
+from reference.unspecified.table import unspecified_mask
 
 MOST_COMBINATIONS = 12
 """Largest number of combinations of intervals; beyond it, the intervals of operands are joined."""
@@ -105,7 +107,8 @@ class Enclosures:
             is_same = low.tobytes() == high.tobytes() == result.tobytes()
             has_bits = moves or not nan.any()  # those of a computed NaN are unspecified
             made = ValueSet(((low, high),), nan, exact=exact and is_same and bool(has_bits))
-            open_ = unspecified(operation, given, result, number) | may_overflow(low, high, nan)
+            open_ = unspecified_mask(operation, given, result, number)
+            open_ = open_ | may_overflow(low, high, nan)
             if not exact:
                 open_ |= depends_on_zero_signs(operation, operands, result.shape)
             found.append(made.where(open_, everything_like(operation, number, result.shape)))
@@ -118,7 +121,7 @@ class Enclosures:
         special = SPECIAL.get(name)
         if special is not None:
             return (special(self.platform, operation, operands),)
-        if any(_is_quantized(value.type) for value in (*operation.operands, *operation.results)):
+        if is_quantized_operation(operation):
             return anything(operation)
         if record.lifts:
             return self._of_elements(operation, operands)
@@ -191,7 +194,7 @@ class Enclosures:
         open_ = np.broadcast_to(mixed, made.shape)
         for end in (0, 1):
             given = [one.intervals[0][end] for one in operands]
-            open_ = open_ | unspecified(operation, given, made.intervals[0][end], 0)
+            open_ = open_ | unspecified_mask(operation, given, made.intervals[0][end], 0)
         return made.where(open_, everything_like(operation, 0, made.shape))
 
     def _of_movement(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
@@ -245,13 +248,7 @@ class Enclosures:
             for number, array in zip(numbers, chosen, strict=True):
                 given[number] = ValueSet(((array, array),), np.zeros(array.shape, np.bool_))
             made.append(self._of_movement(operation, given))
-        return tuple(
-            union(
-                [pair for one in each for pair in one.intervals],
-                np.any([one.nan for one in each], 0),
-            )
-            for each in zip(*made, strict=True)
-        )
+        return tuple(union_of(each) for each in zip(*made, strict=True))
 
 
 def _uniform(operation: Operation, operands: Sets) -> ValueSet:
@@ -262,10 +259,6 @@ def _uniform(operation: Operation, operands: Sets) -> ValueSet:
     return ValueSet((ends,), np.zeros(everything.shape, np.bool_))
 
 
-def _is_quantized(of: Any) -> bool:
-    return isinstance(of, TensorType) and isinstance(of.element_type, QuantizedType)
-
-
 def _close(
     operation: Operation, number: int, intervals: Sequence[Interval], operands: Sequence[Array]
 ) -> ValueSet:
@@ -274,7 +267,7 @@ def _close(
     """
     nan = np.any([is_nan(end) for pair in intervals for end in pair], axis=0)
     made = union(intervals, nan)
-    open_ = unspecified(operation, operands, intervals[0][0], number)
+    open_ = unspecified_mask(operation, operands, intervals[0][0], number)
     return made.where(open_, everything_like(operation, number, made.shape))
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from conformance.judging.sets.enclosures import Enclosures
 from conformance.judging.sets.facts import anything
-from conformance.judging.sets.value_set import Unknown, ValueSet, union
+from conformance.judging.sets.value_set import Unknown, ValueSet, union_of
 from conformance.transforms.substitute import embed_free_values
 from conformance.transforms.values import free_values
 from reference.ir.op import Structure
@@ -108,7 +106,7 @@ class _Evaluator:
         inside = range(max(low, 0), min(high, count - 1) + 1)
         chosen = {*inside, *([count - 1] if low < 0 or high >= count else [])}
         found = [self.run(operation.regions[one], dict(values)) for one in sorted(chosen)]
-        return [_join(each) for each in zip(*found, strict=True)]
+        return [union_of(each) for each in zip(*found, strict=True)]
 
     def _loop(
         self, operation: Operation, operands: list[ValueSet], values: dict[str, ValueSet]
@@ -129,10 +127,3 @@ def _with(
 ) -> dict[str, ValueSet]:
     names = (one.name for one in region.arguments)
     return {**values, **dict(zip(names, arguments, strict=True))}
-
-
-def _join(sets: Sequence[ValueSet]) -> ValueSet:
-    if len(sets) == 1:
-        return sets[0]
-    nan = np.any([one.nan for one in sets], axis=0)
-    return union([pair for one in sets for pair in one.intervals], nan)

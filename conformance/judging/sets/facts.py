@@ -21,12 +21,11 @@ from conformance.judging.sets.value_set import (
 )
 from reference.interpreter.evaluate import apply
 from reference.ir.op import Rounding, Structure
-from reference.ir.program import Operation, TensorType
+from reference.ir.program import Operation, TensorType, tensor_of
 from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.rounding import round_to, to_float64, ulp_size
 from reference.ops.structure import calls_target
 from reference.ops.table import OPS
-from reference.unspecified.table import unspecified_elements
 
 Sets = Sequence[ValueSet]
 
@@ -102,15 +101,13 @@ def may_be_anything(operation: Operation) -> bool:
 
 def everything_like(operation: Operation, number: int, shape: tuple[int, ...]) -> ValueSet:
     """Return all values of a result's type within the op's range, as one interval."""
-    of = operation.results[number].type
-    assert isinstance(of, TensorType)
-    found = ValueSet.everything(shape, of.stored)
+    of = tensor_of(operation.results[number]).stored
+    found = ValueSet.everything(shape, of)
     rule = rule_of(operation)
-    if rule is None or rule.range is None or not of.stored.is_float:
+    if rule is None or rule.range is None or not of.is_float:
         return found
-    ends = (np.full(shape, round_to(np.asarray(end, np.float64), of.stored)) for end in rule.range)
-    low, high = ends
-    (least, most) = found.intervals[0]
+    low, high = (np.full(shape, round_to(np.asarray(end, np.float64), of)) for end in rule.range)
+    least, most = found.intervals[0]
     return ValueSet(((greater(least, low), lesser(most, high)),), found.nan)
 
 
@@ -123,9 +120,7 @@ def static_shape(of: Any) -> tuple[int, ...]:
 
 def stored(operation: Operation) -> ElementType:
     """Return the element type of the first result as it is stored."""
-    of = operation.results[0].type
-    assert isinstance(of, TensorType)
-    return of.stored
+    return tensor_of(operation.results[0]).stored
 
 
 def shows_bits(operation: Operation) -> bool:
@@ -140,16 +135,6 @@ def _has_no_zero(of: Any) -> bool:
         and not of.stored.is_complex
         and (of.stored.is_float and not of.stored.float_format.signed)
     )
-
-
-def unspecified(
-    operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> Array:
-    """Return a mask of the elements that the specification does not specify."""
-    mask = np.zeros(result.shape, np.bool_)
-    for _, open_ in unspecified_elements(operation, operands, result, number):
-        mask |= open_
-    return mask
 
 
 def holds_zero(one: ValueSet) -> Array:

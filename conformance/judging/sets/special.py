@@ -34,10 +34,9 @@ def _compare(_: str, operation: Operation, operands: Sets) -> ValueSet:
     direction = str(operation.attribute("comparison_direction"))
     (a, b), (c, d) = ([*map(to_wide, pair)] for pair in (one.intervals[0], other.intervals[0]))
     nan = one.nan | other.nan
-    if operation.attribute("compare_type") == "TOTALORDER":
-        nan = np.True_  # zeros and NaN are ordered by bits: sets do not have them
-        if holds_zero(one).any() or holds_zero(other).any():
-            return anything(operation)[0]
+    by_bits = operation.attribute("compare_type") == "TOTALORDER"
+    if by_bits and (holds_zero(one).any() or holds_zero(other).any()):
+        return anything(operation)[0]  # sets do not have the signs of zeros
     less, not_less = a < d, b >= c
     more, not_more = b > c, a <= d
     equal, differs = (a <= d) & (c <= b), ~((a == b) & (c == d) & (a == c))
@@ -45,12 +44,11 @@ def _compare(_: str, operation: Operation, operands: Sets) -> ValueSet:
         "LT": (less, not_less), "GE": (not_less, less), "GT": (more, not_more),
         "LE": (not_more, more), "EQ": (equal, differs), "NE": (differs, equal),
     }[direction]  # fmt: skip
-    if nan is np.True_:
-        yes, no = yes | one.nan | other.nan, no | one.nan | other.nan
-    else:
-        yes, no = (yes | nan, no) if direction == "NE" else (yes, no | nan)
-    low, high = ~np.asarray(no), np.asarray(yes)
-    return ValueSet(((low, high),), np.zeros(low.shape, np.bool_))
+    if by_bits or direction == "NE":
+        yes = yes | nan
+    if by_bits or direction != "NE":
+        no = no | nan
+    return ValueSet(((~no, yes),), np.zeros(no.shape, np.bool_))
 
 
 def _select(_: str, __: Operation, operands: Sets) -> ValueSet:

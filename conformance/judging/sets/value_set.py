@@ -185,6 +185,14 @@ def union(intervals: Sequence[Interval], nan: Array) -> ValueSet:
     return ValueSet(tuple(zip(low, high, strict=True)), nan)
 
 
+def union_of(sets: Sequence[ValueSet]) -> ValueSet:
+    """Return the set of the values that any of several sets has."""
+    if len(sets) == 1:
+        return sets[0]
+    nan = np.any([each.nan for each in sets], axis=0)
+    return union([interval for each in sets for interval in each.intervals], nan)
+
+
 def _join_nearest(low: Array, high: Array) -> tuple[Array, Array]:
     """Join the two intervals of each element between which the gap is smallest."""
     with np.errstate(all="ignore"):
