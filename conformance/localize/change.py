@@ -17,8 +17,9 @@ import numpy as np
 from conformance.transforms.values import evaluate_values
 from reference.ir.op import Structure
 from reference.ir.program import Attribute, Operation, Program, Region, TensorType, Value, ValueType
-from reference.ir.types import ELEMENT_TYPES, Array
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.numerics.alike import equal_results
+from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS
 
 DEPTH = 5
@@ -146,12 +147,13 @@ def find_changes(before: Program, after: Program, inputs: Sequence[Array]) -> tu
             continue
         seen.add(keys)
         parts = _parts_apart(old, new, values)
-        if parts and _are_counterparts(old, new, parts):
+        if parts and _are_counterparts(old, new, parts, values):
             left += parts
-        elif old.operation is not None:
-            found[keys] = Change(old.operation, _describe(old, new))
-        elif new.operation is not None:
-            found[keys] = Change(new.operation, _describe(old, new))
+            continue
+        old, new = _without_movement(old, new)
+        operation = old.operation or new.operation
+        if operation is not None:
+            found[keys] = Change(operation, _describe(old, new))
     return tuple(found.values())
 
 
@@ -167,14 +169,38 @@ def _parts_apart(
     ]
 
 
+def _without_movement(old: Expression, new: Expression) -> tuple[Expression, Expression]:
+    """Return what both move to other positions, if the old one only moves what is computed."""
+    computed = _moved(old)
+    if computed is old or computed.operation is None or computed.is_constant:
+        return old, new
+    return (old, new) if _moved(new).key == computed.key else (computed, _moved(new))
+
+
+def _moved(one: Expression) -> Expression:
+    """Return what operations of one operand move to other positions."""
+    while one.name in OPS and OPS[one.name].moves_elements and len(one.operands) == 1:
+        (one,) = one.operands
+    return one
+
+
 def _are_counterparts(
-    old: Expression, new: Expression, parts: Sequence[tuple[Expression, Expression]]
+    old: Expression,
+    new: Expression,
+    parts: Sequence[tuple[Expression, Expression]],
+    values: Sequence[Mapping[str, Any]],
 ) -> bool:
     """Return whether the new part of each pair is computed in place of the old part.
 
-    It is not if an operand has moved, as in `divide(a, divide(b, c)) => divide(multiply(a, c), b)`.
+    It is not if an operand has moved, as in `divide(a, divide(b, c)) => divide(multiply(a, c), b)`,
+    or if all parts are other numbers of the same operands, as in
+    `divide(divide(a, b), divide(a, c)) => divide(multiply(a, c), multiply(a, b))`.
     """
     shared = _shared_keys(old, new)
+    if len(parts) > 1 and all(_are_far(*pair, values) for pair in parts):
+        used = [shared & {*_keys(one), *_keys(other)} for one, other in parts]
+        if frozenset.intersection(*used):
+            return False
     moved = [(one.key in shared or one.is_constant, other.key in shared) for one, other in parts]
     return not any(is_old or (is_new and len(parts) > 1) for is_old, is_new in moved)
 
@@ -191,6 +217,18 @@ def _have_equal_values(
     if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
         return False
     return equal_results([first], [second])
+
+
+def _are_far(old: Expression, new: Expression, values: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether an element of one is more than twice that of the other."""
+    first, second = (own.get(one.value.name) for one, own in zip((old, new), values, strict=True))
+    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
+        return False
+    if first.shape != second.shape or not element_type_of(first).is_float:
+        return False
+    with np.errstate(all="ignore"):
+        sizes = [np.abs(to_float64(one)) for one in (first, second)]
+        return bool((np.maximum(*sizes) > 2 * np.minimum(*sizes)).any())
 
 
 def _describe(old: Expression, new: Expression) -> str:

@@ -1,10 +1,10 @@
 """Tolerances of one operation's results within a program, as arrays of absolute errors.
 
-In a program of several operations a backend may keep intermediate results in a wider type, contract
-a product and a sum to one rounding, or divide by multiplying with a reciprocal. So a result that is
-rounded may be off by at least 1 ulp, however exact the rule of the op in isolation. A result that
-is not rounded, such as a sum of small integers, may not. Nor may an explicit rounding (`convert`,
-`reduce_precision`).
+In a program of several operations a backend may keep intermediate results of narrow types in a
+wider one, contract a product and a sum to one rounding, or divide by multiplying with a reciprocal.
+So a result that is rounded may be off by at least 1 ulp, however exact the rule of the op in
+isolation (see `excess_of` for those that may not). A result that is not rounded, such as a sum of
+small integers, may not be off either.
 
 Sources: the rules of conformance/tolerance/table.py; the StableHLO specification promises no
 accuracy (stablehlo#1156); XLA's flags xla_allow_excess_precision and its algebraic simplifier do
@@ -33,7 +33,26 @@ from reference.ops.structure import COMMUNICATION, calls_target, is_structure
 from reference.ops.table import OPS
 
 EXCESS = 1.0
-"""Tolerance in ulp of any rounding within a program, except by ops that only round."""
+"""Tolerance in ulp of a rounding within a program that a compiler may leave out or do otherwise."""
+
+WIDE_PRECISION = 24
+"""Precision, in bits, of the narrowest type whose numbers no compiler keeps in a wider type: f32.
+"""
+
+
+def excess_of(operation: Operation, of: ElementType) -> float:
+    """Return the tolerance, in ulp, of an operation's rounding to a type within a program.
+
+    It is none for explicit roundings, and none for sums of f32 and f64: with both operands given, a
+    sum has one value (IEEE 754-2019, section 5.4.1). What is contracted with a sum is the product,
+    whose own tolerance covers it.
+    """
+    record = OPS.get(operation.name)
+    if record is None:
+        return EXCESS
+    is_sum = record.unrounded in (np.add, np.subtract)
+    is_exact_sum = is_sum and of.part.float_format.precision >= WIDE_PRECISION
+    return 0.0 if record.only_rounds or is_exact_sum else EXCESS
 
 
 def move_results(
@@ -58,11 +77,11 @@ def make_mover(
     results: tuple[Any, ...],
     platform: str,
     *,
-    unrounded: bool = False,
+    excess: float | None = None,
 ) -> Mover:
     """Return a function that moves results; tolerances are computed once for all directions.
 
-    With `unrounded` an explicit rounding may be left out, too.
+    `excess` replaces the tolerance of `excess_of`.
     """
     if backward_error.decomposition_name(operation) is not None:
         return quiet(
@@ -77,7 +96,7 @@ def make_mover(
     if rule.measure is not None and rule.bound is None:
         return quiet(lambda way: _solve_nearby(operation, operands, results, way))
     with np.errstate(all="ignore"):
-        errors = tolerances(operation, operands, results, rule, platform, unrounded=unrounded)
+        errors = tolerances(operation, operands, results, rule, platform, excess=excess)
         either = _zeros_of_either_sign(operation, operands, results, rule)
     if all(one is None for one in (*errors, *either)):
         return lambda _: results
@@ -142,14 +161,14 @@ def tolerances(
     rule: Rule,
     platform: str,
     *,
-    unrounded: bool = False,
+    excess: float | None = None,
 ) -> tuple[Array | None, ...]:
     """Return the permitted absolute error of every element as float64 (of each complex part).
 
     None where a result does not move: integers (except codes of quantized numbers), data, and exact
     results.
     """
-    found = _tolerances(operation, operands, results, rule, platform, unrounded)
+    found = _tolerances(operation, operands, results, rule, platform, excess)
     return tuple(None if error is None or not error.any() else error for error in found)
 
 
@@ -159,7 +178,7 @@ def _tolerances(
     results: tuple[Any, ...],
     rule: Rule,
     platform: str,
-    unrounded: bool,
+    excess: float | None,
 ) -> tuple[Array | None, ...]:
     if rule.bound is not None:
         bounds = (
@@ -174,7 +193,7 @@ def _tolerances(
     if rule.ulps is None or OPS[operation.name].is_exact is exactness.is_always_exact:
         return (None,) * len(results)
     return tuple(
-        _ulp_tolerance(operation, operands, result, rule, platform, unrounded)
+        _ulp_tolerance(operation, operands, result, rule, platform, excess)
         if _can_move(operation, number, result)
         else None
         for number, result in enumerate(results)
@@ -207,14 +226,14 @@ def _ulp_tolerance(
     result: Array,
     rule: Rule,
     platform: str,
-    unrounded: bool,
+    excess: float | None,
 ) -> Array | None:
     of = element_type_of(result)
     if rule.ulps is None or not (of.is_float or of.is_complex):
         return None
     record = OPS.get(operation.name)
-    is_asked_for = record is not None and record.only_rounds and not unrounded
-    budget = max(rule.ulps.budget(of, platform), 0.0 if is_asked_for else EXCESS)
+    more = excess_of(operation, of) if excess is None else excess
+    budget = max(rule.ulps.budget(of, platform), more)
     if of.is_complex:
         larger = np.fmax(np.abs(np.real(result)), np.abs(np.imag(result))).astype(np.float64)
         error = budget * ulp_size(larger, of.part)

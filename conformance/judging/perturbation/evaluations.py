@@ -17,7 +17,11 @@ import numpy as np
 
 from conformance.judging.lapack import free_choices
 from conformance.judging.perturbation.arbitrary_values import filling
-from conformance.judging.perturbation.error_model import Directions, has_independent_tolerances
+from conformance.judging.perturbation.error_model import (
+    EXCESS,
+    Directions,
+    has_independent_tolerances,
+)
 from conformance.judging.perturbation.flushing import flush_at_random, flush_everything, flush_sign
 from conformance.judging.perturbation.hook import PerturbationHook, Tolerances, Values
 from conformance.judging.perturbation.overrides import Override
@@ -249,7 +253,7 @@ class PermittedResults:
     def _unrounded_evaluations(self) -> Iterator[Values]:
         """Yield results with explicit roundings left out or moved."""
         for program in dict.fromkeys((self._program, remove_roundings(self._program))):
-            whole, tolerances = separate_uses(program, self._taken), Tolerances(unrounded=True)
+            whole, tolerances = separate_uses(program, self._taken), Tolerances(excess=EXCESS)
             for directions in self._directions():
                 yield self._run(
                     self.inputs, whole.program, directions=directions, apart=whole.apart,

@@ -61,8 +61,8 @@ class Tolerances:
         default_factory=dict[int, tuple[Operation, Values, Mover]]
     )
 
-    unrounded: bool = False
-    """Whether explicit roundings may be left out."""
+    excess: float | None = None
+    """Tolerance in ulp of every rounding, explicit ones as well; None for that of `excess_of`."""
 
     def mover(
         self, operation: Operation, operands: Values, results: Values, platform: str
@@ -79,7 +79,7 @@ class Tolerances:
         self, operation: Operation, operands: Values, results: Values, platform: str
     ) -> Mover:
         """Return a new function that moves these results within their tolerances."""
-        return make_mover(operation, operands, results, platform, unrounded=self.unrounded)
+        return make_mover(operation, operands, results, platform, excess=self.excess)
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from conformance.judging.perturbation.error_model import WIDE_PRECISION
 from conformance.verdict import Verdict
 from reference.ir.types import Array, ElementType
 from reference.numerics.rounding import to_float64, ulp_size
@@ -17,8 +18,14 @@ from reference.numerics.rounding import to_float64, ulp_size
 MARGIN = 1.0
 """Widths of the hull by which results may lie outside: see `SAMPLES` in evaluations.py."""
 
-NARROW = 64.0
-"""Largest difference of numbers, in ulp, between which nothing discrete lies."""
+
+def narrow_limit(element_type: ElementType) -> float:
+    """Return the largest difference of numbers, in ulp, between which nothing discrete lies.
+
+    Of types of few digits, all steps but the least are discrete outcomes.
+    """
+    return 64.0 if element_type.part.float_format.precision >= WIDE_PRECISION else 2.0
+
 
 FAR = 64
 """Largest error, in widths of the hull, that counts as a lack of accuracy."""
@@ -123,9 +130,9 @@ def is_near(samples: Sequence[Array], got: Array, element_type: ElementType) -> 
 
 def is_narrow(samples: Sequence[Array], element_type: ElementType) -> Array:
     """Return a mask of elements whose samples differ by a few ulp, in each part."""
-    found = np.ones(samples[0].shape, np.bool_)
+    found, limit = np.ones(samples[0].shape, np.bool_), narrow_limit(element_type)
     with np.errstate(all="ignore"):
         for part in map(np.stack, _real_parts(samples, element_type)):
             largest = np.abs(part).max(axis=0)
-            found &= np.ptp(part, axis=0) <= NARROW * ulp_size(largest, element_type.part)
+            found &= np.ptp(part, axis=0) <= limit * ulp_size(largest, element_type.part)
     return found

@@ -24,11 +24,11 @@ from conformance.judging.messages import elements_message, other_classes
 from conformance.judging.perturbation.evaluations import SAMPLES, PermittedResults
 from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import (
-    NARROW,
     failure_answers,
     is_narrow,
     is_near,
     is_within,
+    narrow_limit,
 )
 from conformance.judging.questions import Answer, Question, VerdictClass, ask
 from conformance.known.hypothesis import Arithmetic
@@ -244,7 +244,8 @@ class _Hull:
         """Return a mask of the elements that differ from another array's by a few ulp."""
         if not self.is_number:
             return np.asarray(self.got == other)
-        return equal_elements(self.got, other) | (ulp_distances(other, self.got) <= NARROW)
+        limit = narrow_limit(self.type)
+        return equal_elements(self.got, other) | (ulp_distances(other, self.got) <= limit)
 
 
 def _find_moved(hull: _Hull) -> Answer:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from conformance.judging.sets.facts import (
+    Context,
     Sets,
     anything,
     depends_on_zero_signs,
@@ -24,6 +25,7 @@ from conformance.judging.sets.facts import (
     everything_like,
     holds_zero,
     may_be_anything,
+    may_be_unrounded,
     may_overflow,
     shows_bits,
     stored,
@@ -77,9 +79,37 @@ class Enclosures:
     def of(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
         """Return the sets of an operation's results.
 
-        Regions have no free values but constants (see `embed_free_values`). Results must be
-        tensors.
+        Explicit roundings take values as they are stored, other operations as a compiler may leave
+        them; data movement and changes of sign act on both. Regions have no free values but
+        constants (see `embed_free_values`). Results must be tensors.
         """
+        enclose = _Enclosure(Context(self.platform)).of
+        record = OPS.get(operation.name)
+        rounded = [one.rounded for one in operands]
+        if record is None or record.only_rounds:
+            return enclose(operation, rounded)
+        loose = [one.loose for one in operands]
+        found = enclose(operation, loose)
+        if record.rounding is Rounding.MOVES or record.is_sign_only:
+            if all(one.unrounded is None for one in operands):
+                return found
+            stored = enclose(operation, rounded)
+        elif may_be_unrounded(operation, self.platform):
+            stored = _Enclosure(Context(self.platform, excess=0.0)).of(operation, loose)
+        else:
+            return found
+        pairs = zip(stored, found, strict=True)
+        return tuple(one.with_unrounded(other) for one, other in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Enclosure:
+    """Enclosures with the tolerances of a context."""
+
+    context: Context
+
+    def of(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
+        """Return the sets of an operation's results."""
         if operation.attribute("rng_distribution") == "UNIFORM":
             return (_uniform(operation, operands),)
         if may_be_anything(operation):
@@ -96,7 +126,7 @@ class Enclosures:
 
     def _at_point(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
         given = [one.point for one in operands]
-        results, ends = ends_of(self.platform, operation, given)
+        results, ends = ends_of(self.context, operation, given)
         exact = all(one.exact for one in operands)
         if not exact and shows_bits(operation):
             return anything(operation)
@@ -120,18 +150,18 @@ class Enclosures:
         name, record = operation.name, OPS[operation.name]
         special = SPECIAL.get(name)
         if special is not None:
-            return (special(self.platform, operation, operands),)
+            return (special(self.context, operation, operands),)
         if is_quantized_operation(operation):
             return anything(operation)
         if record.lifts:
             return self._of_elements(operation, operands)
         if name in FOLDS and body_increases(operation):
-            return sets_at_both_ends(self.platform, operation, operands)
+            return sets_at_both_ends(self.context, operation, operands)
         if name == "sort" and len(operands) == 1 and sorts_by_value(operation):
-            return sets_at_both_ends(self.platform, operation, operands)
+            return sets_at_both_ends(self.context, operation, operands)
         accumulates = record.rounding is Rounding.ACCUMULATES and not operation.regions
         if accumulates and len(operands) == MATRICES:
-            return (set_of_products(self.platform, operation, operands),)
+            return (set_of_products(self.context, operation, operands),)
         if record.rounding is Rounding.MOVES and not record.is_bitcast and not operation.regions:
             return self._of_movement(operation, operands)
         return anything(operation)
@@ -160,7 +190,7 @@ class Enclosures:
         corners = (corner for intervals in combinations for corner in product(*intervals))
         made = self._at_corners(operation, corners, operands, per=2 ** len(operands))
         if rounds and not record.only_rounds:
-            made = widen(self.platform, operation, made)
+            made = widen(self.context, operation, made)
         if record.rounding is Rounding.EXACT and not record.is_sign_only:  # whole numbers
             made = _split_into_steps(made)
         open_ = depends_on_zero_signs(operation, operands, made.shape)
@@ -178,7 +208,7 @@ class Enclosures:
         nans: list[Array] = []
         mixed: Array = np.asarray(False)
         for number, corner in enumerate(corners):
-            results, (ends,) = ends_of(self.platform, operation, corner)
+            results, (ends,) = ends_of(self.context, operation, corner)
             nan = is_nan(results[0])
             given = np.any([is_nan(one) for one in corner], axis=0)
             mixed = mixed | may_overflow(*ends, nan) | (nan & ~given)  # numbers may lie between

@@ -79,15 +79,16 @@ class _Evaluator:
         if structure is Structure.LOOPS:
             return self._loop(operation, operands, values)
         if structure is Structure.FORWARDS and len(operands) == len(operation.results):
-            return operands
+            return [one.rounded for one in operands]
         if is_structure(operation) and structure is not Structure.CONSTANT:
             raise Unknown
         if operation.regions:
             free = {one.name for region in operation.regions for one in free_values(region)}
-            if any(name in values and not values[name].is_point for name in free):
+            known = {name: values[name].loose for name in free if name in values}
+            if not all(one.is_point for one in known.values()):
                 return anything(operation)
-            known = {name: values[name].point for name in free if name in values}
-            operation = embed_free_values(operation, known)
+            points = {name: one.point for name, one in known.items()}
+            operation = embed_free_values(operation, points)
         return self.enclosures.of(operation, operands)
 
     def _value(self, value: Value, values: Mapping[str, ValueSet]) -> ValueSet:
@@ -106,7 +107,14 @@ class _Evaluator:
         inside = range(max(low, 0), min(high, count - 1) + 1)
         chosen = {*inside, *([count - 1] if low < 0 or high >= count else [])}
         found = [self.run(operation.regions[one], dict(values)) for one in sorted(chosen)]
-        return [union_of(each) for each in zip(*found, strict=True)]
+        if len(found) == 1:
+            return found[0]
+        return [
+            union_of([one.rounded for one in each]).with_unrounded(
+                union_of([one.loose for one in each])
+            )
+            for each in zip(*found, strict=True)
+        ]
 
     def _loop(
         self, operation: Operation, operands: list[ValueSet], values: dict[str, ValueSet]

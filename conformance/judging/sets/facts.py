@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from conformance.catalog import rule_of
 from conformance.judging.lapack import backward_error
-from conformance.judging.perturbation.error_model import EXCESS, make_mover
+from conformance.judging.perturbation.error_model import excess_of, make_mover
 from conformance.judging.sets.value_set import (
     Interval,
     Unknown,
@@ -30,12 +31,22 @@ from reference.ops.table import OPS
 Sets = Sequence[ValueSet]
 
 
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The platform, which selects the figures of rules, and the tolerance in ulp of what a compiler
+    may leave out or do otherwise: None for that of `excess_of`.
+    """
+
+    platform: str
+    excess: float | None = None
+
+
 def ends_of(
-    platform: str, operation: Operation, operands: Sequence[Any]
+    context: Context, operation: Operation, operands: Sequence[Any]
 ) -> tuple[tuple[Array, ...], list[Interval]]:
     """Return the reference's results, and the ends of what they may be within tolerances."""
     results = apply(operation, operands)
-    move = make_mover(operation, tuple(operands), results, platform)
+    move = make_mover(operation, tuple(operands), results, context.platform, excess=context.excess)
     ways = [move(lambda shape, way=way: np.full(shape, way)) for way in (1.0, -1.0)]
     ends: list[Interval] = []
     for result, one, other in zip(results, *ways, strict=True):
@@ -46,15 +57,30 @@ def ends_of(
     return results, ends
 
 
-def widen(platform: str, operation: Operation, one: ValueSet) -> ValueSet:
+def may_be_unrounded(operation: Operation, platform: str) -> bool:
+    """Return whether results have another tolerance where a compiler may leave out a rounding."""
+    rule = rule_of(operation)
+    of = stored(operation)
+    if rule is None or not (of.is_float or of.is_complex):
+        return False
+    rule = rule.hardware_rule(platform)
+    if rule.bound is not None or rule.ulps is None:
+        return False
+    return rule.ulps.budget(of, platform) < excess_of(operation, of)
+
+
+def widen(context: Context, operation: Operation, one: ValueSet) -> ValueSet:
     """Return a set with the error of results within its intervals, even if those of the ends
     are exact.
     """
     rule, of = rule_of(operation), one.element_type
     if rule is None or not (of.is_float or of.is_complex):
         return one
-    ulps = rule.hardware_rule(platform).ulps
-    budget = max(EXCESS, 0.0 if ulps is None else ulps.budget(of, platform))
+    ulps = rule.hardware_rule(context.platform).ulps
+    excess = excess_of(operation, of) if context.excess is None else context.excess
+    budget = max(excess, 0.0 if ulps is None else ulps.budget(of, context.platform))
+    if not budget:
+        return one
     span = rule.range or (-np.inf, np.inf)
     intervals: list[Interval] = []
     for ends in one.intervals:

@@ -7,7 +7,7 @@ from math import pi
 
 import numpy as np
 
-from conformance.judging.sets.facts import Sets, anything, ends_of, holds_zero, step
+from conformance.judging.sets.facts import Context, Sets, anything, ends_of, holds_zero, step
 from conformance.judging.sets.value_set import (
     Interval,
     ValueSet,
@@ -22,11 +22,11 @@ from reference.ir.program import Operation
 from reference.ir.types import element_type_of
 from reference.numerics.rounding import round_to, to_float64
 
-Special = Callable[[str, Operation, Sets], ValueSet]
-"""A function special(platform, operation, operands): the set of the result."""
+Special = Callable[[Context, Operation, Sets], ValueSet]
+"""A function special(context, operation, operands): the set of the result."""
 
 
-def _compare(_: str, operation: Operation, operands: Sets) -> ValueSet:
+def _compare(_: Context, operation: Operation, operands: Sets) -> ValueSet:
     """Return the outcomes of a comparison that the operands' intervals can decide."""
     one, other = (operand.hull() for operand in operands)
     if one.element_type.is_complex:
@@ -51,7 +51,7 @@ def _compare(_: str, operation: Operation, operands: Sets) -> ValueSet:
     return ValueSet(((~no, yes),), np.zeros(no.shape, np.bool_))
 
 
-def _select(_: str, __: Operation, operands: Sets) -> ValueSet:
+def _select(_: Context, __: Operation, operands: Sets) -> ValueSet:
     """Return the elements of either case, or of the one that is selected."""
     pred, yes, no = operands
     low, high = (np.broadcast_to(one, yes.shape) for one in pred.hull().intervals[0])
@@ -69,7 +69,7 @@ def _select(_: str, __: Operation, operands: Sets) -> ValueSet:
     return union(found, (high & yes.nan) | (~low & no.nan))
 
 
-def _abs(_: str, operation: Operation, operands: Sets) -> ValueSet:
+def _abs(_: Context, operation: Operation, operands: Sets) -> ValueSet:
     (operand,) = operands
     if not operand.element_type.is_float:
         return anything(operation)[0]
@@ -82,7 +82,7 @@ def _abs(_: str, operation: Operation, operands: Sets) -> ValueSet:
     return union(found, operand.nan)
 
 
-def _wave(platform: str, operation: Operation, operands: Sets) -> ValueSet:
+def _wave(context: Context, operation: Operation, operands: Sets) -> ValueSet:
     """Return sines or cosines: no further from that of the middle than the operand is."""
     operand = operands[0].hull()
     everything = anything(operation)[0]
@@ -90,7 +90,7 @@ def _wave(platform: str, operation: Operation, operands: Sets) -> ValueSet:
         return everything
     low, high = map(to_float64, operand.intervals[0])
     middle = round_to((low + high) / 2, operand.element_type)
-    _, (ends,) = ends_of(platform, operation, [middle])
+    _, (ends,) = ends_of(context, operation, [middle])
     reach = np.maximum(high - to_float64(middle), to_float64(middle) - low)
     of = element_type_of(ends[0])
     least, most = (
@@ -101,7 +101,7 @@ def _wave(platform: str, operation: Operation, operands: Sets) -> ValueSet:
     return made.where(~(reach < pi), everything)
 
 
-def _and(_: str, operation: Operation, operands: Sets) -> ValueSet:
+def _and(_: Context, operation: Operation, operands: Sets) -> ValueSet:
     """Return integers that have no bit that an operand, not negative, does not have."""
     everything = anything(operation)[0]
     low, high = everything.intervals[0]
@@ -113,7 +113,7 @@ def _and(_: str, operation: Operation, operands: Sets) -> ValueSet:
     return ValueSet(((low, high),), everything.nan)
 
 
-def _remainder(_: str, operation: Operation, operands: Sets) -> ValueSet:
+def _remainder(_: Context, operation: Operation, operands: Sets) -> ValueSet:
     """Return remainders: smaller than the divisor, with the dividend's sign."""
     everything = anything(operation)[0]
     dividend, divisor = (one.hull() for one in operands)

@@ -10,6 +10,7 @@ import numpy as np
 
 from conformance.catalog import rule_of
 from conformance.judging.sets.facts import (
+    Context,
     Sets,
     anything,
     ends_of,
@@ -30,7 +31,9 @@ from reference.ops.table import OPS
 _F64 = ELEMENT_TYPES["f64"]
 
 
-def sets_at_both_ends(platform: str, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
+def sets_at_both_ends(
+    context: Context, operation: Operation, operands: Sets
+) -> tuple[ValueSet, ...]:
     """Return the results of an operation that increases with each element of its operands.
 
     Its indices must be points.
@@ -41,7 +44,7 @@ def sets_at_both_ends(platform: str, operation: Operation, operands: Sets) -> tu
     corners = [[one.intervals[0][end] for one in joined] for end in (0, 1)]
     largest = [_larger(low, high) if _is_number(one) else low
                for one, low, high in zip(joined, *corners, strict=True)]  # fmt: skip
-    made = [ends_of(platform, operation, given) for given in (*corners, largest)]
+    made = [ends_of(context, operation, given) for given in (*corners, largest)]
     has_nan = any(bool(one.nan.any()) for one in operands)
     found: list[ValueSet] = []
     for number, (low, high, _) in enumerate(zip(*(results for results, _ in made), strict=True)):
@@ -81,7 +84,7 @@ def _sum_errors(operation: Operation, operands: Sets) -> Array:
     return (count + 1) * 2.0**-of.float_format.precision * total
 
 
-def set_of_products(platform: str, operation: Operation, operands: Sets) -> ValueSet:
+def set_of_products(context: Context, operation: Operation, operands: Sets) -> ValueSet:
     """Return sums of products: by the middles and the half widths of the factors."""
     of = operands[0].element_type
     if not all(one.element_type.is_float for one in operands):
@@ -99,7 +102,7 @@ def set_of_products(platform: str, operation: Operation, operands: Sets) -> Valu
     (first,) = apply(wide, [radii[0], sizes[1]])
     (second,) = apply(wide, [np.abs(middles[0]), radii[1]])
     rule = rule_of(operation)
-    bound_of = None if rule is None else rule.hardware_rule(platform).bound
+    bound_of = None if rule is None else rule.hardware_rule(context.platform).bound
     if bound_of is None:
         return anything(operation)[0]
     largest = tuple(round_to(one, of) for one in sizes)

@@ -7,7 +7,7 @@ apart: a number between two intervals is none of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,12 +72,14 @@ class ValueSet:
     """The values that the elements of a tensor may have.
 
     `nan` is a mask of the elements that may be NaN. The set is `exact` if it has a single value
-    for each element, with sign of zero and bits of NaN.
+    for each element, with sign of zero and bits of NaN. `unrounded` is the set that operations
+    may find which take the value before it is rounded, if that is another.
     """
 
     intervals: tuple[Interval, ...]
     nan: Array
     exact: bool = False
+    unrounded: ValueSet | None = None
 
     @classmethod
     def of(cls, array: Array) -> ValueSet:
@@ -90,6 +92,27 @@ class ValueSet:
         interval = _limits(shape, of)
         has_nan = of.is_complex or (of.is_float and of.float_format.has_nan)
         return cls((interval,), np.full(shape, has_nan))
+
+    @property
+    def rounded(self) -> ValueSet:
+        """The set of the values as they are stored."""
+        return self if self.unrounded is None else replace(self, unrounded=None)
+
+    @property
+    def loose(self) -> ValueSet:
+        """The set of the values that an operation may find: rounded or not."""
+        return self if self.unrounded is None else self.unrounded
+
+    def with_unrounded(self, other: ValueSet) -> ValueSet:
+        """Return this set, with another one that operations may find."""
+        return self if self.is_same(other) else replace(self, unrounded=other)
+
+    def is_same(self, other: ValueSet) -> bool:
+        """Return whether both have the same intervals."""
+        if len(self.intervals) != len(other.intervals):
+            return False
+        pairs = zip(self.intervals, other.intervals, strict=True)
+        return all(_is_same(a, c) and _is_same(b, d) for (a, b), (c, d) in pairs)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -52,6 +52,23 @@ def op(result: str, name: str, *operands: str, of: str = "tensor<64xf32>") -> st
             {"divide(a, divide(b, c)) => divide(multiply(a, c), b)"},
         ),
         (
+            [op("f", "divide", "x", "y"), op("g", "divide", "x", "z"), op("r", "divide", "f", "g")],
+            [op("f", "multiply", "x", "z"), op("g", "multiply", "x", "y"),
+             op("r", "divide", "f", "g")],
+            {"divide(divide(a, b), divide(a, c)) => divide(multiply(a, c), multiply(a, b))"},
+        ),
+        (
+            [op("f", "sine", "x"), op("r", "reverse", "f, dims = [0]")],
+            [op("f", "tanh", "x"), op("r", "reverse", "f, dims = [0]")],
+            {"sine(a) => tanh(a)"},
+        ),
+        (
+            [op("f", "sine", "x"), op("g", "reverse", "f, dims = [0]"),
+             op("r", "reverse", "g, dims = [0]")],
+            [op("r", "tanh", "x")],
+            {"sine(a) => tanh(a)"},
+        ),
+        (
             ["%b = stablehlo.convert %x : (tensor<64xf32>) -> tensor<64xbf16>",
              "%d = stablehlo.convert %b : (tensor<64xbf16>) -> tensor<64xf32>",
              op("r", "multiply", "d", "z")],

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+from conformance.judging.perturbation import error_model
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.judging.sets.evaluate import evaluate_sets
@@ -15,28 +17,38 @@ from conformance.transforms.inline import inline
 from conformance.verdict import Verdict
 from generators.chains import strategy
 from generators.values.contents import materialise
-from reference.interpreter.evaluate import EvaluationError
+from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.types import Array
 from reference.ops.xla.lowering import lower_program
+from suites.meta.support.legal_executions import LegalExecution
 
 PROGRAMS = 150
 
 
-def test_every_permitted_evaluation_lies_in_the_sets() -> None:
+def test_every_permitted_evaluation_lies_in_the_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples move within the rules of operations; nothing else is left out or done otherwise."""
     followed = 0
     for number in range(PROGRAMS):
         case = strategy.program_at(50, number, frozenset(), None)
         program = lower_program(case.program)
         inputs = materialise(program, case.inputs[0])
+        whole = inline(program).program
         try:
-            permitted = PermittedResults(inline(program).program, inputs)
+            permitted = PermittedResults(whole, inputs)
         except EvaluationError:
             continue
         sets = permitted.sets
         if sets is None:
             continue
         followed += 1
-        for results in (permitted.expected, *permitted.moved_samples()):
+        legal = [
+            evaluate(whole, inputs, on_result=LegalExecution(whole, tuple(inputs), seed))
+            for seed in range(3)
+        ]
+        with monkeypatch.context() as patch:
+            patch.setattr(error_model, "EXCESS", 0.0)
+            samples = permitted.moved_samples()
+        for results in (permitted.expected, *samples, *legal):
             held = [one.holds(result).all() for one, result in zip(sets, results, strict=True)]
             assert all(held), (number, held)
     assert followed > PROGRAMS / 2
@@ -108,11 +120,46 @@ BRANCH = program(
     f"%a: {F32}, %b: {F32}, %c: {F32}",
     F32,
 )
+NEAREST = program(
+    f"""%c = stablehlo.constant dense<12582912.0> : {F32}
+    %s = stablehlo.add %a, %c : {F32}
+    %r = stablehlo.subtract %s, %c : {F32}
+    return %r : {F32}""",
+    f"%a: {F32}",
+    F32,
+)
+ERROR_OF_SUM = program(
+    f"""%s = stablehlo.add %a, %b : {F32}
+    %t = stablehlo.subtract %s, %a : {F32}
+    %r = stablehlo.subtract %b, %t : {F32}
+    return %r : {F32}""",
+    f"%a: {F32}, %b: {F32}",
+    F32,
+)
+ERROR_OF_PRODUCT = program(
+    f"""{PRODUCT}
+    %r = stablehlo.subtract %p, %c : {F32}
+    return %r : {F32}""",
+    f"%a: {F32}, %b: {F32}, %c: {F32}",
+    F32,
+)
+BF16 = "tensor<1xbf16>"
+ROUNDED_SQUARE = program(
+    f"""%p = stablehlo.multiply %a, %a : {BF16}
+    %m = stablehlo.negate %p : {BF16}
+    %r = stablehlo.convert %m : ({BF16}) -> {F32}
+    return %r : {F32}""",
+    f"%a: {BF16}",
+    F32,
+)
 
 TENTHS = [np.array([one], np.float32) for one in (1.1, 1.3, np.float32(1.1) * np.float32(1.3))]
 THIRD = [np.array([1 / 3], np.float32), np.array([3], np.float32)]
 TABLE = np.array([10, 1000, -5, 7], np.float32)
 LARGE = [np.array([10.0], np.float32)] * 2
+ONE, TINY = (np.array([one], np.float32) for one in (1.0, 2.0**-30))
+CONTRACTED = np.float32(float(TENTHS[0][0]) * float(TENTHS[1][0]) - float(TENTHS[2][0]))
+SHORT = np.array([1.015625], ml_dtypes.bfloat16)
 THREE = [np.array([3], np.int32)]
 
 
@@ -125,6 +172,10 @@ THREE = [np.array([3], np.int32)]
         (WHOLE, THIRD, [1.0, 0.0], [0.5, 2.0]),
         (OPEN, THREE, [0, 1], [7, -1]),
         (BRANCH, TENTHS, [7.0, -9.0], [0.0]),
+        (NEAREST, TENTHS[:1], [1.0], [1.1, 0.0, 2.0]),
+        (ERROR_OF_SUM, [ONE, TINY], [2.0**-30], [0.0, 2.0**-31]),
+        (ERROR_OF_PRODUCT, TENTHS, [0.0, CONTRACTED], [1e-6, 2.0**-22]),
+        (ROUNDED_SQUARE, [SHORT], [-1.03125], [-1.03149]),
     ],
 )
 def test_values_between_the_outcomes_are_wrong(
