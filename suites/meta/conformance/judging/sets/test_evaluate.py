@@ -20,7 +20,7 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.types import Array
 from reference.ops.xla.lowering import lower_program
-from suites.meta.support.legal_executions import LegalExecution
+from suites.meta.conformance.judging.sets.legal_executions import LegalExecution
 
 PROGRAMS = 150
 
