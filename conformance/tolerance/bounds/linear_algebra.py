@@ -68,6 +68,15 @@ def _dependent_elements(chosen: Array) -> Array:
     return np.asarray(rows | np.diagonal(rows, axis1=-2, axis2=-1)[..., None, :])
 
 
+def _is_turned(factor: Array, tolerance: float) -> Array:
+    """Return a mask of the elements of the diagonal that are not positive, as those of the factor
+    are (Higham, theorem 10.1); `tolerance` is relative, on their imaginary part. NaN is not marked.
+    """
+    real, imaginary = np.real(factor), np.imag(factor)
+    turned = (real < 0) | (np.abs(imaginary) > tolerance * np.abs(real))
+    return np.asarray(turned & np.eye(factor.shape[-1], dtype=np.bool_))
+
+
 def cholesky_errors(
     operation: Operation,
     operands: tuple[Array, ...],
@@ -95,6 +104,7 @@ def cholesky_errors(
     bound = steps * unit_roundoff(of) * (size @ np.swapaxes(size, -1, -2)) + tiny
     errors = np.tril(_divide_by_bound(usable @ adjoint(usable) - a, bound))
     errors = np.where(_dependent_elements(~finite), np.inf, errors)
+    errors = np.where(_is_turned(found, steps * unit_roundoff(of)), np.inf, errors)
     failed = _may_break_down(a, steps * unit_roundoff(of))[..., None, None]
     errors = np.where(failed & np.isnan(found), 0.0, errors)
     other = np.triu(np.full(errors.shape, np.inf), 1)  # not measured by any equation
@@ -144,8 +154,8 @@ def triangular_solve_errors(
 FACTORED = Rule(
     "Cholesky decomposition",
     "backward error: |L L^H - A| <= (n + 1) u |L| |L^H| in every element, L being the backend's "
-    "own result (complex: n + 3); NaN where the matrix is definite by so little that roundings "
-    "may hide it; the other triangle is implementation-defined",
+    "own result (complex: n + 3), and a positive diagonal; NaN where the matrix is definite by so "
+    "little that roundings may hide it; the other triangle is implementation-defined",
     "Higham, Accuracy and Stability, theorem 10.3; Rump and Jeannerod 2014",
     measure=cholesky_errors,
 )

@@ -10,6 +10,11 @@ that are multiples of one unit of the significand (Goualard, "Generating Random 
 Numbers by Dividing Integers", 2020), and normal numbers made of uniform numbers (Thomas, Luk, Leong
 and Villasenor, "Gaussian Random Number Generators", 2007). The test assumes that granularity.
 
+Numbers that are distributed as asked may still not be random. Three tests, each with a bound that
+holds for independent draws, refute sequences whatever their distribution (Knuth, The Art of
+Computer Programming, volume 2, section 3.3.2): too many repeated numbers, a run that rises or
+falls for too long, and pairs of neighbours that rise too often or too seldom.
+
 `RngBernoulli` gives numbers that are 0 or 1 with a probability. Their count determines the
 distribution: the test is the exact binomial test, with half of that p at either end. A probability
 has the granularity of the uniform numbers that are compared with it.
@@ -18,6 +23,7 @@ has the granularity of the uniform numbers that are compared with it.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -82,13 +88,69 @@ def _refutes_normal(
     return is_refuted(low, high, _NORMAL_STEPS * 0.5**element_type.float_format.mantissa_bits)
 
 
+def is_not_random(values: Array, most_probable: float) -> bool:
+    """Return whether a sequence is refuted by repeated numbers, long runs, or its pairs.
+
+    Args:
+        values: the numbers in the order in which they were drawn.
+        most_probable: the largest probability of a single number.
+    """
+    count = len(values)
+    repeated = count - len(np.unique(values))
+    if repeated and _binomial_tail(repeated, count, count * most_probable) < PROBABILITY:
+        return True  # a number repeats one of those before with that probability at most
+    ways = np.sign(np.diff(values.astype(np.float64)))
+    if _longest_run_probability(ways) < PROBABILITY:
+        return True
+    pairs = ways[::2]  # of numbers that no other pair has
+    rising, apart = int((pairs > 0).sum()), int((pairs != 0).sum())
+    tail = _binomial_tail(max(rising, apart - rising), apart, 0.5)
+    return 2 * tail < PROBABILITY
+
+
+def _longest_run_probability(ways: Array) -> float:
+    """Return a bound on the probability of a run as long as the longest of steps in one direction.
+
+    A given sequence of n independent numbers rises with a probability of 1 / n! at most.
+    """
+    ends = np.flatnonzero(np.concatenate([[True], ways[1:] != ways[:-1], [True]]))
+    runs = np.diff(ends)[ways[ends[:-1]] != 0] if len(ways) else np.array([], np.int64)
+    if not runs.size:
+        return 1.0
+    length = int(runs.max()) + 1
+    places = len(ways) + 2 - length
+    return min(1.0, 2 * places * math.exp(-math.lgamma(length + 1)))
+
+
+def _most_probable_uniform(low: Array, high: Array, of: ElementType) -> float:
+    """Return the largest probability of a single number of a uniform distribution."""
+    if not of.is_float:
+        return 1 / (int(high) - int(low))
+    width = float(high) - float(low)
+    step = float(ulp_size(np.maximum(np.abs(low), np.abs(high)), of))
+    return _granularity(of) + 2 * step / width
+
+
+def _granularity(of: ElementType) -> float:
+    """Return the largest step of uniform numbers from 0 to 1; many f64 numbers have that of f32."""
+    return 0.5 ** min(of.float_format.mantissa_bits, _F32.float_format.mantissa_bits)
+
+
+def _most_probable_normal(values: Array, deviation: Array, of: ElementType) -> float:
+    """Return the largest probability of a single number of a normal distribution."""
+    if deviation == 0:
+        return 1.0
+    step = float(np.max(ulp_size(values, of), initial=0.0))
+    return _NORMAL_STEPS * _granularity(of) + step / float(deviation)
+
+
 def _exclude_rng(
     operation: Operation,
     operands: tuple[Array, ...],
     _: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> Exclusions:
-    """Mark numbers outside of [a, b), and all numbers if their distribution is refuted.
+    """Mark numbers outside of [a, b), and all numbers if their distribution or order is refuted.
 
     The upper limit itself, and infinity where b - a overflows, are numbers in range after rounding.
     """
@@ -102,10 +164,14 @@ def _exclude_rng(
         if of.is_float:
             reached = values == (b if b - a <= of.float_format.max_finite else np.inf)
         wrong = not outside.any() and _refutes_uniform(values, a, b, of)
+        repeats = partial(_most_probable_uniform, a, b, of)
     else:
         beyond = np.abs(a) + 16 * b > of.float_format.max_finite  # one number in 10^57 is farther
         outside = np.isnan(values) | (np.isinf(values) & ~beyond) | ((b == 0) & (values != a))
         wrong = not outside.any() and not beyond and _refutes_normal(values, a, b, of)
+        repeats = partial(_most_probable_normal, values, b, of)
+    if values.size and not wrong and not outside.any() and not reached.any():
+        wrong = is_not_random(values.reshape(-1), repeats())
     everywhere = np.full(values.shape, bool(wrong))
     limit = (UPPER_LIMIT_REACHED, np.asarray(reached))
     return ((limit, ("out of range", np.asarray(outside)), ("distribution", everywhere)),)
@@ -174,9 +240,14 @@ def _permit_bernoulli(
 
 
 def _exclude_random_bits(
-    _: Operation, __: tuple[Array, ...], expected: tuple[Array, ...], actual: tuple[Array, ...]
+    _: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
 ) -> Exclusions:
-    """Mark all output if its bits are not uniform, as numbers or bit by bit."""
+    """Mark all output if its bits are not uniform, as numbers or bit by bit, or if it is no random
+    sequence; and the state if it stays.
+    """
     of, bits = element_type_of(actual[1]), to_bits(actual[1]).reshape(-1)
     if not bits.size:
         return ((), ())
@@ -190,14 +261,20 @@ def _exclude_random_bits(
     wrong = is_refuted(ordered / top, (ordered + 1) / top) or bool(
         (np.abs(ones - 0.5) > limit).any()
     )
-    return ((), (("bits that are not uniform", np.full(expected[1].shape, wrong)),))
+    wrong = wrong or is_not_random(bits, 1 / top)
+    stays = np.array_equal(operands[0], actual[0])
+    return tuple(
+        (("bits that are not uniform", np.full(one.shape, is_wrong)),)
+        for one, is_wrong in zip(expected, (stays, wrong), strict=True)
+    )
 
 
 DISTRIBUTED = Rule(
     "distribution",
     "UNIFORM: every number in [a, b); NORMAL: every number finite; and distributed as asked, by a "
-    f"Kolmogorov-Smirnov test at p < {PROBABILITY:g}. Any such numbers are right",
-    "StableHLO specification, rng; Massart 1990 for the test's bound",
+    f"Kolmogorov-Smirnov test at p < {PROBABILITY:g}; and neither repeated nor ordered, by tests "
+    "at the same p. Any such numbers are right",
+    "StableHLO specification, rng; Massart 1990 for the test's bound; Knuth, section 3.3.2",
     permits=_permit_rng,
     excludes=_exclude_rng,
     is_nondeterministic=True,  # "may or may not be deterministic"
@@ -216,7 +293,7 @@ GENERATED = Rule(
     "random bits",
     "bit for bit what XLA's variants of Threefry-2x32-20 and Philox-4x32-10 give; other output is "
     "unspecified (every variant is implementation-defined), unless its bits are "
-    f"not uniform at p < {PROBABILITY:g}",
+    f"not uniform, or repeated or ordered, at p < {PROBABILITY:g}; the state moves",
     "Salmon et al., 2011; XLA operation semantics, RngBitGenerator; StableHLO specification",
     excludes=_exclude_random_bits,
 )

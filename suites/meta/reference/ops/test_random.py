@@ -156,7 +156,8 @@ def test_distributions_are_distinguished(name) -> None:
         assert verdict(name, "UNIFORM", (0, 100), bad).kind == "distribution"
         assert verdict(name, "UNIFORM", (0, 100), np.full(2000, 50)).kind == "distribution"
         return
-    grid = np.floor(exact * 2**7) / 2**7  # as coarse as bf16 generators make them
+    steps = 2.0 ** min(ELEMENT_TYPES[name].float_format.mantissa_bits, 23)
+    grid = np.floor(exact * steps) / steps  # as coarse as generators make them
     assert verdict(name, "UNIFORM", (0, 1), grid).verdict is Verdict.PASS
     assert verdict(name, "UNIFORM", (0, 1), grid**2).kind == "distribution"
     assert verdict(name, "UNIFORM", (0, 1), grid / 2).kind == "distribution"

@@ -49,6 +49,21 @@ def test_factor_is_measured_by_its_own_product(changed: float, within: bool) -> 
     assert errors[0, 1] == np.inf  # implementation-defined: no equation measures it
 
 
+@pytest.mark.parametrize(
+    ("turn", "is_complex", "within"),
+    [(-1, False, False), (-1, True, False), (1j, True, False), (1, True, True)],
+)
+def test_diagonal_of_a_factor_is_positive(turn: complex, is_complex: bool, within: bool) -> None:
+    """A column times a number of modulus 1 gives the same product."""
+    of = tensor_of(2, 2, of="complex<f32>" if is_complex else "f32")
+    operation = op_program("cholesky", [of], of, lower=True).subject
+    factor = LOWER.astype(np.complex64) if is_complex else LOWER.copy()
+    factor[:, 1] *= turn if is_complex else turn.real
+    (errors,) = cholesky_errors(operation, (LOWER @ LOWER.T,), (LOWER,), (factor,))
+    assert bool(errors[1, 1] <= 1) is within
+    assert errors[0, 0] == 0
+
+
 def test_solution_is_measured_by_its_equation() -> None:
     right = np.array([[2.0], [4.0]], np.float32)
     given = {
