@@ -13,7 +13,7 @@ from benchmarks.seeded_rewritings.sites import close_site, opcode_of, open_site,
 from benchmarks.seeded_rewritings.slips import SLIPS
 from conformance.backends.base import NotReadBack
 from conformance.backends.compiled.modules import read_back
-from conformance.executors.limit import TooSlow, limit_wall_time
+from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.judging.compare import judge_operation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
@@ -133,7 +133,7 @@ def _outcome_of_slip(
     try:
         read = read_back(module, program)
         for number, inputs in enumerate(sets):
-            with limit_wall_time(SECONDS):
+            with limit_evaluation(SECONDS):
                 found = read.evaluate(inputs)
             failures = judge.failures(number, found)
             if failures != own[number]:

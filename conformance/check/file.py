@@ -19,7 +19,7 @@ from conformance.check.explaining import ExplanationTime
 from conformance.check.program import REFERENCE_BACKEND, NotJudged, Outcome, ProgramChecker
 from conformance.check.settings import INVALID, Batch, CheckedFile, Settings
 from conformance.errors import NotAvailable, UsageError
-from conformance.executors.limit import TooSlow, limit_wall_time, memory_note
+from conformance.executors.limit import TooSlow, limit_evaluation, memory_note
 from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict as words_of
 from conformance.frontends.archives import read_inputs
@@ -308,7 +308,7 @@ def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tu
     program = unit.flat.program
 
     def evaluate_in_time(inputs: tuple[Array, ...]) -> Sequence[Array]:
-        with limit_wall_time(settings.limits.evaluation):
+        with limit_evaluation(settings.limits.evaluation):
             return evaluate(program, inputs, infeeds=unit.infeeds)
 
     if settings.inputs is None or not program.main.arguments:

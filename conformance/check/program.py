@@ -27,7 +27,7 @@ from conformance.check.step_notes import (
     dependence_notes,
     unspecified_notes,
 )
-from conformance.executors.limit import OutOfTime, limit_wall_time, memory_note
+from conformance.executors.limit import OutOfTime, limit_evaluation, memory_note
 from conformance.frontends.extensions import unpermitted_violations
 from conformance.frontends.modules import Unit
 from conformance.frontends.naming import describe_operation
@@ -125,7 +125,7 @@ class ProgramChecker:
         self, program: Program, inputs: tuple[Array, ...], settled: Settled
     ) -> Outcome:
         try:
-            with limit_wall_time(self._seconds):
+            with limit_evaluation(self._seconds):
                 permitted = PermittedResults(program, inputs, self._platform, self._unit.infeeds)
         except EvaluationError as error:
             raise self._explain_not_judged(error) from None

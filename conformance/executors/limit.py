@@ -32,7 +32,7 @@ class Clock(Enum):
     """The clock of a limit: wall time, or the processor time of the process."""
 
     WALL = (signal.ITIMER_REAL, signal.SIGALRM)
-    PROCESSOR = (signal.ITIMER_VIRTUAL, signal.SIGVTALRM)
+    PROCESSOR = (signal.ITIMER_PROF, signal.SIGPROF)
 
 
 def _is_dropped(frame: FrameType | None) -> bool:
@@ -90,8 +90,11 @@ def memory_note() -> str:
     return f"a worker may use {gib:.3g} GiB (--memory-limit {2 * gib:.3g} allows twice as much)"
 
 
-def limit_wall_time(seconds: float) -> AbstractContextManager[None]:
-    """Terminate an evaluation in the block after `seconds` of wall time (see `interrupt_after`).
+def limit_evaluation(seconds: float) -> AbstractContextManager[None]:
+    """Terminate an evaluation by the reference in the block (see `interrupt_after`).
+
+    What is explained must not depend on what else the machine does: `seconds` are of processor
+    time.
 
     Raises:
         TooSlow: when the time is over.
@@ -104,4 +107,5 @@ def limit_wall_time(seconds: float) -> AbstractContextManager[None]:
             "If not, a longer --timeout helps "
             f"(--timeout {2 * Limits.EVALUATIONS * seconds:g} allows twice as much)"
         ),
+        Clock.PROCESSOR,
     )

@@ -15,7 +15,7 @@ from conformance.backends.session import Session, open_session
 from conformance.campaign.tasks import peak_rss_mb
 from conformance.catalog import column_of
 from conformance.check.program import ProgramChecker
-from conformance.executors.limit import TooSlow, limit_wall_time
+from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.frontends.modules import unit_of
 from conformance.fuzzing.seeds.material import case_of
 from conformance.fuzzing.steering.coverage_counts import CampaignCoverage, Pair
@@ -82,7 +82,7 @@ def run_trial(trial: Trial) -> TrialResult:
             continue
         sets = [materialise(program, recipe) for recipe in case.inputs]
         try:
-            with limit_wall_time(min(Limits.GENERATED, trial.seconds)):
+            with limit_evaluation(min(Limits.GENERATED, trial.seconds)):
                 expected = [tuple(evaluate(program, inputs)) for inputs in sets]
         except (EvaluationError, TooSlow):
             counts[Verdict.NOT_JUDGED.value] += 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
-from conformance.executors.limit import TooSlow, limit_wall_time
+from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.frontends.modules import Unit, units_of
 from conformance.frontends.naming import parameters
 from conformance.fuzzing.execution import judge_in_isolation
@@ -154,7 +154,7 @@ def _repeat_until_failure(
 
 def _expected_results(program: Program, inputs: Inputs, seconds: float) -> tuple[Array, ...]:
     try:
-        with limit_wall_time(seconds):
+        with limit_evaluation(seconds):
             return tuple(evaluate(program, inputs))
     except (EvaluationError, TooSlow):
         return ()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conformance.backends.session import open_session
 from conformance.errors import UsageError
-from conformance.executors.limit import TooSlow, limit_wall_time
+from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.frontends.archives import read_inputs
 from conformance.frontends.inputs.drawing import draw_inputs, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, read_units, specialise_unit
@@ -72,7 +72,7 @@ def _sets(file: Path, trial: Trial, unit: Unit, inputs: Path | None) -> list[tup
         return [read_inputs(unit, inputs).arrays]
 
     def evaluate_in_time(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
-        with limit_wall_time(trial.seconds):
+        with limit_evaluation(trial.seconds):
             return tuple(evaluate(program, arrays))
 
     try:

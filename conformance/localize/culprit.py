@@ -19,7 +19,7 @@ from conformance.backends.base import NotReadBack, Unsupported
 from conformance.backends.compiled.modules import RewrittenProgram, read_back
 from conformance.backends.compiled.stages import Stage, dump_folder, dumped_stages
 from conformance.backends.session import Session
-from conformance.executors.limit import TooSlow, limit_wall_time
+from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.judging.compare import judge_operation
 from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
@@ -105,7 +105,7 @@ def find_culprit(
 
         def is_right(read: Callable[[], RewrittenProgram]) -> bool | None:
             try:
-                with limit_wall_time(seconds):
+                with limit_evaluation(seconds):
                     results = read().evaluate(inputs)
             except (NotReadBack, TooSlow):
                 return None

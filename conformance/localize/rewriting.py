@@ -15,7 +15,7 @@ from conformance.backends.base import BackendError, NotReadBack
 from conformance.backends.compiled.modules import RewrittenProgram, read_back
 from conformance.backends.compiled.stages import Stage, dump_folder, dumped_stages
 from conformance.backends.session import Session
-from conformance.executors.limit import TooSlow, limit_wall_time
+from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.gate.classes import UNPREDICTED
 from conformance.judging.compare import describe_malformed
 from conformance.judging.judgement import Judgement, add_causes, mark_flushed
@@ -138,7 +138,7 @@ def explain_by_module(
         whole = RewrittenProgram(lowered) if lowered else read_back(module, program)
         verdicts: set[Verdict | None] = set()
         for inputs, actual in zip(sets, results, strict=True):
-            with limit_wall_time(seconds):
+            with limit_evaluation(seconds):
                 verdicts.add(_verdict_by_module(whole, inputs, actual, session))
         is_exact = verdicts == {None}
         if any(one and one.fails and one is not Verdict.FLUSHED for one in verdicts):
@@ -229,7 +229,7 @@ class _Chain:
 
     def _is_right(self, judge: ResultJudge, stages: Sequence[Stage], number: int) -> bool | None:
         try:
-            with limit_wall_time(self.seconds):
+            with limit_evaluation(self.seconds):
                 return judge.is_right(stages[number].read(self.program).evaluate(self.inputs))
         except (NotReadBack, TooSlow):
             return None

@@ -169,13 +169,10 @@ class _Enclosure:
     def _of_elements(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
         """Return the results of an elementwise operation."""
         record = OPS[operation.name]
-        is_complex = any(one.element_type.is_complex for one in operands)
-        if (
-            is_complex
-            and record.unrounded not in BY_PARTS
-            and record.rounding is not Rounding.MOVES
-        ):
-            return anything(operation)
+        if any(one.element_type.is_complex for one in operands):
+            takes_part = record.rounding is Rounding.MOVES and not stored(operation).is_complex
+            if not takes_part and record.unrounded not in BY_PARTS:
+                return anything(operation)
         discrete = [_few_values(one) for one in operands]
         if all(one is not None for one in discrete):
             choices = [one for one in discrete if one is not None]
@@ -324,7 +321,7 @@ def _split_into_steps(one: ValueSet) -> ValueSet:
     points: list[Interval] = []
     for low, high in one.intervals:
         a, b = to_wide(low), to_wide(high)
-        if not bool((b - a < FEW)[np.isfinite(a)].all()):
+        if not bool(((a == b) | np.isnan(a) | (b - a < FEW)).all()):
             return one
         for number in range(FEW):
             point = np.where(np.isfinite(a), np.minimum(a + number, b), a).astype(low.dtype)

@@ -10,18 +10,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.judging.sets.enclosures import Enclosures
-from conformance.judging.sets.facts import anything
+from conformance.judging.sets.facts import anything, static_shape
 from conformance.judging.sets.value_set import Unknown, ValueSet, union_of
 from conformance.transforms.substitute import embed_free_values
 from conformance.transforms.values import free_values
 from reference.ir.op import Structure
-from reference.ir.program import Operation, Program, Region, TensorType, Value
+from reference.ir.program import (
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    TokenType,
+    TupleType,
+    Value,
+    ValueType,
+)
 from reference.ir.types import Array
 from reference.ops.structure import is_structure, structure_of
 
 MOST_OPERATIONS = 20_000
 """Largest number of operations that are evaluated, with those of each iteration of a loop."""
 
+Held = ValueSet | tuple["Held", ...] | None
+"""What a value may be: the set of a tensor, that of each element of a tuple, None for a token."""
 
 _NOTHING: Mapping[str, Array] = {}
 
@@ -40,9 +51,11 @@ def evaluate_sets(
     if program.process_count > 1:
         return None
     main = program.main
-    values = dict(zip((one.name for one in main.arguments), map(ValueSet.of, inputs), strict=True))
+    names = (one.name for one in main.arguments)
+    values: dict[str, Held] = dict(zip(names, map(ValueSet.of, inputs), strict=True))
     try:
-        return _Evaluator(Enclosures(platform)).run(main.body, values, taken or {})
+        found = _Evaluator(Enclosures(platform)).run(main.body, values, taken or {})
+        return [_of_tensor(one) for one in found]
     except Unknown:
         return None
 
@@ -53,10 +66,10 @@ class _Evaluator:
     count: int = 0
 
     def run(
-        self, region: Region, values: dict[str, ValueSet], taken: Mapping[str, Array] = _NOTHING
-    ) -> list[ValueSet]:
+        self, region: Region, values: dict[str, Held], taken: Mapping[str, Array] = _NOTHING
+    ) -> list[Held]:
         """Return the sets that a region returns; later operations take the values in `taken`."""
-        made: dict[str, ValueSet] = {}
+        made: dict[str, Held] = {}
         for operation in region.operations[:-1]:
             self.count += 1
             if self.count > MOST_OPERATIONS:
@@ -69,36 +82,36 @@ class _Evaluator:
         ends = region.operations[-1].operands
         return [made.get(one.name, values[one.name]) for one in ends]
 
-    def _results(self, operation: Operation, values: dict[str, ValueSet]) -> Sequence[ValueSet]:
-        if not all(isinstance(one.type, TensorType) for one in operation.results):
-            raise Unknown
+    def _results(self, operation: Operation, values: dict[str, Held]) -> Sequence[Held]:
         operands = [self._value(one, values) for one in operation.operands]
         structure = structure_of(operation)
         if structure is Structure.BRANCHES:
-            return self._branch(operation, operands[0], values)
+            return self._branch(operation, _of_tensor(operands[0]), values)
         if structure is Structure.LOOPS:
             return self._loop(operation, operands, values)
-        if structure is Structure.FORWARDS and len(operands) == len(operation.results):
-            return [one.rounded for one in operands]
+        if structure is Structure.FORWARDS:
+            return _forwarded(operation, operands)
         if is_structure(operation) and structure is not Structure.CONSTANT:
             raise Unknown
+        tensors = [one for one in operands if isinstance(one, ValueSet)]
+        are_tensors = all(isinstance(one.type, TensorType) for one in operation.results)
+        if not are_tensors or len(tensors) < len(operands):
+            return [_anything_of(one.type) for one in operation.results]
         if operation.regions:
             free = {one.name for region in operation.regions for one in free_values(region)}
-            known = {name: values[name].loose for name in free if name in values}
+            known = {name: _of_tensor(values[name]).loose for name in free if name in values}
             if not all(one.is_point for one in known.values()):
                 return anything(operation)
             points = {name: one.point for name, one in known.items()}
             operation = embed_free_values(operation, points)
-        return self.enclosures.of(operation, operands)
+        return self.enclosures.of(operation, tensors)
 
-    def _value(self, value: Value, values: Mapping[str, ValueSet]) -> ValueSet:
+    def _value(self, value: Value, values: Mapping[str, Held]) -> Held:
         if value.name not in values:
             raise Unknown
         return values[value.name]
 
-    def _branch(
-        self, operation: Operation, index: ValueSet, values: dict[str, ValueSet]
-    ) -> list[ValueSet]:
+    def _branch(self, operation: Operation, index: ValueSet, values: dict[str, Held]) -> list[Held]:
         """Return the results of each region that may be run."""
         low, high = (int(end) for end in index.hull().intervals[0])
         count = len(operation.regions)
@@ -107,22 +120,15 @@ class _Evaluator:
         inside = range(max(low, 0), min(high, count - 1) + 1)
         chosen = {*inside, *([count - 1] if low < 0 or high >= count else [])}
         found = [self.run(operation.regions[one], dict(values)) for one in sorted(chosen)]
-        if len(found) == 1:
-            return found[0]
-        return [
-            union_of([one.rounded for one in each]).with_unrounded(
-                union_of([one.loose for one in each])
-            )
-            for each in zip(*found, strict=True)
-        ]
+        return [_union(each) for each in zip(*found, strict=True)]
 
     def _loop(
-        self, operation: Operation, operands: list[ValueSet], values: dict[str, ValueSet]
-    ) -> list[ValueSet]:
+        self, operation: Operation, operands: list[Held], values: dict[str, Held]
+    ) -> list[Held]:
         """Return what a loop carries, if its condition is decided in every iteration."""
         condition, body = operation.regions
         while True:
-            (goes_on,) = self.run(condition, _with(values, condition, operands))
+            goes_on = _of_tensor(self.run(condition, _with(values, condition, operands))[0])
             if not goes_on.is_point:
                 raise Unknown
             if not bool(goes_on.point):
@@ -130,8 +136,50 @@ class _Evaluator:
             operands = self.run(body, _with(values, body, operands))
 
 
-def _with(
-    values: Mapping[str, ValueSet], region: Region, arguments: Sequence[ValueSet]
-) -> dict[str, ValueSet]:
+def _of_tensor(one: Held) -> ValueSet:
+    """Return the set of a tensor; raise Unknown for other values."""
+    if not isinstance(one, ValueSet):
+        raise Unknown
+    return one
+
+
+def _forwarded(operation: Operation, operands: Sequence[Held]) -> Sequence[Held]:
+    """Return operands as they are stored, packed into a tuple, or an element of one."""
+    stored = [one.rounded if isinstance(one, ValueSet) else one for one in operands]
+    index, types = operation.attribute("index"), [one.type for one in operation.results]
+    if isinstance(index, int) and isinstance(stored[0], tuple):
+        return [stored[0][index]]
+    if types == [one.type for one in operation.operands]:
+        return stored
+    if isinstance(types[0], TupleType):
+        return [tuple(stored)]
+    return [*map(_anything_of, types)]
+
+
+def _anything_of(of: ValueType) -> Held:
+    """Return the set of all values of a type."""
+    if isinstance(of, TokenType):
+        return None
+    if isinstance(of, TupleType):
+        return tuple(map(_anything_of, of.types))
+    if not isinstance(of, TensorType):
+        raise Unknown
+    return ValueSet.everything(static_shape(of), of.stored)
+
+
+def _union(several: Sequence[Held]) -> Held:
+    """Return what any of several branches gives."""
+    first = several[0]
+    if len(several) == 1 or first is None:
+        return first
+    if isinstance(first, tuple):
+        tuples = [one for one in several if isinstance(one, tuple)]
+        return tuple(map(_union, zip(*tuples, strict=True)))
+    sets = [_of_tensor(one) for one in several]
+    stored = union_of([one.rounded for one in sets])
+    return stored.with_unrounded(union_of([one.loose for one in sets]))
+
+
+def _with(values: Mapping[str, Held], region: Region, arguments: Sequence[Held]) -> dict[str, Held]:
     names = (one.name for one in region.arguments)
     return {**values, **dict(zip(names, arguments, strict=True))}

@@ -142,7 +142,8 @@ class ValueSet:
         low, high = self.intervals[0]
         if not bool((self.nan & ~is_nan(low)).any()):
             return [*self.intervals]
-        nothing = np.array(np.nan).astype(low.dtype)
+        nan = complex(np.nan, np.nan) if self.element_type.is_complex else np.nan
+        nothing = np.array(nan).astype(low.dtype)
         ends = tuple(np.where(self.nan, nothing, one).astype(low.dtype) for one in (low, high))
         return [*self.intervals, (ends[0], ends[1])]
 

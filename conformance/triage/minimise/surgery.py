@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from conformance.executors.limit import TooSlow, limit_wall_time
+from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.pipeline.items import Inputs
 from conformance.transforms.dead_code import remove_unused, restrict_to
 from conformance.transforms.extract import replace_body, replace_main
@@ -88,7 +88,7 @@ def reference_values(attempts: Minimisation) -> dict[str, Array] | None:
     made = [v for one in program.main.body.operations[:-1] for v in one.results]
     shown = list(filter(can_be_result, made))
     try:
-        with limit_wall_time(SECONDS):
+        with limit_evaluation(SECONDS):
             arrays = evaluate(restrict_to(program, shown), attempts.inputs)
     except (EvaluationError, TooSlow):
         return None

@@ -134,7 +134,7 @@ def test_only_the_first_few_are_described(tmp_path: Path) -> None:
     text = CANCELLED.replace("  %r =", "".join(lines) + "  %r =").replace("%e, %d", "%e, %s4")
     path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
     path.write_text(text)
-    np.savez(inputs, x=X.astype(np.float32), y=(10 * Y).astype(np.float32))
+    np.savez(inputs, x=X.astype(np.float32), y=(30 * Y).astype(np.float32))
     notes = check_file(str(path), Settings(OFF, inputs)).notes
     assert len(notes) == step_notes.SHOWN + 1
     assert notes[-1] == "so do 3 more operations"

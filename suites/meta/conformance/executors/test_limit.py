@@ -12,7 +12,7 @@ from conformance.executors.limit import (
     Clock,
     TooSlow,
     interrupt_after,
-    limit_wall_time,
+    limit_evaluation,
     memory_note,
 )
 
@@ -56,7 +56,7 @@ def test_other_threads_have_no_limit() -> None:
 def test_message_names_twice_the_time_for_a_file() -> None:
     with (
         pytest.raises(TooSlow, match=r"more than 0.02 s.*--timeout") as error,
-        limit_wall_time(0.02),
+        limit_evaluation(0.02),
     ):
         spend(5)
     assert "\n" not in str(error.value)

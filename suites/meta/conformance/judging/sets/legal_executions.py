@@ -46,7 +46,9 @@ class LegalExecution:
 
     def _result(self, operation: Operation, result: Any) -> Any:
         record = OPS.get(operation.name)
-        if record is None or operation.regions or not isinstance(result, np.ndarray):
+        if record is None or not operation.operands or operation.regions:
+            return result
+        if not isinstance(result, np.ndarray):
             return result
         of, name = element_type_of(result), operation.results[0].name
         if not of.is_float or not of.float_format.signed or record.only_rounds or of is _F64:
@@ -62,7 +64,7 @@ class LegalExecution:
             rounded = round_to(kept, of)
             if record.rounding is not Rounding.MOVES:
                 stored = to_float64(rounded)
-                is_in_range = np.isfinite(stored) & (stored != 0)
+                is_in_range = (np.abs(kept) <= of.float_format.max_finite) & (stored != 0)
                 self._unrounded[name] = np.where(is_in_range, kept, stored)
             return rounded
         if record.unrounded is np.multiply:

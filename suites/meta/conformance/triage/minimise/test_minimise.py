@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.executors.limit import TooSlow, limit_wall_time
+from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.minimise.minimise import minimise
 from reference.interpreter.evaluate import evaluate
@@ -51,7 +51,7 @@ def minimise_text(text: str, has, *inputs):
 
     def fails(smaller: Program, given) -> bool:
         try:
-            with limit_wall_time(0.2):
+            with limit_evaluation(0.2):
                 evaluate(smaller, given)
         except TooSlow:  # a loop that has lost what ends it
             return False
