@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
 
 
@@ -41,3 +43,24 @@ def list_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[
         for name, value in here.items()
         if there.get(name) != value
     ]
+
+
+def contains(text: str, pattern: str) -> bool:
+    """Return whether a pattern matches part of a text.
+
+    `*` stands for any text. A pattern between two `/` is a regular expression of Python, in which
+    `.` also matches a line's end.
+    """
+    return _compile_pattern(pattern).search(text) is not None
+
+
+def is_regular_expression(pattern: str) -> bool:
+    """Return whether a pattern of `words` or `where` is a regular expression between two `/`."""
+    return len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/")
+
+
+@lru_cache(maxsize=1024)
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
+    if is_regular_expression(pattern):
+        return re.compile(pattern[1:-1], re.DOTALL)
+    return re.compile(".*?".join(map(re.escape, pattern.split("*"))), re.DOTALL)

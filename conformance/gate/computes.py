@@ -1,7 +1,7 @@
 """Entries with `computes`: they state, as StableHLO, what a backend computes instead of an op.
 
 docs/expectations.md describes their keys, conformance/known/template.py the text. The entry matches
-the elements that are as predicted, and no others: it has no `kinds`, `words`, `where` or `max_ulp`.
+the elements that are as predicted, and no others: it has no `kinds`, `words` or `max_ulp`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec import structs
 from conformance.errors import describe_unknown
 from conformance.gate.expectations import WITH_RESULTS, Expectation
 from conformance.known.entry_prediction import instantiate, label, ulps
-from conformance.known.template import TemplateError, check_names
+from conformance.known.template import ANY, TemplateError, check_names
 from conformance.text import matches_any
 from conformance.verdict import Verdict
 from generators.case.quantized_types import QuantizedColumn
@@ -30,7 +30,7 @@ VERDICTS = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
 """Verdicts on elements that an entry with `computes` predicts."""
 
 _OTHERS = ("within", "flushes", "constants")
-_WITHOUT = ("kinds", "words", "where", "max_ulp", "rare")
+_WITHOUT = ("kinds", "words", "max_ulp", "rare")
 _JOINED = " + "
 _TRIED = 8
 """The largest number of cases of an op and element type for which `computes` is parsed."""
@@ -90,7 +90,7 @@ def _check_op(found: Expectation, record: Op) -> None:
 
 def _check_constants(found: Expectation, record: Op) -> None:
     operands = [name.removeprefix("*") for name in record.operands]
-    for pattern in found.constants:
+    for pattern in found.constants if found.constants != ANY else ():
         if not any(fnmatchcase(name, pattern) for name in operands):
             raise TemplateError(f"'constants': {describe_unknown('operand', pattern, operands)}")
 

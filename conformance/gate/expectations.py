@@ -5,10 +5,8 @@ conformance/gate/reading.py reads them from files. conformance/gate/known/ has t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import msgspec
 
@@ -16,11 +14,11 @@ from conformance.backends.base import ANSWERED
 from conformance.backends.registry import names_of
 from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC, UNPREDICTED
-from conformance.known.crashing_operations import PREFIX, satisfies
+from conformance.known.crashing_operations import describes
 from conformance.known.entry_prediction import EntryPrediction, ulps
 from conformance.results.store import CellKey
 from conformance.stablehlo.emit import operations_in, spell_operation
-from conformance.text import matches_any
+from conformance.text import contains, matches_any
 from conformance.verdict import Failing, LostBatch, Record, Verdict
 from reference.ir.program import Operation
 from reference.ops.table import OPS
@@ -138,6 +136,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             within,
             self.flushes,
             self.constants,
+            self.where,
             self.unpredictable,
         )
 
@@ -184,7 +183,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def matches_operation(self, operation: str) -> bool:
         """Return whether an operation contains any text of `where`."""
-        return any(_describes(pattern, operation) for pattern in self.where)
+        return any(describes(pattern, operation) for pattern in self.where)
 
     def matches_batch(self, batch: LostBatch) -> bool:
         """Return whether the entry matches a batch that failed as a whole.
@@ -268,33 +267,6 @@ def operation_texts(failure: Failure | Record) -> Iterator[str]:
         yield from operations_in(failure.detail.program) if failure.detail else ()
     elif failure.operation is not None:
         yield spell_operation(failure.operation)
-
-
-def contains(text: str, pattern: str) -> bool:
-    """Return whether a pattern matches part of a text.
-
-    `*` stands for any text. A pattern between two `/` is a regular expression of Python, in which
-    `.` also matches a line's end.
-    """
-    return _compile_pattern(pattern).search(text) is not None
-
-
-def _describes(pattern: str, operation: str) -> bool:
-    """Return whether a text of `where` describes an operation in MLIR's generic form."""
-    name = pattern.removeprefix(PREFIX)
-    return contains(operation, pattern) if name == pattern else satisfies(operation, name)
-
-
-def is_regular_expression(pattern: str) -> bool:
-    """Return whether a pattern of `words` or `where` is a regular expression between two `/`."""
-    return len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/")
-
-
-@lru_cache(maxsize=1024)
-def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    if is_regular_expression(pattern):
-        return re.compile(pattern[1:-1], re.DOTALL)
-    return re.compile(".*?".join(map(re.escape, pattern.split("*"))), re.DOTALL)
 
 
 def failures_of(cell: CellKey, failing: Sequence[Failing], operation: Operation) -> list[Failure]:

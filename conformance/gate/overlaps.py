@@ -12,10 +12,10 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from conformance.gate.classes import CLASSES
-from conformance.gate.expectations import Expectation, contains, names_of_op
+from conformance.gate.expectations import Expectation, names_of_op
 from conformance.gate.files import Given, is_shipped
 from conformance.gate.reading import paths_of
-from conformance.text import matches_any
+from conformance.text import contains, matches_any
 from generators.case.columns import INVALID
 from generators.case.quantized_types import QUANTIZED_COLUMNS
 from reference.ir.types import ELEMENT_TYPES

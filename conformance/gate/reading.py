@@ -28,7 +28,6 @@ from conformance.gate.expectations import (
     Counterexample,
     Expectation,
     Versions,
-    is_regular_expression,
 )
 from conformance.gate.files import (
     EVERY,
@@ -46,6 +45,7 @@ from conformance.gate.versions import (
 )
 from conformance.gate.versions import check as check_versions
 from conformance.known.crashing_operations import CONDITIONS, PREFIX
+from conformance.text import is_regular_expression
 from generators.case.columns import INVALID
 from generators.case.quantized_types import QUANTIZED_COLUMNS
 from reference.ir.types import ELEMENT_TYPES

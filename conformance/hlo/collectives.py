@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from conformance.hlo.protos import DeviceList, IotaGroups, Mesh, MeshGroups
@@ -12,6 +14,7 @@ from reference.ir.program import Dense, Region, TensorType, Value, tensor_of
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.distribution.groups import (
     Strategy,
+    cross_replica_and_partition,
     ids_of,
     listed_ids,
     strategy_by_channel,
@@ -66,9 +69,24 @@ def groups_of(site: Site, strategy: Strategy) -> list[list[int]]:
     return [group.replica_ids for group in listed]
 
 
-def _global_strategy(site: Site) -> Strategy:
-    """Return the group strategy of all_gather, all_reduce and reduce_scatter."""
-    return strategy_by_global_ids(_channel(site), site.instruction.use_global_device_ids)
+def _grouping(site: Site) -> dict[str, Any]:
+    """Return the attributes of all_gather, all_reduce and reduce_scatter that make groups.
+
+    HLO's groups of all partitions of some replicas list them replica by replica, StableHLO's
+    partition by partition. Where that differs, the groups are of global ids.
+    """
+    is_global = site.instruction.use_global_device_ids
+    strategy = strategy_by_global_ids(_channel(site), is_global)
+    groups, (_, partitions) = groups_of(site, strategy), site.computations.grid
+    if strategy is cross_replica_and_partition and partitions > 1 and max(map(len, groups)) > 1:
+        is_global = True
+        groups = [
+            [r * partitions + p for r in group for p in range(partitions)] for group in groups
+        ]
+    return {
+        "replica_groups": _matrix(groups), "channel_id": _channel(site),
+        "use_global_device_ids": is_global,
+    }  # fmt: skip
 
 
 def _channel_strategy(site: Site) -> Strategy:
@@ -105,8 +123,7 @@ def _all_reduce(site: Site) -> Tree:
     values = site.values
     return _tree(site, site.building.add(
         "all_reduce", values, [tensor_of(value) for value in values], (_combiner(site),),
-        replica_groups=_matrix(groups_of(site, _global_strategy(site))), channel_id=_channel(site),
-        use_global_device_ids=site.instruction.use_global_device_ids,
+        **_grouping(site),
     ))  # fmt: skip
 
 
@@ -122,8 +139,7 @@ def _all_gather(site: Site) -> Tree:
 def _gather_values(site: Site, types: tuple[TensorType, ...]) -> tuple[Value, ...]:
     return site.building.add(
         "all_gather", site.values, types, all_gather_dim=site.instruction.dimensions[0],
-        replica_groups=_matrix(groups_of(site, _global_strategy(site))), channel_id=_channel(site),
-        use_global_device_ids=site.instruction.use_global_device_ids,
+        **_grouping(site),
     )  # fmt: skip
 
 
@@ -195,10 +211,7 @@ def _reduce_scatter(site: Site) -> Tree:
     return _tree(site, tuple(
         site.building.one(
             "reduce_scatter", (value,), of, (_combiner(site),),
-            scatter_dimension=site.instruction.dimensions[0],
-            replica_groups=_matrix(groups_of(site, _global_strategy(site))),
-            channel_id=_channel(site),
-            use_global_device_ids=site.instruction.use_global_device_ids,
+            scatter_dimension=site.instruction.dimensions[0], **_grouping(site),
         )
         for value, of in zip(site.values, site.types, strict=True)
     ))  # fmt: skip

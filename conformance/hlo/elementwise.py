@@ -23,6 +23,8 @@ _RENAMED = {
 }  # fmt: skip
 
 
+_TOTAL = "TOTALORDER"
+
 _OF_ONE_TYPE = """add atan2 clamp divide maximum minimum multiply power remainder subtract"""
 """Ops whose operands and results have one type, except in mixed precision."""
 
@@ -49,11 +51,14 @@ def _add_mixed_operation(site: Site, name: str, operands: list[Value]) -> Value:
 
 
 def _compare(site: Site) -> Tree:
-    """Add a comparison. Older modules state its type, newer modules whether its order is total."""
+    """Add a comparison. Older modules state its type, newer modules whether its order is total.
+
+    The type is omitted where it is that of the operands, as most programs omit it.
+    """
     one, lhs = site.instruction, site.value(0)
-    kind = one.comparison_type or None
-    if one.comparison_order == "TOTAL" and tensor_of(lhs).element.is_float:
-        kind = "TOTALORDER"
+    is_float = tensor_of(lhs).element.is_float
+    is_total = one.comparison_type == _TOTAL or (one.comparison_order == "TOTAL" and is_float)
+    kind = _TOTAL if is_total else None
     return site.building.one(
         "compare", (lhs, site.value(1)), site.type, compare_type=kind,
         comparison_direction=one.comparison_direction,

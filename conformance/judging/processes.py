@@ -84,12 +84,19 @@ def process_results(
 def _is_folding(program: Program, several: Sequence[Operation]) -> bool:
     """Return whether a program's results come from folding collectives.
 
-    They may also be the last results of the operation that holds the collectives.
+    They may also be results of the operation that holds the collectives: the last, or those that
+    its region returns there.
     """
     made = tuple(value for one in several for value in one.results)
-    ends = program.main.body.operations[-1].operands
-    held = program.subject.results[-len(made) :] if made else ()
-    return bool(made) and all(one.regions for one in several) and ends in (made, held)
+    ends, holder = program.main.body.operations[-1].operands, program.subject
+    last = holder.results[-len(made) :] if made else ()
+    returned = tuple(
+        result
+        for region in holder.regions
+        for value, result in zip(region.operations[-1].operands, holder.results, strict=False)
+        if value in made
+    )
+    return bool(made) and all(one.regions for one in several) and ends in (made, last, returned)
 
 
 def _contributions_by_process(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import prod
 
 from conformance.known.shrunk_ranges import WindowDimension, are_exchanged, are_shrunk
+from conformance.text import contains
 
 PREFIX = "condition: "
 """Text that begins the name of a condition in `where`."""
@@ -164,10 +165,42 @@ def is_long_reduction(operation: OperationText) -> bool:
     return any(prod(shape) >= LEAST_OF_YNNPACK for shape in operation.shapes())
 
 
+def is_last_start_negative(operation: OperationText) -> bool:
+    """Return whether the largest start index of an update, in some dimension, is negative in the
+    type of the indices, which is signed and too narrow for it.
+    """
+    index = re.search(r", tensor<i(\d+)>\) -> ", operation.text)
+    if operation.name != "stablehlo.dynamic_update_slice" or index is None:
+        return False
+    sign = 1 << (int(index[1]) - 1)
+    sizes, parts, *_ = operation.shapes()
+    return any((size - part) & sign for size, part in zip(sizes, parts, strict=True))
+
+
+def are_updates_of_one_element(operation: OperationText) -> bool:
+    """Return whether a scatter has index vectors without components, and several of them."""
+    if operation.name != "stablehlo.scatter" or operation.numbers("scatter_dims_to_operand_dims"):
+        return False
+    shapes, windows = operation.shapes(), operation.numbers("update_window_dims")
+    update = shapes[len(shapes) // 3 + 1]
+    return prod(size for d, size in enumerate(update) if d not in windows) > 1
+
+
+def is_part_transformed(operation: OperationText) -> bool:
+    """Return whether an FFT of complex numbers is shorter than the dimensions, or longer."""
+    if operation.name != "stablehlo.fft" or not re.search("fft_type I?FFT>", operation.text):
+        return False
+    length = operation.numbers("fft_length")
+    return operation.shapes()[0][-len(length) :] != length
+
+
 CONDITIONS: dict[str, Callable[[OperationText], bool]] = {
+    "fft of a part": is_part_transformed,
     "gather of leading dimension": is_gather_of_leading_dimension,
     "gather of single elements": is_gather_of_single_elements,
+    "negative largest start index": is_last_start_negative,
     "reduction of 4096 elements": is_long_reduction,
+    "several updates of one element": are_updates_of_one_element,
     "shrunk window": is_shrunk_window,
 }
 """The conditions by name."""
@@ -180,3 +213,9 @@ def satisfies(text: str, name: str) -> bool:
     """
     operation = OperationText(text)
     return operation.is_static and CONDITIONS[name](operation)
+
+
+def describes(pattern: str, operation: str) -> bool:
+    """Return whether a text of `where` describes an operation in MLIR's generic form."""
+    name = pattern.removeprefix(PREFIX)
+    return contains(operation, pattern) if name == pattern else satisfies(operation, name)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import column_of
+from conformance.known.crashing_operations import describes
 from conformance.known.hypothesis import Hypothesis, predict_nothing
 from conformance.known.template import TemplateError, has_constants, module_text
-from conformance.stablehlo.emit import EmitError
+from conformance.stablehlo.emit import EmitError, spell_operation
 from conformance.text import matches_any
 from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
@@ -53,7 +54,8 @@ class EntryPrediction:
     `text` is in the language of template.py. A result may differ from its predicted value by
     `within` ulp; if that is 0, both have the same bits. If `flushes`, subnormal operands and
     results of its arithmetic are zeros. `constants` are the operands that must be constants to a
-    compiler, by name or glob. If `unpredictable`, elements that the text's mask omits may have any
+    compiler, by name or glob. If there is `where`, any of its texts must describe the operation. If
+    `unpredictable`, elements that the text's mask omits may have any
     value, if all others are as predicted.
     """
 
@@ -64,6 +66,7 @@ class EntryPrediction:
     within: float = 0.0
     flushes: bool = False
     constants: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
     unpredictable: bool = False
 
     @property
@@ -80,7 +83,11 @@ class EntryPrediction:
             matches_any(operation.name, self.ops)
             and matches_any(column_of(operation), self.element_types)
             and has_constants(operation, self.constants, folded)
+            and (not self.where or self._is_described(spell_operation(operation)))
         )
+
+    def _is_described(self, operation: str) -> bool:
+        return any(describes(pattern, operation) for pattern in self.where)
 
     def hypothesis(self, folded: Sequence[bool] | None = None) -> Hypothesis:
         """Return the class of predicted results, with the distance from the prediction."""
@@ -118,17 +125,28 @@ class EntryPrediction:
             errors = tuple(one / self.within for one in off)
         else:
             errors = tuple(np.where(one == 0, 0.0, np.inf) for one in off)
-        return self._without_unpredictable(operation, operands, errors)
+        return self._without_unpredictable(operation, operands, expected, errors)
 
     def _without_unpredictable(
-        self, operation: Operation, operands: tuple[Any, ...], errors: tuple[Array, ...]
+        self,
+        operation: Operation,
+        operands: tuple[Any, ...],
+        expected: tuple[Array, ...],
+        errors: tuple[Array, ...],
     ) -> tuple[Array, ...]:
-        """Return errors of 0 for elements that the mask excludes, if no other element is wrong."""
+        """Return errors of 0 for elements that the mask excludes, if no other element is wrong.
+
+        Elements for which the right value is predicted are judged by the op's rule alone.
+        """
         found = self.predicted(operation, operands) if self.unpredictable else None
         if found is None:
             return errors
-        _, mask = _without_mask(found, len(errors))
-        if any((mask & (one > 1)).any() for one in errors):
+        others, mask = _without_mask(found, len(errors))
+        if any(
+            (mask & (one > 1) & ~equal_elements(other, want)).any()
+            for one, other, want in zip(errors, others, expected, strict=True)
+            if _form(other) == _form(want)
+        ):
             return errors
         return tuple(np.where(mask, one, 0.0) for one in errors)
 

@@ -6,11 +6,16 @@ operand that may occur any number of times is `%inputs` if there is exactly one,
 
 - `$lhs`: the type of that operand;
 - `$lhs.E`, `$lhs.S`: its element type and its sizes: `tensor<$lhs.Sxf32>` has its shape;
+- `$lhs.R`: the type of the parts of its complex elements, of other elements their own type;
 - `$inputs.0`, `$inputs.1.E`: the same for one operand of several;
-- `$T`, `$E`, `$S`: the same for the (first) result;
+- `$T`, `$E`, `$S`, `$R`: the same for the (first) result;
 - `$dimension`: the value of that attribute of the operation;
 - `$op(%a, %b)`: the operation itself, with its attributes and regions, on other operands;
 - `$op(...)`: the operation as it is.
+
+A line with `.*` is repeated for each operand of those that may occur any number of times, with the
+operand's number in place of `*`: `%low.* = stablehlo.abs %inputs.* : $inputs.*`. In a line with
+`$op(...)`, `%low.*` stands for the values of all numbers.
 
 If the text returns one value more than the op, as in `return %y, %mask : $T, tensor<$Sxi1>`, that
 value is a mask: nothing is predicted for elements for which it is false.
@@ -31,14 +36,18 @@ from reference.ir.op import Op
 from reference.ir.program import Operation, TensorType, Value
 from reference.ops.table import OPS
 
-_RESULT = ("T", "E", "S")
+ANY = ("any",)
+"""The `constants` of an entry about operations of which any operand is a constant."""
+
+_RESULT = ("T", "E", "S", "R")
 _ITSELF = "op"
 _OPERAND = r"%[\w.$-]+"
 _PLACEHOLDER = re.compile(
     rf"\$(?:(?P<itself>{_ITSELF})\s*\((?P<given>[^()]*)\)"
-    r"|(?P<result>[TES])(?P<of_result>x?)"
-    r"|(?P<name>[a-z]\w*)(?P<number>\.\d+)?(?:\.(?P<part>[ES])(?P<of_part>x?))?)"
+    r"|(?P<result>[TESR])(?P<of_result>x?)"
+    r"|(?P<name>[a-z]\w*)(?P<number>\.\d+)?(?:\.(?P<part>[ESR])(?P<of_part>x?))?)"
 )
+_EVERY = re.compile(r"([%$]\w+)\.\*")
 _ASSIGNED = re.compile(rf"\s*({_OPERAND})\s*=[^=]")
 _RETURNS = re.compile(r"\s*(?:func\.)?return\b")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -78,10 +87,13 @@ def has_constants(
     """Return whether all operands whose names match are constants to a compiler.
 
     There must be such operands, unless there are no patterns; the operands of a call have no names.
-    `folded` tells which operands are constants; True if that is unknown.
+    If the patterns are `ANY`, some operand must be a constant. `folded` tells which operands are
+    constants; True if that is unknown.
     """
     if not patterns or folded is None:
         return True
+    if tuple(patterns) == ANY:
+        return any(folded)
     names = operand_names(operation)
     if not names:
         return False
@@ -101,6 +113,7 @@ def check_names(text: str, record: Op) -> None:
     """
     operands = [name.removeprefix("*") for name in record.operands]
     known = (*_RESULT, _ITSELF, *operands, *record.attributes)
+    text = _repeat_lines(text, record, 1)
     left = re.search(r"\$(\w*)", _PLACEHOLDER.sub("", _OWN_TEXT.sub("", text)))
     if left is not None:
         raise TemplateError(f"{describe_unknown('placeholder', left[1], known)} (of {record.name})")
@@ -130,7 +143,13 @@ def module_text(text: str, operation: Operation) -> str:
     types = [spell(value.type) for value in operation.operands]
     arguments = ", ".join(f"%{name}: {of}" for name, of in zip(names, types, strict=True))
     results = [spell(value.type) for value in operation.results]
-    body = _fill_placeholders(_COMMENT.sub("", text), operation, names)
+    body = _COMMENT.sub("", text)
+    record = OPS.get(operation.name)
+    if record is not None:
+        grouped = record.group_operands(operation.operands)
+        counts = [len(one) for one in grouped if isinstance(one, tuple)]
+        body = _repeat_lines(body, record, counts[0] if counts else 0)
+    body = _fill_placeholders(body, operation, names)
     returned = next((line for line in _outermost_lines(body) if _RETURNS.match(line)), None)
     if returned is not None and _count(returned) == len(results) + 1:
         results.append(f"tensor<{_type(operation.results[0], 'S', 'x')}i1>")
@@ -139,6 +158,25 @@ def module_text(text: str, operation: Operation) -> str:
             raise TemplateError(f"{operation.name} has several results: end with a 'return'")
         body = f"{body.rstrip()}\nreturn {_last_result(body)} : {results[0]}"
     return f"func.func @main({arguments}) -> ({', '.join(results)}) {{\n{body}\n}}"
+
+
+def _repeat_lines(text: str, record: Op, count: int) -> str:
+    """Return the text with each line that contains `.*` written for `count` operands."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if f"${_ITSELF}(" in line:
+            lines.append(
+                _EVERY.sub(lambda found: ", ".join(f"{found[1]}.{n}" for n in range(count)), line)
+            )
+        elif _EVERY.search(line):
+            lines += [line.replace("*", str(n)) for n in range(count)]
+        else:
+            lines.append(line)
+    text = "\n".join(lines)
+    if count == 1:
+        several = [name.removeprefix("*") for name in record.operands if name.startswith("*")]
+        text = re.sub(rf"([%$](?:{'|'.join(several)}))\.0\b", r"\1", text)
+    return text
 
 
 def _count(returned: str) -> int:
@@ -197,11 +235,12 @@ def _type(value: Value | None, part: str, following: str) -> str:
     if of is not None and part == "T":
         return spell(of) + following
     if not isinstance(of, TensorType):
-        raise TemplateError("$E and $S are defined for tensors only")
+        raise TemplateError("$E, $S and $R are defined for tensors only")
     if part == "S":
         sizes = "x".join("?" if size is None else str(size) for size in of.shape)
         return f"{sizes}{following}" if sizes else ""
-    scalar = spell(replace(of, shape=(), bounds=()))
+    element = of.element.part if part == "R" else of.element_type
+    scalar = spell(replace(of, shape=(), bounds=(), element_type=element))
     return scalar.removeprefix("tensor<").removesuffix(">") + following
 
 

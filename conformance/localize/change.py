@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.transforms.values import evaluate_values
+from conformance.transforms.values import evaluate_values_by_process
 from reference.ir.op import Structure
 from reference.ir.program import Attribute, Operation, Program, Region, TensorType, Value, ValueType
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
@@ -24,6 +24,9 @@ from reference.ops.table import OPS
 
 DEPTH = 5
 """Largest number of nested operations that are written; deeper ones are `...`."""
+
+ValuesByProcess = Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+"""The values of two programs by name, in each process."""
 
 _PREDICATE = ELEMENT_TYPES["i1"]
 
@@ -136,7 +139,7 @@ def find_changes(before: Program, after: Program, inputs: Sequence[Array]) -> tu
         EvaluationError: if a program cannot be evaluated.
     """
     reader = _Reader()
-    values = [_values_of(one, inputs) for one in (before, after)]
+    values = _values_by_process(before, after, inputs)
     roots = zip(reader.results(before), reader.results(after), strict=False)
     found: dict[tuple[int, int], Change] = {}
     left, seen = list(roots), set[tuple[int, int]]()
@@ -158,7 +161,7 @@ def find_changes(before: Program, after: Program, inputs: Sequence[Array]) -> tu
 
 
 def _parts_apart(
-    old: Expression, new: Expression, values: Sequence[Mapping[str, Any]]
+    old: Expression, new: Expression, values: ValuesByProcess
 ) -> list[tuple[Expression, Expression]]:
     """Return the pairs of parts whose values differ, of expressions that differ in nothing else."""
     if not old.differs_in_parts_from(new):
@@ -188,7 +191,7 @@ def _are_counterparts(
     old: Expression,
     new: Expression,
     parts: Sequence[tuple[Expression, Expression]],
-    values: Sequence[Mapping[str, Any]],
+    values: ValuesByProcess,
 ) -> bool:
     """Return whether the new part of each pair is computed in place of the old part.
 
@@ -205,23 +208,32 @@ def _are_counterparts(
     return not any(is_old or (is_new and len(parts) > 1) for is_old, is_new in moved)
 
 
-def _values_of(program: Program, inputs: Sequence[Array]) -> Mapping[str, Any]:
-    """Return the values of main by name; none if several processes have values of their own."""
-    return evaluate_values(program, inputs) if program.process_count == 1 else {}
+def _values_by_process(before: Program, after: Program, inputs: Sequence[Array]) -> ValuesByProcess:
+    """Return the values of two programs; none if one of them is partitioned and the other not."""
+    if before.process_count != after.process_count:
+        return [({}, {})]
+    each = (evaluate_values_by_process(one, inputs) for one in (before, after))
+    return [*zip(*each, strict=True)]
 
 
-def _have_equal_values(
-    old: Expression, new: Expression, values: Sequence[Mapping[str, Any]]
-) -> bool:
-    first, second = (own.get(one.value.name) for one, own in zip((old, new), values, strict=True))
-    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
-        return False
-    return equal_results([first], [second])
+def _have_equal_values(old: Expression, new: Expression, values: ValuesByProcess) -> bool:
+    """Return whether expressions of two programs have equal values in all processes."""
+    pairs = [(own.get(old.value.name), others.get(new.value.name)) for own, others in values]
+    return all(
+        isinstance(first, np.ndarray)
+        and isinstance(second, np.ndarray)
+        and equal_results([first], [second])
+        for first, second in pairs
+    )
 
 
-def _are_far(old: Expression, new: Expression, values: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether an element of one is more than twice that of the other."""
-    first, second = (own.get(one.value.name) for one, own in zip((old, new), values, strict=True))
+def _are_far(old: Expression, new: Expression, values: ValuesByProcess) -> bool:
+    """Return whether an element of one is more than twice that of the other, in any process."""
+    pairs = [(own.get(old.value.name), others.get(new.value.name)) for own, others in values]
+    return any(_have_far_elements(*pair) for pair in pairs)
+
+
+def _have_far_elements(first: Any, second: Any) -> bool:
     if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
         return False
     if first.shape != second.shape or not element_type_of(first).is_float:

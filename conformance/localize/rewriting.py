@@ -15,15 +15,17 @@ from conformance.backends.base import BackendError, NotReadBack
 from conformance.backends.compiled.modules import RewrittenProgram, read_back
 from conformance.backends.compiled.stages import Stage, dump_folder, dumped_stages
 from conformance.backends.session import Session
+from conformance.catalog import rule_of
 from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.gate.classes import UNPREDICTED
-from conformance.judging.compare import describe_malformed
+from conformance.judging.compare import describe_malformed, judge
 from conformance.judging.judgement import Judgement, add_causes, mark_flushed
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.hypothesis import SUBNORMAL
 from conformance.localize.change import find_changes
 from conformance.localize.culprit import ResultJudge, bisect_stages
+from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import inline
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
@@ -62,12 +64,14 @@ class ModuleExplanation:
 
     `rewritings` change the meaning, in the order of the passes. If `is_exact`, the reference's
     results of the module are the backend's, bit for bit; if `flushes`, they are with subnormal
-    numbers flushed. Without rewritings and flushing, nothing is explained.
+    numbers flushed. Without rewritings and flushing, nothing is explained. `sets` are the numbers
+    of the explained sets of results.
     """
 
     rewritings: tuple[Rewriting, ...] = ()
     flushes: bool = False
     is_exact: bool = False
+    sets: tuple[int, ...] = ()
 
     def apply(self, judgement: Judgement) -> Judgement:
         """Return the judgement on the explained results, with the rewritings as causes of the
@@ -126,8 +130,8 @@ def explain_by_module(
         text: the program as it was compiled, if it was given as text.
 
     Returns:
-        `UNEXPLAINED` if the backend gives no module, if results are not what the module may give,
-        or if its stages do not show the changes.
+        `UNEXPLAINED` if the backend gives no module, if no set of results is what the module may
+        give, or if its stages do not show the changes.
     """
     try:
         session.compile_cached(program, text)
@@ -136,25 +140,28 @@ def explain_by_module(
         if not (lowered or module):
             return UNEXPLAINED
         whole = RewrittenProgram(lowered) if lowered else read_back(module, program)
-        verdicts: set[Verdict | None] = set()
-        for inputs, actual in zip(sets, results, strict=True):
+        verdicts: dict[int, Verdict | None] = {}
+        for number, (inputs, actual) in enumerate(zip(sets, results, strict=True)):
             with limit_evaluation(seconds):
-                verdicts.add(_verdict_by_module(whole, inputs, actual, session))
-        is_exact = verdicts == {None}
-        if any(one and one.fails and one is not Verdict.FLUSHED for one in verdicts):
+                verdict = _verdict_by_module(whole, inputs, actual, session)
+            if not verdict or not verdict.fails or verdict is Verdict.FLUSHED:
+                verdicts[number] = verdict
+        if not verdicts:
             return UNEXPLAINED
+        is_exact = {*verdicts.values()} == {None}
         found: dict[str, Rewriting] = {}
         with dump_folder() as folder:
             stages = [] if lowered else dumped_stages(session, program, folder, text)
             name = TRANSLATION if lowered else ""
-            for inputs in sets:
-                chain = _Chain(session, program, inputs, seconds)
+            for number in verdicts:
+                chain = _Chain(session, program, sets[number], seconds)
                 made = chain.rewritings(stages) if stages else chain.changes_of(whole, name)
                 found |= {str(one): one for one in made}
             if is_exact and len(sets) == 1 and not found:  # an operation within is wrong
                 made = _Chain(session, program, sets[0], seconds, results[0]).rewritings(stages)
                 found |= {str(one): one for one in made}
-        return ModuleExplanation(tuple(found.values()), Verdict.FLUSHED in verdicts, is_exact)
+        flushes = Verdict.FLUSHED in verdicts.values()
+        return ModuleExplanation(tuple(found.values()), flushes, is_exact, tuple(verdicts))
     except (BackendError, EvaluationError, TooSlow):
         return UNEXPLAINED
 
@@ -176,6 +183,13 @@ def _verdict_by_module(
     is_long = sum(1 for _ in whole.program.walk()) > MOST_OPERATIONS
     if is_long or whole.placement is not None or describe_malformed(results, actual) is not None:
         return Verdict.DIVERGENT
+    collective = collective_of(whole.program)
+    rule = None if collective is None else rule_of(collective)
+    if rule is not None:
+        given = (whole.program, inputs, results, actual, rule)
+        verdict = judge(*given, platform=session.hardware).verdict
+        if not verdict.fails or verdict is Verdict.FLUSHED:
+            return verdict
     # code is generated with other roundings than a module states
     permitted = PermittedResults(whole.program, inputs, session.hardware, has_sets=False)
     return judge_program(permitted, actual).verdict

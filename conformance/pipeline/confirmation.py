@@ -90,7 +90,8 @@ def _explain(cache: JudgementCache, judged: SetJudgements, results: Results) -> 
     program, inputs = cache.item.program, cache.item.inputs
     given = [inputs[turn] for turn in wrong], [results[turn] for turn in wrong]
     found = explain_by_module(cache.batcher.session, LIMITS.evaluation, program, *given)
-    each = [found.apply(one) if turn in wrong else one for turn, one in enumerate(judged.each)]
+    explained = {wrong[number] for number in found.sets}
+    each = [found.apply(one) if turn in explained else one for turn, one in enumerate(judged.each)]
     return SetJudgements(each, combine(each))
 
 

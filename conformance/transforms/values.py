@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from reference.interpreter.evaluate import apply, evaluate
+from reference.interpreter.evaluate import apply, evaluate, split_by_process
+from reference.interpreter.processes import current_process
 from reference.ir.op import Structure
+from reference.ir.processes import ProcessId, processes
 from reference.ir.program import Operation, Program, Region, TensorType, Value
 from reference.ir.types import Array, ElementType
 from reference.ops.structure import is_constant, is_static_size, structure_of
@@ -138,22 +140,37 @@ def _is_empty(value: Value) -> bool:
 def evaluate_values(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:
     """Return the reference's values of main by name: arguments and results of operations.
 
-    Values of regions and of called functions are left out.
+    Values of regions and of called functions are left out. The program is of one process.
+
+    Raises:
+        EvaluationError: the program cannot be evaluated.
+    """
+    (values,) = evaluate_values_by_process(program, inputs)
+    return values
+
+
+def evaluate_values_by_process(program: Program, inputs: Sequence[Array]) -> list[dict[str, Any]]:
+    """Return the values of main by name, as `evaluate_values` does, in each process.
 
     Raises:
         EvaluationError: the program cannot be evaluated.
     """
     own = {id(operation) for operation in program.main.body.operations}
-    names = (argument.name for argument in program.main.arguments)
-    known: dict[str, Any] = dict(zip(names, inputs, strict=True))
+    names = [argument.name for argument in program.main.arguments]
+    shares = split_by_process(program, inputs)
+    known: dict[ProcessId, dict[str, Any]] = {
+        process: dict(zip(names, share, strict=True))
+        for process, share in zip(processes(program.process_grid or (1, 1)), shares, strict=True)
+    }
 
     def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
         if id(operation) in own:
-            known.update(zip((value.name for value in operation.results), results, strict=True))
+            values = zip((value.name for value in operation.results), results, strict=True)
+            known[current_process()].update(values)
         return results
 
     evaluate(program, inputs, on_result=keep)
-    return known
+    return [*known.values()]
 
 
 def can_be_result(value: Value) -> bool:

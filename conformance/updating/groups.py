@@ -16,11 +16,11 @@ from itertools import product
 
 from conformance.executors.lost import BROKEN_HEAP, own_words
 from conformance.gate.classes import CLASSES, NOT_DETERMINISTIC, OF_ONE_OPERATION, UNEXPLAINED
-from conformance.gate.expectations import Expectation, classes_of, contains
+from conformance.gate.expectations import Expectation, classes_of
 from conformance.gate.strict import TODO
 from conformance.known.entry_prediction import label
 from conformance.stablehlo.emit import operations_in
-from conformance.text import one_line
+from conformance.text import contains, one_line
 from conformance.verdict import Detail, Failing, LostBatch, Record, Verdict
 from reference.ops.table import OPS
 

@@ -117,3 +117,20 @@ def test_combination_in_a_wider_type_is_one_of_the_operands_type(body: str, chan
 def test_channel_below_zero_is_none() -> None:
     _, (operation,) = add_collective("all-gather", shape("f32", 8), dimensions=[0], channel_id=-1)
     assert operation.attribute("channel_id") == 0
+
+
+@pytest.mark.parametrize(
+    ("grid", "listed"),
+    [((2, 3), [[0, 1, 2, 3, 4, 5]]), ((2, 1), [[0, 1]])],
+)
+def test_groups_of_all_partitions_list_them_replica_by_replica(
+    grid: tuple[int, int], listed: list[list[int]]
+) -> None:
+    given = instruction("all-gather", shape("f32", 24), dimensions=[0], channel_id=1)
+    site = site_of(given, [X], grid=grid)
+    HANDLERS["all-gather"](site)
+    (gathered,) = site.building.operations
+    found = gathered.attribute("replica_groups")
+    assert isinstance(found, Dense)
+    assert found.array.tolist() == listed
+    assert gathered.attribute("use_global_device_ids") is (grid[1] > 1)

@@ -155,6 +155,20 @@ def test_windows_that_meet_an_image_with_one_element(
     assert [name for name in CONDITIONS if satisfies(text, name)] == [SHRUNK] * found
 
 
+@pytest.mark.parametrize(
+    ("size", "index", "negative"),
+    [(129, "i8", True), (128, "i8", False), (260, "i8", False), (200, "ui8", False)],
+)
+def test_largest_start_index_in_a_narrow_type(size: int, index: str, negative: bool) -> None:
+    text = f"""
+    func.func @main(%x: {tensor(3, size)}, %u: {tensor(1, 1)}, %i: tensor<{index}>) -> {tensor(3, size)} {{
+      %0 = stablehlo.dynamic_update_slice %x, %u, %i, %i : ({tensor(3, size)}, {tensor(1, 1)}, tensor<{index}>, tensor<{index}>) -> {tensor(3, size)}
+      return %0 : {tensor(3, size)}
+    }}"""  # noqa: E501
+    written = spell_operation(parse_module(text).subject)
+    assert satisfies(written, "negative largest start index") is negative
+
+
 def test_attributes_are_read_from_the_generic_form() -> None:
     operation = OperationText(
         '%0:2 = "stablehlo.made_up"(%x) {some = array<i64: 1, -2>, none = array<i64>, '

@@ -118,6 +118,18 @@ def test_each_of_several_operands_has_a_type_of_its_own() -> None:
         check_names("%0 = stablehlo.abs %operand : $operand.0", OPS["tanh"])
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_lines_with_a_star_are_repeated_for_each_operand(count: int) -> None:
+    text = """
+    %double.* = stablehlo.add %inputs.*, %inputs.* : $inputs.*
+    %0 = $op(%double.*)
+    """
+    check_names(text, OPS["concatenate"])
+    given = [array([n]) for n in range(count)]
+    found = compute_text(a_concatenate(*[1] * count), text, *given)
+    assert found.tolist() == [2 * n for n in range(count)]
+
+
 def judge_result(
     program: Program, inputs: list[Array], actual: Array, *known: EntryPrediction
 ) -> Judgement:

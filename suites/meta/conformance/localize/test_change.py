@@ -99,3 +99,25 @@ def test_other_attributes_are_named() -> None:
     (found,) = find_changes(compared("LT"), compared("GT"), GIVEN)
     assert found.text == "compare(a, b) with other comparison_direction"
     assert found.operation.name == "compare"
+
+
+def test_values_are_compared_in_all_processes() -> None:
+    def gathered(groups: str, factor: str) -> Program:
+        return parse_module(f"""
+        module attributes {{mhlo.num_replicas = 2 : i32}} {{
+          func.func @main(%x: tensor<1xf32>) -> (tensor<2xf32>, tensor<1xf32>) {{
+            %0 = "stablehlo.all_gather"(%x) {{
+              all_gather_dim = 0 : i64, replica_groups = dense<{groups}> : tensor<1x2xi64>
+            }} : (tensor<1xf32>) -> tensor<2xf32>
+            %1 = stablehlo.{factor} %x, %x : tensor<1xf32>
+            return %0, %1 : tensor<2xf32>, tensor<1xf32>
+          }}
+        }}""")
+
+    given = np.array([2], np.float32), np.array([2], np.float32)
+    before, after = gathered("[[0, 1]]", "add"), gathered("[[1, 0]]", "multiply")
+    assert find_changes(before, after, given) == ()
+    given = np.array([2], np.float32), np.array([3], np.float32)
+    assert [one.text for one in find_changes(before, after, given)] == [
+        "all_gather(a) with other replica_groups", "add(a, a) => multiply(a, a)",
+    ]  # fmt: skip

@@ -50,6 +50,14 @@ def test_results_that_the_module_does_not_give_are_not_explained() -> None:
     assert found(QUOTIENTS, INPUTS, (wrong,)) == []
 
 
+def test_sets_of_results_are_explained_one_by_one() -> None:
+    wrong = results()[0] * 2
+    given = [INPUTS] * 2, [(wrong,), results()]
+    explained = explain_by_module(open_session("cpu"), 5.0, QUOTIENTS, *given)
+    assert explained.sets == (1,)
+    assert [one.name for one in explained.rewritings] == ["algsimp"]
+
+
 def test_results_that_are_right_have_no_rewriting() -> None:
     program = parse_module("""
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
