@@ -29,7 +29,7 @@ from reference.ops.xla.lowering import lower_program
 VERDICTS = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
 """Verdicts on elements that an entry with `computes` predicts."""
 
-_OTHERS = ("within", "flushes", "constants")
+_OTHERS = ("within", "flushes", "constants", "any_value")
 _WITHOUT = ("kinds", "words", "max_ulp", "rare")
 _JOINED = " + "
 _TRIED = 8
@@ -142,8 +142,9 @@ def _problem(found: Expectation, name: str, of: ElementType | QuantizedColumn) -
             first = first or str(error)
         else:
             masked = len(program.main.result_types) > len(operation.results)
-            if found.unpredictable and not masked:
-                return "'unpredictable' elements are those of a mask: end with 'return %y, %mask'"
+            if not masked and (found.unpredictable or found.any_value):
+                key = "unpredictable" if found.unpredictable else "any_value"
+                return f"{key!r} elements are those of a mask: end with 'return %y, %mask'"
             return None
     return first
 

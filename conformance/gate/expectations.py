@@ -94,7 +94,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `computes` is what the backend computes in place of the op (conformance/known/template.py). The
     entry then matches only elements that differ from it by no more than `within`. If it `flushes`,
     intermediate subnormal numbers are zeros. `constants` are the operands that must be constants to
-    a compiler, by name or glob.
+    a compiler, by name or glob. With `any_value`, elements for which the mask of `computes` is false
+    may have any value.
     """
 
     id: str
@@ -119,6 +120,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     within: str = ""
     flushes: bool = False
     constants: tuple[str, ...] = ()
+    any_value: bool = False
 
     @property
     def hypothesis(self) -> EntryPrediction | None:
@@ -138,6 +140,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             self.constants,
             self.where,
             self.unpredictable,
+            self.any_value,
         )
 
     def applies(self, cell: CellKey) -> bool:
@@ -331,13 +334,14 @@ def _match_failing(expectations: Sequence[Expectation], record: Record, one: Fai
         record, verdict=one.verdict, kind=one.kind, message=one.message, worst_ulp=one.worst_ulp
     )
     id_ = matching_entry(expectations, shown)
-    states_values = (
-        not id_
-        or one.kind not in UNPREDICTED
-        or next(
-            e.unpredictable or e.flaky or e.max_ulp < float("inf")
-            for e in expectations
-            if e.id == id_
+    entry = next((e for e in expectations if e.id == id_), None)
+    states_values = entry is None or (
+        not entry.any_value
+        and (
+            one.kind not in UNPREDICTED
+            or entry.unpredictable
+            or entry.flaky
+            or entry.max_ulp < float("inf")
         )
     )
     return replace(one, known=id_, unpredicted=0 if states_values else one.wrong - one.predicted)

@@ -55,8 +55,8 @@ class EntryPrediction:
     `within` ulp; if that is 0, both have the same bits. If `flushes`, subnormal operands and
     results of its arithmetic are zeros. `constants` are the operands that must be constants to a
     compiler, by name or glob. If there is `where`, any of its texts must describe the operation. If
-    `unpredictable`, elements that the text's mask omits may have any
-    value, if all others are as predicted.
+    `unpredictable`, elements that the text's mask omits may have any value, if all others are as
+    predicted; if `any_value`, whatever the others are.
     """
 
     entry: str
@@ -68,6 +68,7 @@ class EntryPrediction:
     constants: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
     unpredictable: bool = False
+    any_value: bool = False
 
     @property
     def label(self) -> str:
@@ -125,28 +126,21 @@ class EntryPrediction:
             errors = tuple(one / self.within for one in off)
         else:
             errors = tuple(np.where(one == 0, 0.0, np.inf) for one in off)
-        return self._without_unpredictable(operation, operands, expected, errors)
+        return self._without_masked(operation, operands, errors)
 
-    def _without_unpredictable(
-        self,
-        operation: Operation,
-        operands: tuple[Any, ...],
-        expected: tuple[Array, ...],
-        errors: tuple[Array, ...],
+    def _without_masked(
+        self, operation: Operation, operands: tuple[Any, ...], errors: tuple[Array, ...]
     ) -> tuple[Array, ...]:
-        """Return errors of 0 for elements that the mask excludes, if no other element is wrong.
+        """Return errors of 0 for elements that the mask excludes and that may have any value.
 
-        Elements for which the right value is predicted are judged by the op's rule alone.
+        If they are unpredictable, no other element may be wrong.
         """
-        found = self.predicted(operation, operands) if self.unpredictable else None
+        accepts = self.unpredictable or self.any_value
+        found = self.predicted(operation, operands) if accepts else None
         if found is None:
             return errors
-        others, mask = _without_mask(found, len(errors))
-        if any(
-            (mask & (one > 1) & ~equal_elements(other, want)).any()
-            for one, other, want in zip(errors, others, expected, strict=True)
-            if _form(other) == _form(want)
-        ):
+        _, mask = _without_mask(found, len(errors))
+        if self.unpredictable and any((mask & (one > 1)).any() for one in errors):
             return errors
         return tuple(np.where(mask, one, 0.0) for one in errors)
 
