@@ -94,8 +94,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `computes` is what the backend computes in place of the op (conformance/known/template.py). The
     entry then matches only elements that differ from it by no more than `within`. If it `flushes`,
     intermediate subnormal numbers are zeros. `constants` are the operands that must be constants to
-    a compiler, by name or glob. With `any_value`, elements for which the mask of `computes` is false
-    may have any value.
+    a compiler, by name or glob. With `any_value`, elements for which its mask is false may have any
+    value.
     """
 
     id: str
