@@ -138,7 +138,6 @@ STATE = {
     "a size in the code": (
         "conformance.campaign.cache.digests._content_digest",
         "conformance.fuzzing.singles._order",
-        "conformance.gate.expectations._compile_pattern",
         "conformance.gate.overlaps._columns",
         "conformance.gate.overlaps._ops",
         "conformance.hlo.wire._decode_small",
@@ -146,6 +145,7 @@ STATE = {
         "conformance.stablehlo.context._cached_context",
         "conformance.sweep.arguments._sample",
         "conformance.sweep.strata.thresholds",
+        "conformance.text._compile_pattern",
         "conformance.tolerance.bounds.reduction.count_rounding_operations",
         "conformance.transforms.flushed_comparison.flush_comparisons",
         "generators.case.choices._cached_labels",
