@@ -219,6 +219,7 @@ def check(
     expectations: options.Expectations = None,
     backend_version: options.BackendVersions = None,
     save: options.SaveFailures = None,
+    explain: options.ExplainPermitted = False,
     describe: options.Describe = False,
 ) -> int:
     """Check your own programs, and name the first operation with a wrong result.
@@ -237,6 +238,7 @@ def check(
         backend_versions=tuple(backend_version or ()),
         save=save,
         as_json=format is options.LinesFormat.JSON,
+        explains=explain,
         limits=limits,
     )
     return command.describe_inputs(asked) if describe else command.check(asked)

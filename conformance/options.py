@@ -329,6 +329,12 @@ SaveFailures = Annotated[
         show_default="nothing is kept",
     ),
 ]
+ExplainPermitted = Annotated[
+    bool,
+    typer.Option(
+        "--explain", help="Say what a program of several operations may give where it is worst."
+    ),
+]
 Describe = Annotated[
     bool,
     typer.Option(

@@ -54,6 +54,7 @@ class Options:
     backend_versions: tuple[str, ...] = ()
     save: Path | None = None
     as_json: bool = False
+    explains: bool = False
     limits: Limits = FILE_LIMITS
 
 
@@ -104,8 +105,9 @@ def _settings(options: Options, backend: Choice) -> tuple[Settings, dict[str, st
     if options.save is not None:
         _can_be_written(options.save)
     settings = Settings(
-        backend.spelling, options.inputs, options.seed, known, options.limits, options.save
-    )
+        backend.spelling, options.inputs, options.seed, known, options.limits, options.save,
+        options.explains,
+    )  # fmt: skip
     return settings, {expectation.id: expectation.reason for expectation in known}
 
 

@@ -202,8 +202,9 @@ def _check_part(
         if is_dynamic(part.flat.program) and session.name not in REFERENCE_BACKEND:
             part = _specialise_to_inputs(part, sets, found)
         work = ProgramChecker(
-            part, session, settings.expectations, settings.limits.evaluation, explanation_time
-        )
+            part, session, settings.expectations, settings.limits.evaluation, explanation_time,
+            explains=settings.explains,
+        )  # fmt: skip
         works.append((named, work))
         saved = saving.saved_program(part) if settings.save is not None else None
 

@@ -40,6 +40,7 @@ from conformance.judging.perturbation.judge import (
     is_single,
     judge_program,
 )
+from conformance.judging.sets.explain import explain_worst_element
 from conformance.known.in_force import in_force
 from conformance.limits import Limits
 from conformance.localize.culprit import find_culprit
@@ -81,12 +82,15 @@ class ProgramChecker:
         expectations: tuple[Expectation, ...],
         seconds: float,
         explanation_time: ExplanationTime | None = None,
+        *,
+        explains: bool = False,
     ) -> None:
         """Prepare to run and judge a program.
 
         `seconds` is the limit of an evaluation by the reference; `explanation_time` limits how long
-        a failure is explained.
+        a failure is explained. With `explains`, messages say what the program may give.
         """
+        self._explains = explains
         self._explanation_time = explanation_time
         self._unit, self._session, self._platform = unit, session, session.hardware
         self._is_reference, self._seconds = session.name in REFERENCE_BACKEND, seconds
@@ -152,6 +156,9 @@ class ProgramChecker:
                 self._passed.append(partial(unspecified_notes, *given))
         else:
             outcome = self._judge_several_operations(program, inputs, permitted, actual, settled)
+            if self._explains:
+                told = explain_worst_element(permitted, actual)
+                outcome = replace(outcome, message="; ".join(filter(None, (outcome.message, told))))
         if outcome.is_new_failure and not self._is_reference:
             return self._add_culprit(outcome, inputs, permitted, actual, settled)
         return outcome

@@ -23,7 +23,8 @@ UNJUDGED = "operations were not judged individually"
 class Settings:
     """Settings of a check for all files of a call.
 
-    `save` is the folder for programs that fail.
+    `save` is the folder for programs that fail. With `explains`, a message says what the program
+    may give at its worst element.
     """
 
     backend: str = "cpu"
@@ -32,6 +33,7 @@ class Settings:
     expectations: tuple[Expectation, ...] = ()
     limits: Limits = FILE_LIMITS
     save: Path | None = None
+    explains: bool = False
 
 
 @dataclass(frozen=True, slots=True)

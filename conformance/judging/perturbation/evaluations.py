@@ -125,6 +125,12 @@ class PermittedResults:
             return None
         return evaluate_sets(self.program, self.inputs, self._platform, self._taken)
 
+    @cached_property
+    def strict_sets(self) -> list[ValueSet] | None:
+        """The sets of results if each operation rounds as it stands, within its own tolerance."""
+        given = self.program, self.inputs, self._platform, self._taken
+        return evaluate_sets(*given, is_strict=True)
+
     @property
     def may_round(self) -> bool:
         """Whether an operation on floating-point numbers that leads to the results may round."""

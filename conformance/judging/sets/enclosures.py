@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from math import prod
 from typing import Any
@@ -28,12 +29,14 @@ from conformance.judging.sets.facts import (
     may_be_unrounded,
     may_overflow,
     shows_bits,
+    static_shape,
     stored,
     widen,
 )
 from conformance.judging.sets.special import MOST_EXACT, SPECIAL
 from conformance.judging.sets.sums import (
     body_increases,
+    chosen_operands,
     set_of_products,
     sets_at_both_ends,
     sorts_by_value,
@@ -51,7 +54,7 @@ from conformance.judging.sets.value_set import (
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.interpreter.quantized import is_quantized_operation
 from reference.ir.op import Rounding
-from reference.ir.program import Operation
+from reference.ir.program import Operation, tensor_of
 from reference.ir.types import Array, element_type_of
 from reference.ops.folds.reduction import FOLDS
 from reference.ops.table import OPS
@@ -72,9 +75,13 @@ FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class Enclosures:
-    """Enclosures on a platform, which selects the figures of rules."""
+    """Enclosures on a platform, which selects the figures of rules.
+
+    They are `is_strict` if every value is rounded as its operation says.
+    """
 
     platform: str
+    is_strict: bool = False
 
     def of(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
         """Return the sets of an operation's results.
@@ -84,10 +91,11 @@ class Enclosures:
         constants (see `embed_free_values`). Results must be tensors.
         """
         enclose = _Enclosure(Context(self.platform)).of
+        enclose_strictly = _Enclosure(Context(self.platform, excess=0.0)).of
         record = OPS.get(operation.name)
         rounded = [one.rounded for one in operands]
-        if record is None or record.only_rounds:
-            return enclose(operation, rounded)
+        if record is None or record.only_rounds or self.is_strict:
+            return enclose_strictly(operation, rounded)
         loose = [one.loose for one in operands]
         found = enclose(operation, loose)
         if record.rounding is Rounding.MOVES or record.is_sign_only:
@@ -95,7 +103,7 @@ class Enclosures:
                 return found
             stored = enclose(operation, rounded)
         elif may_be_unrounded(operation, self.platform):
-            stored = _Enclosure(Context(self.platform, excess=0.0)).of(operation, loose)
+            stored = enclose_strictly(operation, loose)
         else:
             return found
         pairs = zip(stored, found, strict=True)
@@ -119,7 +127,7 @@ class _Enclosure:
                 if all(one.is_point for one in operands):
                     return self._at_point(operation, operands)
                 return self._of_intervals(operation, operands)
-        except (EvaluationError, ValueError, IndexError, OverflowError):
+        except EvaluationError:
             return anything(operation)
 
     # --- Points ----------------------------------------------------------------------------------
@@ -134,7 +142,7 @@ class _Enclosure:
         found: list[ValueSet] = []
         for number, (result, (low, high)) in enumerate(zip(results, ends, strict=True)):
             nan = is_nan(result)
-            is_same = low.tobytes() == high.tobytes() == result.tobytes()
+            is_same = low is result and high is result
             has_bits = moves or not nan.any()  # those of a computed NaN are unspecified
             made = ValueSet(((low, high),), nan, exact=exact and is_same and bool(has_bits))
             open_ = unspecified_mask(operation, given, result, number)
@@ -159,6 +167,13 @@ class _Enclosure:
             return sets_at_both_ends(self.context, operation, operands)
         if name == "sort" and len(operands) == 1 and sorts_by_value(operation):
             return sets_at_both_ends(self.context, operation, operands)
+        chosen = chosen_operands(operation)
+        if chosen is not None:
+            shapes = [static_shape(one.type) for one in operation.results]
+            return tuple(
+                _any_element(operation, number, [operands[n] for n in those], shapes[number])
+                for number, those in enumerate(chosen)
+            )
         accumulates = record.rounding is Rounding.ACCUMULATES and not operation.regions
         if accumulates and len(operands) == MATRICES:
             return (set_of_products(self.context, operation, operands),)
@@ -207,7 +222,7 @@ class _Enclosure:
         for number, corner in enumerate(corners):
             results, (ends,) = ends_of(self.context, operation, corner)
             nan = is_nan(results[0])
-            given = np.any([is_nan(one) for one in corner], axis=0)
+            given = reduce(np.logical_or, map(is_nan, corner))
             mixed = mixed | may_overflow(*ends, nan) | (nan & ~given)  # numbers may lie between
             if number % per:
                 before = intervals.pop()
@@ -253,18 +268,8 @@ class _Enclosure:
             if all(choices) and prod(len(one or ()) for one in choices) <= MOST_COMBINATIONS:
                 return self._at_positions(operation, operands, numbers, choices)
         shapes = [one.shape for one in apply(operation, [one.point for one in operands])]
-        found: list[ValueSet] = []
-        for shape in shapes:
-            low, high = (
-                _extreme([operands[n].hull().intervals[0][end] for n in carries], end)
-                for end in (0, 1)
-            )
-            if low is None or high is None:
-                return anything(operation)
-            nan = any(bool(operands[n].nan.any()) for n in carries)
-            ends = (np.broadcast_to(low, shape), np.broadcast_to(high, shape))
-            found.append(ValueSet((ends,), np.full(shape, nan)))
-        return tuple(found)
+        given = [operands[number] for number in carries]
+        return tuple(_any_element(operation, number, given, of) for number, of in enumerate(shapes))
 
     def _at_positions(
         self, operation: Operation, operands: Sets, numbers: Sequence[int], choices: Sequence[Any]
@@ -276,6 +281,21 @@ class _Enclosure:
                 given[number] = ValueSet(((array, array),), np.zeros(array.shape, np.bool_))
             made.append(self._of_movement(operation, given))
         return tuple(union_of(each) for each in zip(*made, strict=True))
+
+
+def _any_element(
+    operation: Operation, number: int, operands: Sets, shape: tuple[int, ...]
+) -> ValueSet:
+    """Return the set of a result that has any elements of the operands."""
+    of = tensor_of(operation.results[number]).stored
+    if any(one.element_type is not of for one in operands):
+        return everything_like(operation, number, shape)
+    ends = [_extreme([one.hull().intervals[0][end] for one in operands], end) for end in (0, 1)]
+    if ends[0] is None or ends[1] is None:
+        return everything_like(operation, number, shape)
+    nan = any(bool(one.nan.any()) for one in operands)
+    low, high = (np.broadcast_to(end, shape) for end in ends if end is not None)
+    return ValueSet(((low, high),), np.full(shape, nan))
 
 
 def _uniform(operation: Operation, operands: Sets) -> ValueSet:

@@ -42,11 +42,14 @@ def evaluate_sets(
     inputs: Sequence[Array],
     platform: str,
     taken: Mapping[str, Array] | None = None,
+    *,
+    is_strict: bool = False,
 ) -> list[ValueSet] | None:
     """Return the sets of main's results; None if the program cannot be followed.
 
     `taken` are values of main that replace those that operations give, as in `PermittedResults`;
-    results stay what their operations give.
+    results stay what their operations give. The evaluation `is_strict` if nothing is left out and
+    nothing is done otherwise than operations say, within their own tolerances.
     """
     if program.process_count > 1:
         return None
@@ -54,7 +57,7 @@ def evaluate_sets(
     names = (one.name for one in main.arguments)
     values: dict[str, Held] = dict(zip(names, map(ValueSet.of, inputs), strict=True))
     try:
-        found = _Evaluator(Enclosures(platform)).run(main.body, values, taken or {})
+        found = _Evaluator(Enclosures(platform, is_strict)).run(main.body, values, taken or {})
         return [_of_tensor(one) for one in found]
     except Unknown:
         return None

@@ -44,16 +44,22 @@ class Context:
 def ends_of(
     context: Context, operation: Operation, operands: Sequence[Any]
 ) -> tuple[tuple[Array, ...], list[Interval]]:
-    """Return the reference's results, and the ends of what they may be within tolerances."""
+    """Return the reference's results, and the ends of what they may be within tolerances.
+
+    The lower end is NaN where a number may overflow to NaN.
+    """
     results = apply(operation, operands)
     move = make_mover(operation, tuple(operands), results, context.platform, excess=context.excess)
     ways = [move(lambda shape, way=way: np.full(shape, way)) for way in (1.0, -1.0)]
     ends: list[Interval] = []
     for result, one, other in zip(results, *ways, strict=True):
-        if one is result and other is result:
-            ends.append((result, result))
+        if one.tobytes() == other.tobytes() == result.tobytes():
+            ends.append((result, result))  # with its bits
         else:
-            ends.append((lesser(lesser(result, one), other), greater(greater(result, one), other)))
+            low, high = lesser(lesser(result, one), other), greater(greater(result, one), other)
+            overflows = (is_nan(one) | is_nan(other)) & ~is_nan(result)  # of types without infinity
+            nothing = np.where(is_nan(one), one, other)
+            ends.append((np.where(overflows, nothing, low).astype(low.dtype), high))
     return results, ends
 
 

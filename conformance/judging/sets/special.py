@@ -7,7 +7,7 @@ from math import pi
 
 import numpy as np
 
-from conformance.judging.sets.facts import Context, Sets, anything, ends_of, holds_zero, step
+from conformance.judging.sets.facts import Context, Sets, anything, ends_of, holds_zero, step, widen
 from conformance.judging.sets.value_set import (
     Interval,
     ValueSet,
@@ -82,6 +82,25 @@ def _abs(_: Context, operation: Operation, operands: Sets) -> ValueSet:
     return union(found, operand.nan)
 
 
+def _even(context: Context, operation: Operation, operands: Sets) -> ValueSet:
+    """Return the results of a function of the magnitude, which grows with it."""
+    (operand,) = operands
+    of = operand.element_type
+    if not of.is_float:
+        return anything(operation)[0]
+    found: list[Interval] = []
+    mixed = np.zeros(operand.shape, np.bool_)
+    for low, high in operand.intervals:
+        a, b = to_float64(low), to_float64(high)
+        least = np.where((a < 0) & (b > 0), 0.0, np.minimum(np.abs(a), np.abs(b)))
+        given = [round_to(one, of) for one in (least, np.maximum(np.abs(a), np.abs(b)))]
+        ends = [ends_of(context, operation, [one])[1][0] for one in given]
+        found.append((ends[0][0], ends[1][1]))
+        mixed |= is_nan(ends[0][0]) != is_nan(low)
+    made = widen(context, operation, union(found, operand.nan))
+    return made.where(mixed, anything(operation)[0])
+
+
 def _wave(context: Context, operation: Operation, operands: Sets) -> ValueSet:
     """Return sines or cosines: no further from that of the middle than the operand is."""
     operand = operands[0].hull()
@@ -137,6 +156,6 @@ MOST_EXACT = 2.0**52
 
 SPECIAL: dict[str, Special] = {
     "compare": _compare, "select": _select, "abs": _abs, "sine": _wave, "cosine": _wave,
-    "and": _and, "remainder": _remainder,
+    "and": _and, "remainder": _remainder, "chlo.square": _even, "chlo.cosh": _even,
 }  # fmt: skip
 """Enclosures of ops that are not monotonic."""

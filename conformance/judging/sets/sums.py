@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -23,9 +24,11 @@ from conformance.judging.sets.value_set import Interval, ValueSet, is_nan
 from conformance.transforms.retype import retype
 from reference.interpreter.evaluate import apply
 from reference.ir.monoid import ADD, Monoid
+from reference.ir.op import Rounding
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.numerics.rounding import round_to, to_float64
+from reference.ops.folds.reduction import FOLDS
 from reference.ops.table import OPS
 
 _F64 = ELEMENT_TYPES["f64"]
@@ -50,7 +53,7 @@ def sets_at_both_ends(
     for number, (low, high, _) in enumerate(zip(*(results for results, _ in made), strict=True)):
         of, nan = element_type_of(low), is_nan(low)
         errors = [_reach(results[number], ends[number]) for results, ends in made]
-        error = np.maximum.reduce([*errors, _sum_errors(operation, joined)])
+        error = reduce(np.maximum, errors, _sum_errors(operation, joined))
         least, most = (
             step(round_to(to_float64(one) + way * error, of), way if error.any() else 0.0)
             for one, way in ((low, -1.0), (high, 1.0))
@@ -138,6 +141,33 @@ def body_increases(operation: Operation) -> bool:
         and end.operands == first.results
         and not _is_integer_fold(operation)
     )
+
+
+def chosen_operands(operation: Operation) -> list[list[int]] | None:
+    """Return, for each result of a sort or a fold, the operands whose elements it has; None for
+    other operations, and for folds that compute numbers.
+    """
+    count = len(operation.results)
+    if operation.name == "sort":
+        return [[number] for number in range(count)]
+    if operation.name not in FOLDS or len(operation.regions) != 1:
+        return None
+    (region,) = operation.regions
+    if len(region.arguments) != 2 * count or len(operation.operands) != 2 * count:
+        return None
+    sources = {one.name: {number} for number, one in enumerate(region.arguments)}
+    for each in region.operations[:-1]:
+        record = OPS.get(each.name)
+        if record is None or len(each.results) != 1:
+            return None
+        every = record.carries is None or record.monotonic  # as a maximum has an operand's elements
+        carries = range(len(each.operands)) if every else record.carries or ()
+        if record.rounding is Rounding.MOVES and record.lifts and carries:
+            found = set[int]().union(*(sources.get(each.operands[n].name, {-1}) for n in carries))
+            sources[each.results[0].name] = found
+    ends = region.operations[-1].operands
+    chosen = [sorted(sources.get(one.name, {-1})) for one in ends]
+    return chosen if all(-1 not in one for one in chosen) else None
 
 
 def _is_integer_fold(operation: Operation) -> bool:
