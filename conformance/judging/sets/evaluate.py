@@ -32,7 +32,7 @@ MOST_OPERATIONS = 20_000
 """Largest number of operations that are evaluated, with those of each iteration of a loop."""
 
 Held = ValueSet | tuple["Held", ...] | None
-"""What a value may be: the set of a tensor, that of each element of a tuple, None for a token."""
+"""The set of a value: of a tensor, of each element of a tuple, None for a token."""
 
 _NOTHING: Mapping[str, Array] = {}
 

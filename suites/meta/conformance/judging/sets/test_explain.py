@@ -1,4 +1,4 @@
-"""What a program may give at its worst element, in words."""
+"""The worst element of a program's results, and its set, in words."""
 
 from __future__ import annotations
 
