@@ -56,11 +56,15 @@ class OperationText:
 
     def shapes(self) -> list[list[int]]:
         """Return the sizes of the operands and results that are tensors of static sizes."""
-        types = self.text.rpartition(" : (")[2]
         return [
             [int(one) for one in sizes.split("x")[:-1]]
-            for sizes in re.findall(r"tensor<((?:\d+x)*)", types)
+            for sizes in re.findall(r"tensor<((?:\d+x)*)", self.types)
         ]
+
+    @property
+    def types(self) -> str:
+        """The types of operands and results."""
+        return self.text.rpartition(" : (")[2]
 
 
 _TRUTH = {"false": 0, "true": 1}
@@ -177,9 +181,34 @@ def is_last_start_negative(operation: OperationText) -> bool:
     return any((size - part) & sign for size, part in zip(sizes, parts, strict=True))
 
 
+def may_be_partly_outside(operation: OperationText) -> bool:
+    """Return whether a scatter has windows of several elements along a dimension with an index, or
+    indices of a type that is too narrow for such a dimension.
+    """
+    indexed = operation.numbers("scatter_dims_to_operand_dims")
+    if operation.name != "stablehlo.scatter" or not indexed:
+        return False
+    shapes, count = operation.shapes(), len(operation.shapes()) // 3
+    left_out = {
+        d
+        for name in ("inserted_window_dims", "input_batching_dims")
+        for d in operation.numbers(name)
+    }
+    kept = [d for d in range(len(shapes[0])) if d not in left_out]
+    windows = [shapes[count + 1][d] for d in operation.numbers("update_window_dims")]
+    sizes = dict(zip(kept, windows, strict=True))
+    sign, bits = re.findall(r"tensor<(?:\d+x)*(u?)[a-z]+(\d+)", operation.types)[count]
+    largest = (1 << (int(bits) - (not sign))) - 1
+    return any(sizes.get(d, 1) > 1 or shapes[0][d] > largest for d in indexed)
+
+
 def are_updates_of_one_element(operation: OperationText) -> bool:
-    """Return whether a scatter has index vectors without components, and several of them."""
-    if operation.name != "stablehlo.scatter" or operation.numbers("scatter_dims_to_operand_dims"):
+    """Return whether a scatter has index vectors without components, several of them, for
+    dimensions that windows lack.
+    """
+    indexed = operation.numbers("scatter_dims_to_operand_dims")
+    inserted = operation.numbers("inserted_window_dims")
+    if operation.name != "stablehlo.scatter" or indexed or not inserted:
         return False
     shapes, windows = operation.shapes(), operation.numbers("update_window_dims")
     update = shapes[len(shapes) // 3 + 1]
@@ -202,6 +231,7 @@ CONDITIONS: dict[str, Callable[[OperationText], bool]] = {
     "reduction of 4096 elements": is_long_reduction,
     "several updates of one element": are_updates_of_one_element,
     "shrunk window": is_shrunk_window,
+    "window partly outside": may_be_partly_outside,
 }
 """The conditions by name."""
 
