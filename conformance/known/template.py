@@ -15,7 +15,7 @@ operand that may occur any number of times is `%inputs` if there is exactly one,
 
 A line with `.*` is repeated for each operand of those that may occur any number of times, with the
 operand's number in place of `*`: `%low.* = stablehlo.abs %inputs.* : $inputs.*`. In a line with
-`$op(...)`, `%low.*` stands for the values of all numbers.
+`$op(...)` or `return`, `%low.*` stands for the values of all numbers.
 
 If the text returns one value more than the op, as in `return %y, %mask : $T, tensor<$Sxi1>`, that
 value is a mask: nothing is predicted for elements for which it is false.
@@ -164,7 +164,7 @@ def _repeat_lines(text: str, record: Op, count: int) -> str:
     """Return the text with each line that contains `.*` written for `count` operands."""
     lines: list[str] = []
     for line in text.splitlines():
-        if f"${_ITSELF}(" in line:
+        if f"${_ITSELF}(" in line or _RETURNS.match(line):
             lines.append(
                 _EVERY.sub(lambda found: ", ".join(f"{found[1]}.{n}" for n in range(count)), line)
             )
