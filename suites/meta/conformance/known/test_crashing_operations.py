@@ -12,6 +12,7 @@ from conformance.stablehlo.parse import parse_module
 
 LEADING, SINGLE = "gather of leading dimension", "gather of single elements"
 SHRUNK = "shrunk window"
+OUTSIDE, SEVERAL = "window partly outside", "several updates of one element"
 
 
 def tensor(*sizes: int) -> str:
@@ -167,6 +168,46 @@ def test_largest_start_index_in_a_narrow_type(size: int, index: str, negative: b
     }}"""  # noqa: E501
     written = spell_operation(parse_module(text).subject)
     assert satisfies(written, "negative largest start index") is negative
+
+
+@pytest.mark.parametrize(("length", "part"), [(8, False), (4, True)])
+def test_fft_of_a_part_is_shorter_than_the_dimension(length: int, part: bool) -> None:
+    of = "tensor<2x8xcomplex<f32>>"
+    text = f"""
+    func.func @main(%x: {of}) -> {of} {{
+      %0 = stablehlo.fft %x, type = FFT, length = [{length}] : ({of}) -> {of}
+      return %0 : {of}
+    }}"""
+    assert satisfies(spell_operation(parse_module(text).subject), "fft of a part") is part
+
+
+@pytest.mark.parametrize(
+    ("index", "vectors", "update", "numbers", "found"),
+    [
+        # one update of two elements, of one element, and of one element in a dimension of 300
+        ("i32", [1], [2], "update_window_dims = [0], scatter_dims_to_operand_dims = [0]", OUTSIDE),
+        ("i32", [1], [1], "update_window_dims = [0], scatter_dims_to_operand_dims = [0]", ""),
+        ("ui8", [1], [1], "update_window_dims = [0], scatter_dims_to_operand_dims = [0]", OUTSIDE),
+        ("i32", [0], [], "inserted_window_dims = [0]", ""),
+        ("i32", [0, 3], [3], "inserted_window_dims = [0]", SEVERAL),
+        ("i32", [0, 3], [3, 300], "update_window_dims = [1]", ""),
+    ],
+)
+def test_windows_of_scatters(
+    index: str, vectors: list[int], update: list[int], numbers: str, found: str
+) -> None:
+    types = tensor(300), indices(*vectors).replace("i32", index), tensor(*update)
+    text = f"""
+    func.func @main(%x: {types[0]}, %i: {types[1]}, %u: {types[2]}) -> {types[0]} {{
+      %0 = "stablehlo.scatter"(%x, %i, %u) ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        stablehlo.return %b : tensor<f32>
+      }}) {{scatter_dimension_numbers = #stablehlo.scatter<{numbers}, index_vector_dim = 0>}}
+        : ({", ".join(types)}) -> {types[0]}
+      return %0 : {types[0]}
+    }}"""
+    written = spell_operation(parse_module(text).subject)
+    assert [name for name in CONDITIONS if satisfies(written, name)] == [*filter(None, [found])]
 
 
 def test_attributes_are_read_from_the_generic_form() -> None:

@@ -197,6 +197,42 @@ def test_an_entry_says_nothing_outside_of_its_scope(known: EntryPrediction) -> N
     assert judge_result(a_tanh(3), [X], X * X, known).kind == "wrong value"
 
 
+def test_masked_elements_may_have_any_value_whatever_the_others_are() -> None:
+    text = """
+    %0 = stablehlo.tanh %operand : $T
+    %mask = stablehlo.compare GE, %operand, %0 : ($T, $T) -> tensor<$Sxi1>
+    return %0, %mask : $T, tensor<$Sxi1>
+    """
+    known = entry(text, any_value=True)
+    inputs, got = (array([1.0, 1.0, -1.0]),), array([np.tanh(1), 7.0, 7.0])
+    program = a_tanh(3)
+    (errors,) = known.hypothesis().errors(
+        program.subject, inputs, evaluate(program, inputs), (got.astype(np.float32),)
+    )
+    assert (errors <= 1).tolist() == [True, False, True]
+
+
+def test_an_entry_of_any_constant_asks_for_one() -> None:
+    operation = a_gather().subject
+    known = EntryPrediction("mine", ("*",), ("*",), "%0 = $op(...)", constants=("any",))
+    assert known.applies(operation, (False, True))
+    assert not known.applies(operation, (False, False))
+
+
+@pytest.mark.parametrize(("where", "applies"), [("dim = 0", True), ("dim = 1", False)])
+def test_an_entry_with_where_is_about_these_operations(where: str, applies: bool) -> None:
+    known = EntryPrediction("mine", ("*",), ("*",), "%0 = $op(...)", where=(where,))
+    assert known.applies(a_gather().subject) is applies
+
+
+def test_parts_of_complex_elements_have_a_type() -> None:
+    z = tensor_of(2, of="complex<f64>")
+    text = module_text(
+        "%0 = stablehlo.real %operand : tensor<$Sx$R>", op_program("sine", [z], z).subject
+    )
+    assert "tensor<2xf64>" in text
+
+
 def test_an_entry_of_constants_is_about_constants() -> None:
     program = op_program("tanh", [Dense.of(X, tensor_of(3))], tensor_of(3))
     assert judge_result(program, [], X * X, entry(constants=("*",))).kind == "as computed by mine"
