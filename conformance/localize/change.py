@@ -7,7 +7,7 @@ that of the first operand: `convert<bf16>(a)`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_lowercase
 from typing import Any
@@ -130,19 +130,23 @@ def _is_constant(operation: Operation, operands: Sequence[Expression]) -> bool:
     return is_stated or (record.moves_elements and all(one.is_constant for one in operands))
 
 
-def find_changes(before: Program, after: Program, inputs: Sequence[Array]) -> tuple[Change, ...]:
+def find_changes(
+    before: Program, after: Program, inputs: Sequence[Array], of: Collection[int] | None = None
+) -> tuple[Change, ...]:
     """Return the changes between two programs that change values on these inputs.
 
-    Where only operands of an operation are computed otherwise, these are the changes.
+    Where only operands of an operation are computed otherwise, these are the changes. Given the
+    numbers `of` results, their changes are returned though values are equal.
 
     Raises:
         EvaluationError: if a program cannot be evaluated.
     """
     reader = _Reader()
-    values = _values_by_process(before, after, inputs)
-    roots = zip(reader.results(before), reader.results(after), strict=False)
+    values = [({}, {})] if of is not None else _values_by_process(before, after, inputs)
+    roots = [*zip(reader.results(before), reader.results(after), strict=False)]
     found: dict[tuple[int, int], Change] = {}
-    left, seen = list(roots), set[tuple[int, int]]()
+    left = roots if of is None else [roots[number] for number in of]
+    seen = set[tuple[int, int]]()
     while left:
         old, new = left.pop(0)
         keys = old.key, new.key

@@ -27,8 +27,9 @@ from conformance.localize.change import find_changes
 from conformance.localize.culprit import ResultJudge, bisect_stages
 from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import inline
+from conformance.transforms.values import working_operations
 from conformance.verdict import Verdict
-from reference.interpreter.evaluate import EvaluationError
+from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import equal_results
@@ -157,8 +158,14 @@ def explain_by_module(
                 chain = _Chain(session, program, sets[number], seconds)
                 made = chain.rewritings(stages) if stages else chain.changes_of(whole, name)
                 found |= {str(one): one for one in made}
-            if is_exact and len(sets) == 1 and not found:  # an operation within is wrong
-                made = _Chain(session, program, sets[0], seconds, results[0]).rewritings(stages)
+            if len(sets) == 1 and not found:
+                chain = _Chain(session, program, sets[0], seconds, results[0])
+                if is_exact:  # an operation within is wrong
+                    made = chain.rewritings(stages)
+                elif len(working_operations(inline(program).program)) == 1:
+                    made = chain.inaccurate_rewritings(stages)
+                else:
+                    made = iter(())
                 found |= {str(one): one for one in made}
         flushes = Verdict.FLUSHED in verdicts.values()
         return ModuleExplanation(tuple(found.values()), flushes, is_exact, tuple(verdicts))
@@ -235,6 +242,30 @@ class _Chain:
                 return
             meaning, begin = after, wrong
         raise NotReadBack("too many passes change the meaning")
+
+    def inaccurate_rewritings(self, stages: Sequence[Stage]) -> Iterator[Rewriting]:
+        """Yield the rewriting of an operation to others whose roundings permit the wrong results.
+
+        On other inputs it changes the meaning: there is no change of values to see on these.
+        """
+        wrong, last = self.wrong or (), len(stages) - 1
+
+        def forbids(number: int) -> bool | None:
+            stage = stages[number].read(self.program)
+            verdict = _verdict_by_module(stage, self.inputs, wrong, self.session)
+            return verdict is not None and verdict.fails
+
+        meaning = inline(self.program).program
+        expected = evaluate(meaning, self.inputs)
+        if last < 0 or forbids(last):
+            return
+        before, after = bisect_stages(-1, last, forbids)
+        old = meaning if before < 0 else stages[before].read(self.program).program
+        new = stages[after].read(self.program).program
+        pairs = enumerate(zip(expected, wrong, strict=True))
+        of = [number for number, pair in pairs if not equal_results([pair[0]], [pair[1]])]
+        for change in find_changes(old, new, self.inputs, of):
+            yield Rewriting(stages[after].name or TRANSLATION, change.text, change.operation)
 
     def changes_of(self, whole: RewrittenProgram, name: str) -> Iterator[Rewriting]:
         """Yield the rewritings of a compiler that shows only the last module, with this name."""

@@ -117,3 +117,20 @@ func.func @main(%x: tensor<2x1xf32>, %s: tensor<1xf32>, %m: tensor<1xf32>, %v: t
     wrong = [one.copy() for one in actual]
     wrong[1][0] = 1.0
     assert explain_by_module(session, 5.0, program, [inputs], [wrong]) == UNEXPLAINED
+
+
+def test_rewriting_that_only_rounds_otherwise_is_found_by_what_it_permits() -> None:
+    """The variance of nine ones is 0 - but for the roundings of a product with 1 / 9."""
+    of = "tensor<9x1xf32>, tensor<1xf32>, tensor<1xf32>"
+    program = parse_module(f"""
+func.func @main(%x: tensor<9x1xf32>, %s: tensor<1xf32>, %o: tensor<1xf32>) -> ({of}) {{
+  %0:3 = "stablehlo.batch_norm_training"(%x, %s, %o) {{epsilon = 1.0 : f32,
+    feature_index = 1 : i64}} : ({of}) -> ({of})
+  return %0#0, %0#1, %0#2 : {of}
+}}
+""")
+    ones = np.ones((9, 1), np.float32)
+    inputs = (ones, array([1.0]), array([0.0]))
+    wrong = (0 * ones, array([1.0]), array([2.0**-24]))
+    assert "algsimp: divide(a, C) => multiply(a, C)" in found(program, inputs, wrong)
+    assert found(program, inputs, (0 * ones, array([1.0]), array([0.5]))) == []

@@ -76,7 +76,7 @@ def test_solution_is_measured_by_its_equation() -> None:
     operation = op_program("triangular_solve", sides, tensor_of(2, 1), **given).subject
     exact = np.ones((2, 1), np.float32)
     for got, found in (([1.0, 1.0], [True, True]), ([1.0, 2.0], [True, False]),
-                       ([np.inf, 1.0], [False, True])):  # fmt: skip
+                       ([0.0, 0.0], [False, False]), ([np.inf, 1.0], [False, True])):  # fmt: skip
         actual = np.array(got, np.float32).reshape(2, 1)
         (errors,) = triangular_solve_errors(operation, (LOWER, right), (exact,), (actual,))
         assert (errors[:, 0] <= 1).tolist() == found
