@@ -395,7 +395,8 @@ def _few(array: Array) -> str:
     flat = array.reshape(-1)
     if flat.size <= _FEW:
         return about + ", ".join(map(str, flat))
-    indices = np.flatnonzero(flat != np.zeros((), flat.dtype))
+    with np.errstate(invalid="ignore"):  # of NaN
+        indices = np.flatnonzero(flat != np.zeros((), flat.dtype))
     shown = [
         f"{flat[n]} at {[int(i) for i in np.unravel_index(n, array.shape)]}"
         for n in indices[:_FEW].tolist()
