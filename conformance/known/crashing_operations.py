@@ -169,6 +169,12 @@ def is_long_reduction(operation: OperationText) -> bool:
     return any(prod(shape) >= LEAST_OF_YNNPACK for shape in operation.shapes())
 
 
+def is_long_extremum(operation: OperationText) -> bool:
+    """Return whether YNNPACK may reduce an operand by a maximum or minimum, or by a function."""
+    is_extremum = re.search(r"\.(maximum|minimum|call)\b", operation.text)
+    return is_extremum is not None and is_long_reduction(operation)
+
+
 def is_last_start_negative(operation: OperationText) -> bool:
     """Return whether the largest start index of an update, in some dimension, is negative in the
     type of the indices, which is signed and too narrow for it.
@@ -224,6 +230,7 @@ def is_part_transformed(operation: OperationText) -> bool:
 
 
 CONDITIONS: dict[str, Callable[[OperationText], bool]] = {
+    "extremum of 4096 elements": is_long_extremum,
     "fft of a part": is_part_transformed,
     "gather of leading dimension": is_gather_of_leading_dimension,
     "gather of single elements": is_gather_of_single_elements,

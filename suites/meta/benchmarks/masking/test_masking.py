@@ -70,7 +70,7 @@ def test_shipped_cpu_entries_hide_few_wrong_results_and_no_other_ending() -> Non
     results = [one for one in found.outcomes if one.change in CHANGES]
     share = report.known_share(results)
     assert share.of > 200
-    assert share.percent <= 3, report.table_by_entry(results)  # by entries that predict no value
+    assert share.percent <= 1.5, report.table_by_entry(results)
     endings = [one for one in found.outcomes if one.change in ENDINGS]
     assert len(endings) > 200
     assert report.known_share(endings).known == 0, report.table_by_entry(endings)
