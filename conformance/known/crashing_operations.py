@@ -203,8 +203,8 @@ def may_be_partly_outside(operation: OperationText) -> bool:
     kept = [d for d in range(len(shapes[0])) if d not in left_out]
     windows = [shapes[count + 1][d] for d in operation.numbers("update_window_dims")]
     sizes = dict(zip(kept, windows, strict=True))
-    sign, bits = re.findall(r"tensor<(?:\d+x)*(u?)[a-z]+(\d+)", operation.types)[count]
-    largest = (1 << (int(bits) - (not sign))) - 1
+    index = re.findall(r"tensor<(?:\d+x)*([^<>x]+)", operation.types)[count]  # such as ui8
+    largest = (1 << (int(index.lstrip("ui")) - (not index.startswith("u")))) - 1
     return any(sizes.get(d, 1) > 1 or shapes[0][d] > largest for d in indexed)
 
 

@@ -63,19 +63,19 @@ class Rewriting:
 class ModuleExplanation:
     """An explanation of wrong results by the module that the compiler made.
 
-    `rewritings` change the meaning, in the order of the passes. If `is_exact`, the reference's
-    results of the module are the backend's, bit for bit; if `flushes`, they are with subnormal
-    numbers flushed. Without rewritings and flushing, nothing is explained. `sets` are the numbers
-    of the explained sets of results.
+    `rewritings` change the meaning, in the order of the passes. `sets` are the numbers of the
+    explained sets of results. In those that are `exact`, the reference's results of the module are
+    the backend's, bit for bit; if it `flushes`, they are in some with subnormal numbers flushed.
+    Without rewritings and flushing, nothing is explained.
     """
 
     rewritings: tuple[Rewriting, ...] = ()
     flushes: bool = False
-    is_exact: bool = False
     sets: tuple[int, ...] = ()
+    exact: tuple[int, ...] = ()
 
-    def apply(self, judgement: Judgement) -> Judgement:
-        """Return the judgement on the explained results, with the rewritings as causes of the
+    def apply(self, judgement: Judgement, number: int = 0) -> Judgement:
+        """Return the judgement on an explained set of results, with the rewritings as causes of the
         failures that no class predicts; or these failures as flushed.
 
         If the module is exact, the rewritings are the cause of all failures: what looks flushed
@@ -83,7 +83,7 @@ class ModuleExplanation:
         """
         if self.rewritings:
             every = {one.kind for one in judgement.failures}
-            kinds = every if self.is_exact else UNPREDICTED
+            kinds = every if number in self.exact else UNPREDICTED
             return add_causes(judgement, kinds, tuple(map(str, self.rewritings)))
         return mark_flushed(judgement, UNPREDICTED, SUBNORMAL) if self.flushes else judgement
 
@@ -149,7 +149,7 @@ def explain_by_module(
                 verdicts[number] = verdict
         if not verdicts:
             return UNEXPLAINED
-        is_exact = {*verdicts.values()} == {None}
+        exact = tuple(number for number, verdict in verdicts.items() if verdict is None)
         found: dict[str, Rewriting] = {}
         with dump_folder() as folder:
             stages = [] if lowered else dumped_stages(session, program, folder, text)
@@ -158,17 +158,15 @@ def explain_by_module(
                 chain = _Chain(session, program, sets[number], seconds)
                 made = chain.rewritings(stages) if stages else chain.changes_of(whole, name)
                 found |= {str(one): one for one in made}
-            if len(sets) == 1 and not found:
-                chain = _Chain(session, program, sets[0], seconds, results[0])
-                if is_exact:  # an operation within is wrong
-                    made = chain.rewritings(stages)
-                elif len(working_operations(inline(program).program)) == 1:
-                    made = chain.inaccurate_rewritings(stages)
-                else:
-                    made = iter(())
-                found |= {str(one): one for one in made}
+            is_one = len(working_operations(inline(program).program)) == 1
+            for number in verdicts if not found else ():
+                chain = _Chain(session, program, sets[number], seconds, results[number])
+                if number in exact:  # an operation within is wrong
+                    found |= {str(one): one for one in chain.rewritings(stages)}
+                elif is_one:
+                    found |= {str(one): one for one in chain.inaccurate_rewritings(stages)}
         flushes = Verdict.FLUSHED in verdicts.values()
-        return ModuleExplanation(tuple(found.values()), flushes, is_exact, tuple(verdicts))
+        return ModuleExplanation(tuple(found.values()), flushes, tuple(verdicts), exact)
     except (BackendError, EvaluationError, TooSlow):
         return UNEXPLAINED
 
@@ -252,6 +250,9 @@ class _Chain:
 
         def forbids(number: int) -> bool | None:
             stage = stages[number].read(self.program)
+            judge = ResultJudge(stage.program, self.inputs, self.session)
+            if judge.is_single:  # its rule is narrower than the hull
+                return not judge.is_right(wrong)
             verdict = _verdict_by_module(stage, self.inputs, wrong, self.session)
             return verdict is not None and verdict.fails
 

@@ -90,8 +90,9 @@ def _explain(cache: JudgementCache, judged: SetJudgements, results: Results) -> 
     program, inputs = cache.item.program, cache.item.inputs
     given = [inputs[turn] for turn in wrong], [results[turn] for turn in wrong]
     found = explain_by_module(cache.batcher.session, LIMITS.evaluation, program, *given)
-    explained = {wrong[number] for number in found.sets}
-    each = [found.apply(one) if turn in explained else one for turn, one in enumerate(judged.each)]
+    each = [*judged.each]
+    for number in found.sets:
+        each[wrong[number]] = found.apply(each[wrong[number]], number)
     return SetJudgements(each, combine(each))
 
 

@@ -193,8 +193,9 @@ def test_fft_of_a_part_is_shorter_than_the_dimension(length: int, part: bool) ->
         ("i32", [0, 3], [3, 300], "update_window_dims = [1]", ""),
     ],
 )
+@pytest.mark.parametrize("of", ["f32", "complex<f32>", "f8E4M3FN"])
 def test_windows_of_scatters(
-    index: str, vectors: list[int], update: list[int], numbers: str, found: str
+    index: str, vectors: list[int], update: list[int], numbers: str, found: str, of: str
 ) -> None:
     types = tensor(300), indices(*vectors).replace("i32", index), tensor(*update)
     text = f"""
@@ -206,7 +207,7 @@ def test_windows_of_scatters(
         : ({", ".join(types)}) -> {types[0]}
       return %0 : {types[0]}
     }}"""
-    written = spell_operation(parse_module(text).subject)
+    written = spell_operation(parse_module(text.replace("f32", of)).subject)
     assert [name for name in CONDITIONS if satisfies(written, name)] == [*filter(None, [found])]
 
 
