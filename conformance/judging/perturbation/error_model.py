@@ -1,10 +1,10 @@
 """Tolerances of one operation's results within a program, as arrays of absolute errors.
 
-In a program of several operations a backend may keep intermediate results of narrow types in a
-wider one, contract a product and a sum to one rounding, or divide by multiplying with a reciprocal.
-So a result that is rounded may be off by at least 1 ulp, however exact the rule of the op in
-isolation (see `excess_of` for those that may not). A result that is not rounded, such as a sum of
-small integers, may not be off either.
+In a program of several operations a backend may keep intermediate results in a wider type, contract
+a product and a sum to one rounding, or divide by multiplying with a reciprocal. So a result that is
+rounded may be off by at least 1 ulp, however exact the rule of the op in isolation. A result that
+is not rounded, such as a sum of small integers, may not. Nor may an explicit rounding (`convert`,
+`reduce_precision`).
 
 Sources: the rules of conformance/tolerance/table.py; the StableHLO specification promises no
 accuracy (stablehlo#1156); XLA's flags xla_allow_excess_precision and its algebraic simplifier do
@@ -33,26 +33,7 @@ from reference.ops.structure import COMMUNICATION, calls_target, is_structure
 from reference.ops.table import OPS
 
 EXCESS = 1.0
-"""Tolerance in ulp of a rounding within a program that a compiler may leave out or do otherwise."""
-
-WIDE_PRECISION = 24
-"""Precision, in bits, of the narrowest type whose numbers no compiler keeps in a wider type: f32.
-"""
-
-
-def excess_of(operation: Operation, of: ElementType) -> float:
-    """Return the tolerance, in ulp, of an operation's rounding to a type within a program.
-
-    It is none for explicit roundings, and none for sums of f32 and f64: with both operands given, a
-    sum has one value (IEEE 754-2019, section 5.4.1). What is contracted with a sum is the product,
-    whose own tolerance covers it.
-    """
-    record = OPS.get(operation.name)
-    if record is None:
-        return EXCESS
-    is_sum = record.unrounded in (np.add, np.subtract)
-    is_exact_sum = is_sum and of.part.float_format.precision >= WIDE_PRECISION
-    return 0.0 if record.only_rounds or is_exact_sum else EXCESS
+"""Tolerance in ulp of any rounding within a program, except by ops that only round."""
 
 
 def move_results(
@@ -81,7 +62,8 @@ def make_mover(
 ) -> Mover:
     """Return a function that moves results; tolerances are computed once for all directions.
 
-    `excess` replaces the tolerance of `excess_of`.
+    `excess` is the tolerance in ulp of a rounding that a compiler may leave out or do otherwise:
+    `EXCESS` by default, and none for ops that only round.
     """
     if backward_error.decomposition_name(operation) is not None:
         return quiet(
@@ -232,8 +214,9 @@ def _ulp_tolerance(
     if rule.ulps is None or not (of.is_float or of.is_complex):
         return None
     record = OPS.get(operation.name)
-    more = excess_of(operation, of) if excess is None else excess
-    budget = max(rule.ulps.budget(of, platform), more)
+    if excess is None:
+        excess = 0.0 if record is not None and record.only_rounds else EXCESS
+    budget = max(rule.ulps.budget(of, platform), excess)
     if of.is_complex:
         larger = np.fmax(np.abs(np.real(result)), np.abs(np.imag(result))).astype(np.float64)
         error = budget * ulp_size(larger, of.part)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from conformance.judging.perturbation.error_model import WIDE_PRECISION
+from conformance.judging.sets.facts import WIDE_PRECISION
 from conformance.verdict import Verdict
 from reference.ir.types import Array, ElementType
 from reference.numerics.rounding import to_float64, ulp_size

@@ -90,8 +90,10 @@ class Enclosures:
         them; data movement and changes of sign act on both. Regions have no free values but
         constants (see `embed_free_values`). Results must be tensors.
         """
-        enclose = _Enclosure(Context(self.platform)).of
-        enclose_strictly = _Enclosure(Context(self.platform, excess=0.0)).of
+        context = Context(self.platform)
+        enclose, enclose_strictly = (
+            _Enclosure(one).of for one in (context, Context(self.platform, is_strict=True))
+        )
         record = OPS.get(operation.name)
         rounded = [one.rounded for one in operands]
         if record is None or record.only_rounds or self.is_strict:
@@ -102,7 +104,7 @@ class Enclosures:
             if all(one.unrounded is None for one in operands):
                 return found
             stored = enclose(operation, rounded)
-        elif may_be_unrounded(operation, self.platform):
+        elif may_be_unrounded(operation, context):
             stored = enclose_strictly(operation, loose)
         else:
             return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from conformance.catalog import rule_of
 from conformance.judging.lapack import backward_error
-from conformance.judging.perturbation.error_model import excess_of, make_mover
+from conformance.judging.perturbation.error_model import EXCESS, make_mover
 from conformance.judging.sets.value_set import (
     Interval,
     Unknown,
@@ -31,14 +31,33 @@ from reference.ops.table import OPS
 Sets = Sequence[ValueSet]
 
 
+WIDE_PRECISION = 24
+"""Precision, in bits, of the narrowest type whose numbers no compiler keeps in a wider type: f32.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The platform, which selects the figures of rules, and the tolerance in ulp of what a compiler
-    may leave out or do otherwise: None for that of `excess_of`.
+    """The platform, which selects the figures of rules, and whether operations are strict: whether
+    a compiler leaves out nothing and does nothing otherwise.
     """
 
     platform: str
-    excess: float | None = None
+    is_strict: bool = False
+
+    def excess(self, operation: Operation) -> float:
+        """Return the tolerance, in ulp, of a rounding that a compiler may leave out.
+
+        It is none for explicit roundings, and none for sums of f32 and f64: with both operands
+        given, a sum has one value (IEEE 754-2019, section 5.4.1). What is contracted with a sum is
+        the product, whose own tolerance covers it.
+        """
+        record = OPS[operation.name]
+        of = stored(operation)
+        is_number = of.is_float or of.is_complex
+        is_wide = is_number and of.part.float_format.precision >= WIDE_PRECISION
+        is_exact = record.unrounded in (np.add, np.subtract) and is_wide
+        return 0.0 if self.is_strict or record.only_rounds or is_exact else EXCESS
 
 
 def ends_of(
@@ -49,7 +68,8 @@ def ends_of(
     The lower end is NaN where a number may overflow to NaN.
     """
     results = apply(operation, operands)
-    move = make_mover(operation, tuple(operands), results, context.platform, excess=context.excess)
+    excess = context.excess(operation)
+    move = make_mover(operation, tuple(operands), results, context.platform, excess=excess)
     ways = [move(lambda shape, way=way: np.full(shape, way)) for way in (1.0, -1.0)]
     ends: list[Interval] = []
     for result, one, other in zip(results, *ways, strict=True):
@@ -63,16 +83,16 @@ def ends_of(
     return results, ends
 
 
-def may_be_unrounded(operation: Operation, platform: str) -> bool:
+def may_be_unrounded(operation: Operation, context: Context) -> bool:
     """Return whether results have another tolerance where a compiler may leave out a rounding."""
     rule = rule_of(operation)
     of = stored(operation)
     if rule is None or not (of.is_float or of.is_complex):
         return False
-    rule = rule.hardware_rule(platform)
+    rule = rule.hardware_rule(context.platform)
     if rule.bound is not None or rule.ulps is None:
         return False
-    return rule.ulps.budget(of, platform) < excess_of(operation, of)
+    return rule.ulps.budget(of, context.platform) < context.excess(operation)
 
 
 def widen(context: Context, operation: Operation, one: ValueSet) -> ValueSet:
@@ -83,8 +103,9 @@ def widen(context: Context, operation: Operation, one: ValueSet) -> ValueSet:
     if rule is None or not (of.is_float or of.is_complex):
         return one
     ulps = rule.hardware_rule(context.platform).ulps
-    excess = excess_of(operation, of) if context.excess is None else context.excess
-    budget = max(excess, 0.0 if ulps is None else ulps.budget(of, context.platform))
+    budget = max(
+        context.excess(operation), 0.0 if ulps is None else ulps.budget(of, context.platform)
+    )
     if not budget:
         return one
     span = rule.range or (-np.inf, np.inf)

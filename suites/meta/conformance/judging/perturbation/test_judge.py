@@ -48,16 +48,9 @@ WHOLE = [np.array([1, 2, -3, 8], np.float32)] * 2 + [np.array([4, 5, 6, 7], np.f
 
 
 def test_rounded_result_may_be_off_by_one_rounding() -> None:
-    products = ARITHMETIC.replace("add", "multiply")
-    assert judge_result(products, ROUNDED).verdict is Verdict.PASS
-    assert judge_result(products, ROUNDED, ulps(1)).verdict is Verdict.PASS
-    assert judge_result(products, ROUNDED, ulps(-1)).verdict is Verdict.PASS
-
-
-def test_a_sum_is_off_only_where_a_product_in_it_is() -> None:
-    """0.1 * 0.1, in whole or rounded, gives one sum with 0.3; 1e9 * 1e9 gives several."""
-    judgement = judge_result(ARITHMETIC, ROUNDED, ulps(1))
-    assert (judgement.verdict, judgement.wrong) == (Verdict.INACCURATE, 1)
+    assert judge_result(ARITHMETIC, ROUNDED).verdict is Verdict.PASS
+    assert judge_result(ARITHMETIC, ROUNDED, ulps(1)).verdict is Verdict.PASS
+    assert judge_result(ARITHMETIC, ROUNDED, ulps(-1)).verdict is Verdict.PASS
 
 
 def test_a_fused_multiply_add_is_permitted() -> None:
@@ -116,6 +109,7 @@ def test_results_that_are_exact_for_these_operands_are_judged_bit_by_bit(
 
 ROUNDINGS = [
     ("add", (1.0, 2.0), True),
+    ("add", (1.0, 1e-9), False),
     ("subtract", (0.3, 0.3), True),
     ("multiply", (3.0, 0.25), True),
     ("multiply", (0.1, 0.1), False),
@@ -129,14 +123,12 @@ REAL_ROUNDINGS = [
     ("remainder", (5.3, 2.1), True),
     ("floor", (5.3,), True),
 ]
-SUMS = [("f32", True), ("f64", True), ("complex<f32>", True), ("bf16", False), ("f16", False)]
 
 
 @pytest.mark.parametrize(
     ("of", "name", "operands", "is_exact"),
     [(of, *row) for of in ("f32", "f64", "bf16") for row in ROUNDINGS + REAL_ROUNDINGS]
-    + [("complex<f32>", *row) for row in ROUNDINGS]
-    + [(of, "add", (1.0, 1e-3), is_exact) for of, is_exact in SUMS],  # no type is wider
+    + [("complex<f32>", *row) for row in ROUNDINGS],
 )
 def test_only_rounded_results_are_perturbed(
     of: str, name: str, operands: tuple[float, ...], is_exact: bool
