@@ -145,7 +145,7 @@ def find_changes(
     values = [({}, {})] if of is not None else _values_by_process(before, after, inputs)
     roots = [*zip(reader.results(before), reader.results(after), strict=False)]
     found: dict[tuple[int, int], Change] = {}
-    left = roots if of is None else [roots[number] for number in of]
+    left = roots if of is None else [roots[number] for number in sorted(of)]
     seen = set[tuple[int, int]]()
     while left:
         old, new = left.pop(0)

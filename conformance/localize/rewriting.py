@@ -264,7 +264,8 @@ class _Chain:
         old = meaning if before < 0 else stages[before].read(self.program).program
         new = stages[after].read(self.program).program
         pairs = enumerate(zip(expected, wrong, strict=True))
-        of = [number for number, pair in pairs if not equal_results([pair[0]], [pair[1]])]
+        count = len(meaning.main.result_types)  # of each process
+        of = {number % count for number, pair in pairs if not equal_results([pair[0]], [pair[1]])}
         for change in find_changes(old, new, self.inputs, of):
             yield Rewriting(stages[after].name or TRANSLATION, change.text, change.operation)
 
