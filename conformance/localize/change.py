@@ -213,8 +213,11 @@ def _are_counterparts(
 
 
 def _values_by_process(before: Program, after: Program, inputs: Sequence[Array]) -> ValuesByProcess:
-    """Return the values of two programs; none if one of them is partitioned and the other not."""
-    if before.process_count != after.process_count:
+    """Return the values of two programs; none if one of them is partitioned and the other not, or
+    if the inputs are not those of its parts.
+    """
+    takes = [one.process_count * len(one.main.arguments) for one in (before, after)]
+    if before.process_count != after.process_count or takes != [len(inputs)] * 2:
         return [({}, {})]
     each = (evaluate_values_by_process(one, inputs) for one in (before, after))
     return [*zip(*each, strict=True)]

@@ -258,7 +258,7 @@ class _Chain:
 
         meaning = inline(self.program).program
         expected = evaluate(meaning, self.inputs)
-        if last < 0 or forbids(last):
+        if last < 0 or len(expected) != len(wrong) or forbids(last):
             return
         before, after = bisect_stages(-1, last, forbids)
         old = meaning if before < 0 else stages[before].read(self.program).program
