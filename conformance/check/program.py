@@ -156,7 +156,7 @@ class ProgramChecker:
                 self._passed.append(partial(unspecified_notes, *given))
         else:
             outcome = self._judge_several_operations(program, inputs, permitted, actual, settled)
-            if self._explains:
+            if self._explains and describe_malformed(permitted.expected, actual) is None:
                 told = explain_worst_element(permitted, actual)
                 outcome = replace(outcome, message="; ".join(filter(None, (outcome.message, told))))
         if outcome.is_new_failure and not self._is_reference:

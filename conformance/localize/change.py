@@ -213,8 +213,8 @@ def _are_counterparts(
 
 
 def _values_by_process(before: Program, after: Program, inputs: Sequence[Array]) -> ValuesByProcess:
-    """Return the values of two programs; none if one of them is partitioned and the other not, or
-    if the inputs are not those of its parts.
+    """Return the values of two programs; none if only one of them is partitioned, or if the inputs
+    are not split as a program's processes take them.
     """
     takes = [one.process_count * len(one.main.arguments) for one in (before, after)]
     if before.process_count != after.process_count or takes != [len(inputs)] * 2:

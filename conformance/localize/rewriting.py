@@ -248,7 +248,7 @@ class _Chain:
         """
         wrong, last = self.wrong or (), len(stages) - 1
 
-        def forbids(number: int) -> bool | None:
+        def forbids(number: int) -> bool:
             stage = stages[number].read(self.program)
             judge = ResultJudge(stage.program, self.inputs, self.session)
             if judge.is_single:  # its rule is narrower than the hull
@@ -256,11 +256,14 @@ class _Chain:
             verdict = _verdict_by_module(stage, self.inputs, wrong, self.session)
             return verdict is not None and verdict.fails
 
+        def is_before(number: int) -> bool | None:
+            return self._in_time(partial(forbids, number))
+
         meaning = inline(self.program).program
         expected = evaluate(meaning, self.inputs)
-        if last < 0 or len(expected) != len(wrong) or forbids(last):
+        if last < 0 or len(expected) != len(wrong) or is_before(last) is not False:
             return
-        before, after = bisect_stages(-1, last, forbids)
+        before, after = bisect_stages(-1, last, is_before)
         old = meaning if before < 0 else stages[before].read(self.program).program
         new = stages[after].read(self.program).program
         pairs = enumerate(zip(expected, wrong, strict=True))
@@ -275,8 +278,15 @@ class _Chain:
             yield Rewriting(name, change.text, change.operation)
 
     def _is_right(self, judge: ResultJudge, stages: Sequence[Stage], number: int) -> bool | None:
+        def ask() -> bool:
+            return judge.is_right(stages[number].read(self.program).evaluate(self.inputs))
+
+        return self._in_time(ask)
+
+    def _in_time(self, ask: Callable[[], bool]) -> bool | None:
+        """Return the answer; None for a stage that cannot be evaluated, or takes too long."""
         try:
             with limit_evaluation(self.seconds):
-                return judge.is_right(stages[number].read(self.program).evaluate(self.inputs))
+                return ask()
         except (NotReadBack, TooSlow):
             return None

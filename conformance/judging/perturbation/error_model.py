@@ -36,6 +36,12 @@ EXCESS = 1.0
 """Tolerance in ulp of any rounding within a program, except by ops that only round."""
 
 
+def excess_of(operation: Operation) -> float:
+    """Return the tolerance, in ulp, of an operation's rounding within a program."""
+    record = OPS.get(operation.name)
+    return 0.0 if record is not None and record.only_rounds else EXCESS
+
+
 def move_results(
     operation: Operation,
     operands: tuple[Any, ...],
@@ -63,7 +69,7 @@ def make_mover(
     """Return a function that moves results; tolerances are computed once for all directions.
 
     `excess` is the tolerance in ulp of a rounding that a compiler may leave out or do otherwise:
-    `EXCESS` by default, and none for ops that only round.
+    by default that of `excess_of`.
     """
     if backward_error.decomposition_name(operation) is not None:
         return quiet(
@@ -78,7 +84,9 @@ def make_mover(
     if rule.measure is not None and rule.bound is None:
         return quiet(lambda way: _solve_nearby(operation, operands, results, way))
     with np.errstate(all="ignore"):
-        errors = tolerances(operation, operands, results, rule, platform, excess=excess)
+        if excess is None:
+            excess = excess_of(operation)
+        errors = tolerances(operation, operands, results, rule, platform, excess)
         either = _zeros_of_either_sign(operation, operands, results, rule)
     if all(one is None for one in (*errors, *either)):
         return lambda _: results
@@ -142,8 +150,7 @@ def tolerances(
     results: tuple[Any, ...],
     rule: Rule,
     platform: str,
-    *,
-    excess: float | None = None,
+    excess: float,
 ) -> tuple[Array | None, ...]:
     """Return the permitted absolute error of every element as float64 (of each complex part).
 
@@ -160,7 +167,7 @@ def _tolerances(
     results: tuple[Any, ...],
     rule: Rule,
     platform: str,
-    excess: float | None,
+    excess: float,
 ) -> tuple[Array | None, ...]:
     if rule.bound is not None:
         bounds = (
@@ -208,14 +215,12 @@ def _ulp_tolerance(
     result: Array,
     rule: Rule,
     platform: str,
-    excess: float | None,
+    excess: float,
 ) -> Array | None:
     of = element_type_of(result)
     if rule.ulps is None or not (of.is_float or of.is_complex):
         return None
     record = OPS.get(operation.name)
-    if excess is None:
-        excess = 0.0 if record is not None and record.only_rounds else EXCESS
     budget = max(rule.ulps.budget(of, platform), excess)
     if of.is_complex:
         larger = np.fmax(np.abs(np.real(result)), np.abs(np.imag(result))).astype(np.float64)

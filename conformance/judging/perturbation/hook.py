@@ -62,7 +62,7 @@ class Tolerances:
     )
 
     excess: float | None = None
-    """Tolerance in ulp of every rounding, explicit ones as well; None for that of `make_mover`."""
+    """Tolerance in ulp of every rounding, explicit ones as well; None for that of `excess_of`."""
 
     def mover(
         self, operation: Operation, operands: Values, results: Values, platform: str

@@ -10,7 +10,7 @@ import numpy as np
 
 from conformance.catalog import rule_of
 from conformance.judging.lapack import backward_error
-from conformance.judging.perturbation.error_model import EXCESS, make_mover
+from conformance.judging.perturbation.error_model import excess_of, make_mover
 from conformance.judging.sets.value_set import (
     Interval,
     Unknown,
@@ -57,7 +57,7 @@ class Context:
         is_number = of.is_float or of.is_complex
         is_wide = is_number and of.part.float_format.precision >= WIDE_PRECISION
         is_exact = record.unrounded in (np.add, np.subtract) and is_wide
-        return 0.0 if self.is_strict or record.only_rounds or is_exact else EXCESS
+        return 0.0 if self.is_strict or is_exact else excess_of(operation)
 
 
 def ends_of(

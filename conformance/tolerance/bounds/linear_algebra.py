@@ -69,8 +69,9 @@ def _dependent_elements(chosen: Array) -> Array:
 
 
 def _is_turned(factor: Array, tolerance: float) -> Array:
-    """Return a mask of the elements of the diagonal that are not positive, as those of the factor
-    are (Higham, theorem 10.1); `tolerance` is relative, on their imaginary part. NaN is not marked.
+    """Return a mask of diagonal elements that are not positive (Higham, theorem 10.1).
+
+    `tolerance` is relative, on their imaginary part. NaN is not marked.
     """
     real, imaginary = np.real(factor), np.imag(factor)
     turned = (real < 0) | (np.abs(imaginary) > tolerance * np.abs(real))
