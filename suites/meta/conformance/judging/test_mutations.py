@@ -46,7 +46,7 @@ NOTHING_TO_SEE: dict[str, str] = {
 
 HINT = "a hint to the compiler, or a promise of the program"
 NAMED = "says what the operation is called, not what it computes"
-ANY_STATE = "the numbers are left open, and any state and algorithm gives random ones"
+ANY_ALGORITHM = "the numbers are left open, and any algorithm gives random ones"
 TYPE_ONLY = "only its type counts, not its elements"
 STABLE = "a stable order is right where any order of equal elements is"
 HOSTS = "says something to the host, and the reference plays a host that does not listen"
@@ -88,8 +88,7 @@ WITHOUT_EFFECT: dict[tuple[str, str], str] = {
     ("outfeed", "attribute outfeed_config"): HOSTS,
     ("chlo.constant_like", "operand operand"): TYPE_ONLY,
     ("get_dimension_size", "operand operand"): TYPE_ONLY,
-    ("rng_bit_generator", "operand initial_state"): ANY_STATE,
-    ("rng_bit_generator", "attribute rng_algorithm"): ANY_STATE,
+    ("rng_bit_generator", "attribute rng_algorithm"): ANY_ALGORITHM,
     ("chlo.top_k", "attribute is_stable"): STABLE,
     ("sort", "attribute is_stable"): STABLE,
     ("concatenate", "attribute dimension"): "with one input; with more, the types say which it is",
@@ -99,6 +98,11 @@ WITHOUT_EFFECT: dict[tuple[str, str], str] = {
     ("dynamic_conv", "attribute batch_group_count"): "the types say it too",
 }
 """Attributes and operands of an op that may change without effect while the program is valid."""
+
+BY_CHANCE: dict[tuple[str, str], str] = {
+    ("rng_bit_generator", "operand initial_state"): "if the wrong state moves to the right one",
+}
+"""Operands of an op whose changes are seen in few cases, and maybe in none."""
 
 NO_ZERO = "its type has neither zero nor negative numbers, which parts of the result are"
 
@@ -155,7 +159,8 @@ def pool_of_cases(op: str, count: int) -> Pool:
 @pytest.mark.slow
 @pytest.mark.parametrize("op", OWN)
 def test_mutations_of_each_input_are_caught(op: str) -> None:
-    pending = [about for about in inputs_of(OPS[op]) if (op, about) not in WITHOUT_EFFECT]
+    exempt = {*WITHOUT_EFFECT, *BY_CHANCE}
+    pending = [about for about in inputs_of(OPS[op]) if (op, about) not in exempt]
     said: dict[str, set[Verdict]] = {about: set() for about in pending}
     pool = pool_of_cases(op, CASES if op in NOTHING_TO_SEE else FEW)
     # most are caught in the first cases, with what these have of attributes
