@@ -9,6 +9,7 @@ import numpy as np
 from conformance.tolerance.rule import Summation
 from reference.ir.program import Operation
 from reference.ir.types import Array
+from reference.numerics.products import magnitudes
 
 PROBED = 52
 """Elements whose powers of two add up exactly in float64."""
@@ -29,7 +30,7 @@ def factors_read(
     if not all(isinstance(one, np.ndarray) and one.size <= MOST for one in factors):
         return None
     ones = [np.ones(one.shape) for one in factors]
-    count = int(summation(operation, (*ones, *others), True).reshape(-1)[flat])
+    count = int(summation(operation, (*ones, *others), magnitudes).reshape(-1)[flat])
     read: list[Array] = []
     for number, factor in enumerate(factors):
         found: list[int] = []
@@ -38,7 +39,7 @@ def factors_read(
             bits = np.arange(min(PROBED, factor.size - start))
             probe[start : start + bits.size] = 2.0**bits
             given = [*ones[:number], probe.reshape(factor.shape), *ones[number + 1 :], *others]
-            total = int(summation(operation, tuple(given), True).reshape(-1)[flat])
+            total = int(summation(operation, tuple(given), magnitudes).reshape(-1)[flat])
             found += [start + int(bit) for bit in bits if total >> int(bit) & 1]
         if len(found) != count:
             return None

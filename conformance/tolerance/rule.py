@@ -9,6 +9,7 @@ from typing import Protocol
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType
+from reference.numerics.products import Multiply
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +90,15 @@ class Summation(Protocol):
         self,
         operation: Operation,
         operands: tuple[Array, ...],
-        sizes: bool,
+        multiply: Multiply,
         padding: float = 0.0,
         /,
     ) -> Array:
-        """Return the sums before rounding; if `sizes`, float64 sums of their terms' magnitudes.
+        """Return the sums that a multiplication of matrices gives.
 
-        `padding` is the number that a convolution pads lhs with.
+        That is `unrounded_products` for the sums before rounding, and `magnitudes` for float64 sums
+        of their terms' magnitudes (reference/numerics/products.py). `padding` is the number that a
+        convolution pads lhs with.
         """
         ...
 

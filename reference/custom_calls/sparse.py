@@ -7,7 +7,6 @@ there. An element may be stored in several parts, which are added up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +16,7 @@ from reference.ir.errors import EvaluationError
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import (
+    Multiply,
     add_initial_zero,
     round_sums,
     to_wide_type,
@@ -32,7 +32,7 @@ def sums_of_rows(
     dense: Array,
     indptr: Array,
     indices: Array,
-    multiply: Callable[[Array, Array], Array] = unrounded_products,
+    multiply: Multiply = unrounded_products,
 ) -> Array:
     """Return the product before rounding; `multiply` gives the product of two dense matrices."""
     columns = to_wide_type(dense).reshape(len(dense), -1)

@@ -19,9 +19,13 @@ import numpy as np
 from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.contributions import Leaves
 from reference.numerics.rounding import to_float64
+from reference.numerics.schedules import LIKELY, growth_of_sum, has_likely_bound, order_factor
 
 NO_EXPONENT = 1 << 20  # larger than any exponent
 _COMPLEX_PRODUCT = np.sqrt(5.0)
+
+_MOST_LEAVES = 1 << 24
+"""Leaves of all results whose sums are tried in the usual orders."""
 
 
 def unit_roundoff(element_type: ElementType) -> float:
@@ -91,9 +95,10 @@ def sum_may_overflow(values: Array, init: Array, leaves: Leaves) -> Array:
 def sum_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Array:
     """Return the largest distance of a rounded real sum from `expected`, in any order: float64.
 
-    The bound is (n - 1) u sum|x| for the backend plus u |sum| for the reference's own rounding. It
-    is 0 if all leaves are multiples of one power of two and no partial sum can need more bits than
-    the type has.
+    The bound is (n - 1) u sum|x| for the backend, or less in many numbers
+    (reference/numerics/schedules.py), plus u |sum| for the reference's own rounding. It is 0 if all
+    leaves are multiples of one power of two and no partial sum can need more bits than the type
+    has.
     """
     of = element_type_of(values)
     found = _LeafFolds(values, init, leaves)
@@ -101,10 +106,25 @@ def sum_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Ar
     steps = leaves.counts - 1 + (found.init != 0)
     u = unit_roundoff(of)
     own = np.abs(_finite_or_zero(to_float64(expected)))
-    bound = u * (np.maximum(steps, 0) * magnitudes + own)
+    growth = growth_of_sum(steps, u, _order_factors(values, init, leaves))
+    bound = growth * magnitudes + u * own
     lowest = found.fold(np.minimum, _lowest_bit, NO_EXPONENT)
     exact = magnitudes <= np.ldexp(1.0, np.minimum(lowest + of.float_format.precision, 2000))
     return np.where(exact & np.isfinite(to_float64(expected)), 0.0, bound).astype(np.float64)
+
+
+def _order_factors(values: Array, init: Array, leaves: Leaves) -> Array:
+    """Return `order_factor` of the leaves of each result; infinity where there are too many."""
+    counts = leaves.counts
+    factors = np.full(counts.size, LIKELY)
+    if not has_likely_bound(float(counts.max(initial=0))):
+        return factors.reshape(counts.shape)
+    if counts.sum() > _MOST_LEAVES:
+        return np.full(counts.shape, np.inf)
+    for places, (rows,) in leaves.groups([values], [init]):
+        if has_likely_bound(len(rows)):
+            factors[places] = order_factor(rows)
+    return factors.reshape(counts.shape)
 
 
 def sum_flush_loss(values: Array, init: Array, leaves: Leaves) -> Array:

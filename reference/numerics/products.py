@@ -18,6 +18,9 @@ from reference.numerics.arithmetic import quiet
 from reference.numerics.conversion import convert_to
 from reference.numerics.rounding import round_to, to_float64
 
+Multiply = Callable[[Array, Array], Array]
+"""A function multiply(lhs, rhs): products of matrices of shapes (..., m, k) and (..., k, n)."""
+
 _EXACT = float(1 << 53)
 _BLAS_THRESHOLD = 1 << 14
 """Number of multiplications below which numpy's loops cost no more than preparing for BLAS."""

@@ -8,7 +8,7 @@ literally, the formula would drop elements of a dilated window.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import prod
@@ -27,7 +27,7 @@ from reference.ir.notation import (
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import Dense, TensorType
 from reference.ir.types import ALL, Array
-from reference.numerics.products import matmul, to_wide_type
+from reference.numerics.products import Multiply, matmul, to_wide_type
 from reference.ops.contraction import (
     PER_TENSOR,
     ProductTypes,
@@ -39,8 +39,6 @@ _SLAB = 1 << 23
 """Maximum number of elements of the matrices of windows that are materialised at a time."""
 
 Attributes = dict[str, Any]
-Multiply = Callable[[Array, Array], Array]
-"""A function multiply(lhs, rhs): products of matrices of shapes (g, m, k) and (g, k, n)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from math import prod
@@ -22,7 +21,7 @@ from reference.ir.notation import are_dimensions, is_unique, join_with_commas
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import TensorType
 from reference.ir.types import ALL, Array
-from reference.numerics.products import matmul
+from reference.numerics.products import Multiply, matmul
 from reference.ops.contraction import (
     PRECISIONS,
     Dimensions,
@@ -31,8 +30,6 @@ from reference.ops.contraction import (
 )
 
 Sizes = tuple[int, ...]
-Product = Callable[[Array, Array], Array]
-"""A function product(matrix of lhs, matrix of rhs): the product of the members of one group."""
 
 _DOT = (
     "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
@@ -195,7 +192,7 @@ def lhs_members(lhs: Array, group_sizes: Array, numbers: Ragged) -> Array:
 
 
 def products_of_groups(
-    lhs: Array, rhs: Array, group_sizes: Array, numbers: Ragged, product: Product
+    lhs: Array, rhs: Array, group_sizes: Array, numbers: Ragged, product: Multiply
 ) -> Array:
     """Return the `product` of each group's members, at the result's positions; 0 without members.
 
@@ -214,7 +211,7 @@ def _batches(matrices: Array) -> Array:
     return matrices if matrices.ndim == _BATCHED else matrices[None]
 
 
-def _row_products(lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Product) -> Array:
+def _row_products(lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Multiply) -> Array:
     assert numbers.group is not None
     dot, parts = numbers.group_dimensions, np.moveaxis(rhs, numbers.group, 0)
     mine = spread(lhs, held, dot, dot.lhs_result(lhs.ndim))
@@ -240,7 +237,7 @@ def spread(lhs: Array, held: Array, dot: Dimensions, dimensions: Sizes) -> Array
 
 
 def _depth_products(
-    lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Product
+    lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Multiply
 ) -> Array:
     a, b, _ = arrange_matrices(lhs, rhs, numbers.dot)
     a, b = _batches(a), _batches(b)

@@ -21,6 +21,7 @@ from conformance.judging.sets.facts import (
     stored,
 )
 from conformance.judging.sets.value_set import Interval, ValueSet, is_nan
+from conformance.tolerance.bounds.products import default_precision
 from conformance.transforms.retype import retype
 from reference.interpreter.evaluate import apply
 from reference.ir.monoid import ADD, Monoid
@@ -28,6 +29,7 @@ from reference.ir.op import Rounding
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.numerics.rounding import round_to, to_float64
+from reference.numerics.schedules import LIKELY, growth_of_sum
 from reference.ops.folds.reduction import FOLDS
 from reference.ops.table import OPS
 
@@ -84,7 +86,7 @@ def _sum_errors(operation: Operation, operands: Sets) -> Array:
     count = sizes[-1].size if windows is None else prod(windows)  # of a scatter, all updates
     if operation.attribute("dimensions") is not None:
         count = sizes[0].size / max(total.size, 1)
-    return (count + 1) * 2.0**-of.float_format.precision * total
+    return growth_of_sum(count + 1, 2.0**-of.float_format.precision) * total
 
 
 def set_of_products(context: Context, operation: Operation, operands: Sets) -> ValueSet:
@@ -115,7 +117,8 @@ def set_of_products(context: Context, operation: Operation, operands: Sets) -> V
     (total,) = apply(wide, sizes)
     has_windows = operation.attribute("feature_group_count") is not None
     count = sizes[1].size if has_windows else _contracted(sizes, total)
-    own = (count + 1) * 2.0**-result.float_format.precision * total
+    factor = LIKELY if default_precision(context.platform).rounds_to_nearest else np.inf
+    own = growth_of_sum(count + 1, 2.0**-result.float_format.precision, factor) * total
     error = first + second + np.maximum(own, 0.0 if bound is None else bound)
     low, high = (
         step(round_to(np.asarray(middle + way * error), result), way) for way in (-1.0, 1.0)

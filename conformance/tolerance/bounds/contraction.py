@@ -10,7 +10,7 @@ from conformance.tolerance.bounds.product_rule import sum_of_products_rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from reference.numerics.products import magnitudes, unrounded_products
+from reference.numerics.products import Multiply, magnitudes, unrounded_products
 from reference.ops.contraction import Dimensions, arrange_matrices, dot_dimensions, einsum_sums
 from reference.ops.ragged import products_of_groups, ragged_numbers
 
@@ -39,20 +39,24 @@ def matrices_of(
 def contraction_sums(
     operation: Operation,
     operands: tuple[Array, ...],
-    sizes: bool,
+    multiply: Multiply,
     _: float = 0.0,
 ) -> Array:
-    """Return the sums of a contraction before rounding; if `sizes`, sums of magnitudes."""
+    """Return the sums of a contraction that a multiplication of matrices gives.
+
+    An `einsum` has sums before rounding and sums of magnitudes; infinity for anything else.
+    """
     if "einsum_config" in given_attributes(operation):
-        return einsum_sums(operands, str(operation.attribute("einsum_config")), magnitudes=sizes)
+        if multiply not in (magnitudes, unrounded_products):
+            return np.full(1, np.inf)
+        config = str(operation.attribute("einsum_config"))
+        return einsum_sums(operands, config, magnitudes=multiply is magnitudes)
     if operation.attribute("lhs_ragged_dimensions") is not None:
         lhs, rhs, group_sizes = operands
         numbers = ragged_numbers(**given_attributes(operation))
-        return products_of_groups(
-            lhs, rhs, group_sizes, numbers, magnitudes if sizes else unrounded_products
-        )
+        return products_of_groups(lhs, rhs, group_sizes, numbers, multiply)
     a, b, shape = matrices_of(operation, operands)
-    return (magnitudes(a, b) if sizes else unrounded_products(a, b)).reshape(shape)
+    return multiply(a, b).reshape(shape)
 
 
 def depth_of(operation: Operation, operands: tuple[Array, ...]) -> int:

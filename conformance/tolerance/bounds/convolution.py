@@ -8,7 +8,7 @@ from conformance.tolerance.bounds.product_rule import sum_of_products_rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from reference.numerics.products import magnitudes, unrounded_products
+from reference.numerics.products import Multiply
 from reference.ops.convolution import Geometry, convolve, geometry
 
 
@@ -19,13 +19,11 @@ def geometry_of(operation: Operation, operands: tuple[Array, ...]) -> Geometry:
 
 
 def convolution_sums(
-    operation: Operation, operands: tuple[Array, ...], sizes: bool, padding: float = 0.0
+    operation: Operation, operands: tuple[Array, ...], multiply: Multiply, padding: float = 0.0
 ) -> Array:
-    """Return the sums of a convolution before rounding; if `sizes`, sums of magnitudes."""
-    of = geometry_of(operation, operands)
-    return convolve(
-        operands[0], operands[1], of, magnitudes if sizes else unrounded_products, padding
-    )
+    """Return the sums of a convolution that a multiplication of matrices gives."""
+    lhs, rhs = operands[:2]
+    return convolve(lhs, rhs, geometry_of(operation, operands), multiply, padding)
 
 
 def depth_of(operation: Operation, operands: tuple[Array, ...]) -> int:

@@ -18,9 +18,13 @@ from conformance.tolerance.rule import Rule, Summation
 
 _TEXT = (
     "exact data bit for bit; otherwise within u_out |e| + (2 u_in + gamma(n)(u_acc)) S of the "
-    "exact sum e of n products whose magnitudes add up to S; 0 where S is 0; integers modulo 2^bits"
+    "exact sum e of n products whose magnitudes add up to S, with less than n for many products; "
+    "0 where S is 0; integers modulo 2^bits"
 )
-_SOURCE = "TOSA conformance, DOT_PRODUCT; Higham, Accuracy and Stability, sections 3.1 and 3.5"
+_SOURCE = (
+    "TOSA conformance, DOT_PRODUCT; Higham, Accuracy and Stability, sections 3.1 and 3.5; Higham "
+    "and Mary 2019"
+)
 _BY_DEFAULT = {
     Hardware.GPU: "DEFAULT and HIGH round operands of f32 to TF32",
     Hardware.TPU: "DEFAULT rounds operands of f32 to bf16, HIGH to sums of two bf16",

@@ -3,9 +3,9 @@
 With S the sum of the magnitudes of the n products, the result for an exact sum e may be any number
 within u_out |e| + (2 u_in + gamma(n)(u_acc)) S, where gamma(n)(u) = n u / (1 - n u) (Higham,
 "Accuracy and Stability of Numerical Algorithms", sections 3.1 and 3.5; TOSA conformance,
-DOT_PRODUCT). u_in is the unit roundoff of the type that operands are rounded to before the
-multiplication, 0 if they are not rounded. u_acc is the unit roundoff of the type of the sums, u_out
-of the result's type.
+DOT_PRODUCT). For many products n is replaced by less (reference/numerics/schedules.py). u_in is the
+unit roundoff of the type that operands are rounded to before the multiplication, 0 if they are not
+rounded. u_acc is the unit roundoff of the type of the sums, u_out of the result's type.
 
 Underflow is gradual and adds half of the smallest subnormal number for each product. Errors are
 measured against the sum before it is rounded. A result with less precision than the operands (16
@@ -33,7 +33,13 @@ from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
 from reference.numerics.accumulation import unit_roundoff
-from reference.numerics.products import to_wide_type
+from reference.numerics.products import magnitudes, to_wide_type, unrounded_products
+from reference.numerics.schedules import (
+    LIKELY,
+    growth_of_sum,
+    has_likely_bound,
+    order_factors,
+)
 from reference.ops.contraction import round_to_stated_types, rounds_operands
 
 _TF32_PRECISION = 11
@@ -67,10 +73,14 @@ class DefaultPrecision:
     exact: bool = True
     """Whether sums of exact data must be exact. Not if a convolution may use a fast transform."""
 
+    rounds_to_nearest: bool = True
+    """Whether each addition does. Tensor cores of GPUs truncate (Fasi, Higham, Mikaitis and
+    Pranesh, "Numerical behavior of NVIDIA tensor cores", 2021); of TPUs no source says it."""
+
 
 _DEFAULT_PRECISIONS = {
-    Hardware.GPU: DefaultPrecision(default=2.0**-11, high=2.0**-11),
-    Hardware.TPU: DefaultPrecision(default=2.0**-8, high=2.0**-16),
+    Hardware.GPU: DefaultPrecision(2.0**-11, 2.0**-11, rounds_to_nearest=False),
+    Hardware.TPU: DefaultPrecision(2.0**-8, 2.0**-16, rounds_to_nearest=False),
 }
 
 
@@ -241,7 +251,7 @@ def make_measure(
         operands = round_operands(operation, operands)
         precision = precision_of(operation, operands, to, default)
         sums = _Sums(summation, operation, operands, depth(operation, operands), flushes)
-        return (_errors(sums, precision, to, alike, got, exact=default.exact),)
+        return (_errors(sums, precision, default, alike, got),)
 
     return measure
 
@@ -266,7 +276,8 @@ def make_bound(
         if default.exact and _is_exact(sums, total, precision):
             return (np.zeros(want.shape),)
         target = sums.exact
-        near = _bound(sums, finite, total, target, precision, to)
+        factor = _order_factor(sums, precision, default)
+        near = _bound(sums, finite, total, target, precision, factor, to)
         near = near + np.abs(to_wide_type(want) - target).astype(np.float64)
         return (np.where(np.isfinite(near), near, total),)
 
@@ -294,12 +305,12 @@ class _Sums:
     @property
     def exact(self) -> Array:
         """The sums of products, before they are rounded."""
-        return self.summation(self.operation, self.operands, False)
+        return self.summation(self.operation, self.operands, unrounded_products)
 
     def magnitudes(self, lhs: Array, *others: Array) -> Array:
         """Return the sums of the magnitudes of products of other operands."""
         rest = self.operands[1 + len(others) :]
-        return self.summation(self.operation, (lhs, *others, *rest), True)
+        return self.summation(self.operation, (lhs, *others, *rest), magnitudes)
 
     @property
     def factors(self) -> tuple[Array, ...]:
@@ -314,14 +325,15 @@ class _Sums:
 
 
 def _errors(
-    sums: _Sums, precision: Precision, to: ElementType, alike: Array, got: Array, *, exact: bool
+    sums: _Sums, precision: Precision, default: DefaultPrecision, alike: Array, got: Array
 ) -> Array:
-    finite = sums.finite
+    finite, to = sums.finite, element_type_of(got)
     total = sums.magnitudes(*finite)
-    if exact and _is_exact(sums, total, precision):
+    if default.exact and _is_exact(sums, total, precision):
         return np.where(alike, 0.0, np.inf)
     target = sums.exact
-    bound = _bound(sums, finite, total, target, precision, to)
+    factor = _order_factor(sums, precision, default)
+    bound = _bound(sums, finite, total, target, precision, factor, to)
     value = to_wide_type(got)
     error = np.abs(value - target).astype(np.float64)
     limit = to.float_format.max_finite
@@ -365,18 +377,30 @@ def quantum_of(magnitudes: Array) -> float:
     return float(np.min(np.ldexp(lowest, exponent - 53)))
 
 
+def _order_factor(sums: _Sums, precision: Precision, default: DefaultPrecision) -> float:
+    """Return the factor of the sums' second bound; infinity if additions may truncate."""
+    is_imprecise = sums.operation.attribute("allow_imprecise_accumulation")
+    if is_imprecise or not default.rounds_to_nearest:
+        return np.inf
+    if not has_likely_bound(sums.depth):
+        return LIKELY
+    factors = sums.summation(sums.operation, sums.operands, order_factors(precision.of))
+    return float(factors.max(initial=LIKELY))
+
+
 def _bound(
     sums: _Sums,
     finite: tuple[Array, ...],
     total: Array,
     target: Array,
     precision: Precision,
+    factor: float,
     to: ElementType,
 ) -> Array:
     terms, more = sums.depth, 1.0
     if to.is_complex or np.iscomplexobj(sums.operands[0]):
         terms, more = 2 * terms, np.sqrt(2.0)  # both parts are sums of twice as many products
-    product = terms * precision.accumulation
+    product = float(growth_of_sum(terms, precision.accumulation, factor))
     gamma = product / (1 - product) if product < 1 else np.inf
     size = np.abs(target).astype(np.float64)
     least = np.maximum(size, to.float_format.smallest_normal)

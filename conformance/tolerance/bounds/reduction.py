@@ -204,12 +204,16 @@ def _either_zero(parts: Reduction, number: int, expected: Array) -> Array | None
 
 
 _TEXT = (
-    "in any order: sums within (n - 1) u sum|x| and the reference's own rounding, products within "
-    "|product| ((1 + u)^n - 1), u of the body's type, complex numbers by the modulus; no error for "
+    "in any order: sums within (n - 1) u sum|x|, or what rounding errors of many elements are "
+    "likely to add up to, and the reference's own rounding, products within |product| "
+    "((1 + u)^n - 1), u of the body's type, complex numbers by the modulus; no error for "
     "exact data; extrema, bits and integers bit for bit; other bodies within one rounding per "
     "operation and element where all orders tried agree"
 )
-_SOURCE = "Higham 4.2; Jeannerod and Rump 2013; Brent, Percival and Zimmermann 2007; TOSA REDUCE"
+_SOURCE = (
+    "Higham 4.2; Jeannerod and Rump 2013; Higham and Mary 2019; Brent, Percival and Zimmermann "
+    "2007; TOSA REDUCE"
+)
 
 _RULE_PARTS: dict[str, Any] = {
     "bound": reduction_bound,

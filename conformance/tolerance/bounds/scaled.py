@@ -59,7 +59,9 @@ def as_dot_general(
     intermediate = (
         0.0 if tensor_of(operation.results[0]).element in (BF16, _F32) else unit_roundoff(BF16)
     )
-    return product, DefaultPrecision(operands=rounded, intermediate=intermediate)
+    return product, DefaultPrecision(
+        operands=rounded, intermediate=intermediate, rounds_to_nearest=False
+    )
 
 
 def _rounding_error(operand: Array, scale: Array) -> float:

@@ -18,15 +18,14 @@ from conformance.tolerance.rule import Rule
 from reference.custom_calls.sparse import sums_of_rows
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from reference.numerics.products import magnitudes, unrounded_products
+from reference.numerics.products import Multiply
 
 Part = Callable[..., Any]
 """A part of a rule: a function part(operation, operands, results, ...)."""
 
 
-def _sums(_: Operation, operands: tuple[Array, ...], sizes: bool, __: float = 0.0) -> Array:
+def _sums(_: Operation, operands: tuple[Array, ...], multiply: Multiply, __: float = 0.0) -> Array:
     values, dense, indptr, indices = operands
-    multiply = magnitudes if sizes else unrounded_products
     return sums_of_rows(values, dense, indptr, indices, multiply)
 
 

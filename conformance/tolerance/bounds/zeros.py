@@ -31,7 +31,7 @@ from conformance.tolerance.bounds.products import (
 from conformance.tolerance.rule import EitherZero
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.products import to_wide_type
+from reference.numerics.products import magnitudes, to_wide_type
 from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.contraction import has_sums
 
@@ -60,7 +60,7 @@ def make_either_zero(summation: Summation, depth: Depth, default: DefaultPrecisi
         def count(*functions: Array, padding: float = 0.0) -> Array:
             rest = operands[len(factors) :]
             given = tuple(one.astype(np.float64) for one in functions)
-            return summation(operation, (*given, *rest), True, padding)
+            return summation(operation, (*given, *rest), magnitudes, padding)
 
         if np.iscomplexobj(factors[0]):
             nothing, free = _complex_zero_masks(factors, count)

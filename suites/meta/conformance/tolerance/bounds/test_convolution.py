@@ -16,6 +16,7 @@ from conformance.tolerance.bounds.convolution import (
 from generators.families.reduction import padding_of
 from reference.ir.program import Operation
 from reference.ir.types import Array
+from reference.numerics.products import magnitudes, unrounded_products
 from suites.meta.support.ops.contractions import ONE_SPATIAL
 from suites.meta.support.small_programs import array, op_program, tensor_of
 
@@ -34,15 +35,15 @@ def convolution(lhs: Array, kernel: Array, size: int, **given: Any) -> Operation
 
 def test_sums_are_those_of_the_padded_windows() -> None:
     operation = convolution(LHS, KERNEL, 3)
-    sums = convolution_sums(operation, (LHS, KERNEL), False)
+    sums = convolution_sums(operation, (LHS, KERNEL), unrounded_products)
     assert sums.ravel().tolist() == [0 * 10 - 1, 10 + 2, -20 - 3]
-    sizes = convolution_sums(operation, (LHS, KERNEL), True)
+    sizes = convolution_sums(operation, (LHS, KERNEL), magnitudes)
     assert sizes.ravel().tolist() == [1, 12, 23]
 
 
 def test_another_padding_is_a_term_of_the_first_window() -> None:
     operation = convolution(LHS, KERNEL, 3)
-    sizes = convolution_sums(operation, (LHS, KERNEL), True, 1.0)
+    sizes = convolution_sums(operation, (LHS, KERNEL), magnitudes, 1.0)
     assert sizes.ravel().tolist() == [10 + 1, 12, 23]
 
 
@@ -57,7 +58,7 @@ def test_padding_of_a_dynamic_convolution_is_an_operand() -> None:
     operation = op_program("dynamic_conv", types, tensor_of(1, 7, 1), **ONE_SPATIAL).subject
     padding = np.array([[2, 3]], np.int32)
     assert geometry_of(operation, (LHS, KERNEL, padding)).padding == ((2, 3),)
-    sums = convolution_sums(operation, (LHS, KERNEL, padding), False)
+    sums = convolution_sums(operation, (LHS, KERNEL, padding), unrounded_products)
     assert sums.ravel().tolist() == [0, -1, 12, -23, 30, 0, 0]
 
 
