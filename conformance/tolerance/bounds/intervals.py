@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy as np
 from reference.ir.types import Array, ElementType
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.rounding import overflow_threshold, round_to
+from reference.numerics.schedules import LIKELY, growth_of_sum, has_likely_bound, order_factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,8 @@ def _sum(x: Interval, axes: tuple[int, ...]) -> Interval:
     steps = max(low.size // max(total.size, 1) - 1, 0)
     growth = steps * unit_roundoff(of)
     exact = over_axes(np.logical_and, x.low == x.high) & _is_exact_sum(x, total, axes, steps)
-    off = np.where(exact, 0.0, growth * total)
+    likely = growth_of_sum(steps, unit_roundoff(of), _order_factor(x, axes))
+    off = np.where(exact, 0.0, likely * total)
     up, down = (over_axes(np.add, np.maximum(end, 0)) * (1 + growth) for end in (high, -low))
     may_rise = (up >= limit) | over_axes(np.logical_or, x.high == np.inf)
     may_fall = (down >= limit) | over_axes(np.logical_or, x.low == -np.inf)
@@ -216,6 +219,15 @@ def _sum(x: Interval, axes: tuple[int, ...]) -> Interval:
     low, high = np.where(is_nan, np.nan, low), np.where(is_nan, np.nan, high)
     nan = is_nan | (may_rise & may_fall) | over_axes(np.logical_or, x.nan)
     return _widen_unrepresentable(low, high, nan, x.arithmetic)
+
+
+def _order_factor(x: Interval, axes: tuple[int, ...]) -> float:
+    """Return the factor of the second bound of sums of the lower ends."""
+    count = prod(x.low.shape[axis] for axis in axes)
+    if not has_likely_bound(count):
+        return LIKELY
+    rows = np.moveaxis(x.low, axes, range(len(axes))).reshape(count, -1)
+    return order_factor(round_to(rows, x.arithmetic.of))
 
 
 def _is_exact_sum(x: Interval, total: Array, axes: tuple[int, ...], steps: int) -> Array:

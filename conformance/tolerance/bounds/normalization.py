@@ -131,10 +131,12 @@ def _rule(name: str, division: str, arithmetic_for: ArithmeticChoice) -> Rule:
     return Rule(
         name,
         "the errors of the specification's formula, propagated from step to step: u for each "
-        f"operation{division}, (n - 1) u for a sum of n numbers in any order, none for exact "
-        "steps; a step that certainly overflows, divides by zero or is NaN gives the result of "
-        "IEEE 754; where rounding errors decide about that, either result",
-        "StableHLO specification; Higham, Accuracy and Stability, 2.4 and 4.4",
+        f"operation{division}, (n - 1) u for a sum of n numbers in any order, or what rounding "
+        "errors of many are likely to add up to, none for exact steps; a step that certainly "
+        "overflows, divides by zero or is NaN gives the result of IEEE 754; where rounding errors "
+        "decide about that, either result",
+        "StableHLO specification; Higham, Accuracy and Stability, 2.4 and 4.4; Higham and Mary "
+        "2019",
         bound=_interval_bound(arithmetic_for),
         measure=measure_by(arithmetic_for),
     )
