@@ -184,7 +184,7 @@ class _Hull:
     def __init__(self, permitted: PermittedResults, number: int, actual: Array) -> None:
         """Begin with a single sample, the expected elements."""
         expected = permitted.expected[number]
-        self.permitted, self.number = permitted, number
+        self.permitted, self.number, self.actual = permitted, number, actual
         self.where = np.flatnonzero(~equal_elements(expected, actual))
         self.want, self.got = (one.reshape(-1)[self.where] for one in (expected, actual))
         self.type = element_type_of(self.want)
@@ -235,10 +235,23 @@ class _Hull:
         if self.is_number:
             between = self.is_within(self.samples, 0.0) & is_narrow(self.samples, self.type)
             among = among & ~between
-        sets = self.permitted.sets if among.any() else None
+        return among & (self.is_outside(self.got) | self.is_lost()) if among.any() else among
+
+    def is_outside(self, values: Array) -> Array:
+        """Return a mask of values, in the place of the elements, outside of the program's set."""
+        sets = self.permitted.sets
         if sets is None:
+            return np.zeros(values.shape, np.bool_)
+        return ~sets[self.number].at(self.where).holds(values)
+
+    def is_lost(self) -> Array:
+        """Return a mask of elements in a row that should be a permutation and is not."""
+        permuted = (
+            None if self.permitted.sets is None else self.permitted.sets[self.number].permuted
+        )
+        if permuted is None:
             return np.zeros(self.got.shape, np.bool_)
-        return among & ~sets[self.number].at(self.where).holds(self.got)
+        return permuted.lost(self.actual).reshape(-1)[self.where]
 
     def is_close_to(self, other: Array) -> Array:
         """Return a mask of the elements that differ from another array's by a few ulp."""
@@ -318,14 +331,15 @@ _QUESTIONS: tuple[Question[_Hull], ...] = (
 
 
 def _find_arithmetic_of_impossible(hull: _Hull) -> Answer:
-    """Yield elements that another arithmetic gives, not those between its samples."""
+    """Yield elements that another arithmetic gives, and no execution in the right one."""
     for one in Arithmetic:
         for other in hull.pick(hull.permitted.arithmetic_samples(one)):
-            mask = hull.is_close_to(other)
+            mask = hull.is_close_to(other) & hull.is_outside(other)
             yield Verdict.FLUSHED if one.flushes else Verdict.DIVERGENT, one.value, mask
 
 
 def _find_impossible(hull: _Hull) -> Answer:
+    yield Verdict.DIVERGENT, "no permutation of the elements", hull.is_lost()
     if hull.is_number:
         for mask, verdict, kind in failure_answers([hull.want], hull.got, hull.type):
             yield verdict, kind, mask

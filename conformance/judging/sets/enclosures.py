@@ -9,7 +9,7 @@ function here follows may be anything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
 from math import prod
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.judging.sets.choices import sets_of_update_orders
 from conformance.judging.sets.facts import (
     Context,
     Sets,
@@ -43,6 +44,7 @@ from conformance.judging.sets.sums import (
 )
 from conformance.judging.sets.value_set import (
     Interval,
+    Permuted,
     ValueSet,
     greater,
     is_nan,
@@ -56,6 +58,7 @@ from reference.interpreter.quantized import is_quantized_operation
 from reference.ir.op import Rounding
 from reference.ir.program import Operation, tensor_of
 from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import equal_elements
 from reference.ops.folds.reduction import FOLDS
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified_mask
@@ -63,13 +66,16 @@ from reference.unspecified.table import unspecified_mask
 MOST_COMBINATIONS = 12
 """Largest number of combinations of intervals; beyond it, the intervals of operands are joined."""
 
+MOST_POINTS = 48
+"""Largest number of combinations of single values; beyond it, they are intervals."""
+
 BY_PARTS = (np.add, np.subtract, np.negative)
 """Functions of complex numbers that act on each part."""
 
 MATRICES = 2
 """Number of operands whose products are summed."""
 
-FEW = 4
+FEW = 12
 """Largest number of integers in an interval that are taken one by one."""
 
 
@@ -106,6 +112,7 @@ class Enclosures:
             stored = enclose(operation, rounded)
         elif may_be_unrounded(operation, context):
             stored = enclose_strictly(operation, loose)
+            found = tuple(_before_overflow(one, loose) for one in found)
         else:
             return found
         pairs = zip(stored, found, strict=True)
@@ -139,8 +146,10 @@ class _Enclosure:
         results, ends = ends_of(self.context, operation, given)
         exact = all(one.exact for one in operands)
         if not exact and shows_bits(operation):
-            return anything(operation)
+            return self._of_intervals(operation, operands)
         moves = OPS[operation.name].rounding is Rounding.MOVES
+        ties = _tied_rows(operation, given, results)
+        others: Sequence[ValueSet] | None = None
         found: list[ValueSet] = []
         for number, (result, (low, high)) in enumerate(zip(results, ends, strict=True)):
             nan = is_nan(result)
@@ -149,9 +158,15 @@ class _Enclosure:
             made = ValueSet(((low, high),), nan, exact=exact and is_same and bool(has_bits))
             open_ = unspecified_mask(operation, given, result, number)
             open_ = open_ | may_overflow(low, high, nan)
+            if ties is not None:
+                open_ = open_ | ties[number]
             if not exact:
                 open_ |= depends_on_zero_signs(operation, operands, result.shape)
-            found.append(made.where(open_, everything_like(operation, number, result.shape)))
+            if open_.any():
+                others = others or _of_choices(operation, operands, results)
+                made = made.where(open_, others[number])
+                made = replace(made, permuted=others[number].permuted)
+            found.append(made)
         return tuple(found)
 
     # --- Intervals -------------------------------------------------------------------------------
@@ -171,11 +186,7 @@ class _Enclosure:
             return sets_at_both_ends(self.context, operation, operands)
         chosen = chosen_operands(operation)
         if chosen is not None:
-            shapes = [static_shape(one.type) for one in operation.results]
-            return tuple(
-                _any_element(operation, number, [operands[n] for n in those], shapes[number])
-                for number, those in enumerate(chosen)
-            )
+            return _of_chosen(operation, operands, chosen)
         accumulates = record.rounding is Rounding.ACCUMULATES and not operation.regions
         if accumulates and len(operands) == MATRICES:
             return (set_of_products(self.context, operation, operands),)
@@ -193,7 +204,7 @@ class _Enclosure:
         discrete = [_few_values(one) for one in operands]
         if all(one is not None for one in discrete):
             choices = [one for one in discrete if one is not None]
-            if prod(map(len, choices)) <= MOST_COMBINATIONS * FEW:
+            if prod(map(len, choices)) <= MOST_POINTS:
                 return (self._at_corners(operation, product(*choices), operands),)
         if not record.monotonic:
             return anything(operation)
@@ -264,7 +275,7 @@ class _Enclosure:
         """Return the results of data movement by unknown indices: any elements of the operands."""
         others = [one for n, one in enumerate(operands) if n not in carries]
         few = [_few_values(one) if not one.is_point else [one.point] for one in operands]
-        if all(one.is_point or one.shape == () for one in others):
+        if all(one.is_point or one.shape == () for one in others) or _has_one_index(operation):
             numbers = [n for n in range(len(operands)) if n not in carries]
             choices = [few[n] for n in numbers]
             if all(choices) and prod(len(one or ()) for one in choices) <= MOST_COMBINATIONS:
@@ -283,6 +294,82 @@ class _Enclosure:
                 given[number] = ValueSet(((array, array),), np.zeros(array.shape, np.bool_))
             made.append(self._of_movement(operation, given))
         return tuple(union_of(each) for each in zip(*made, strict=True))
+
+
+def _before_overflow(one: ValueSet, operands: Sets) -> ValueSet:
+    """Return the set of unrounded numbers: of finite operands, infinity is a large number."""
+    if not one.element_type.is_float:
+        return one
+    finite = np.ones(one.shape, np.bool_)
+    for operand in operands:
+        if operand.shape == one.shape:
+            finite &= np.logical_and(
+                *(np.isfinite(to_wide(end)) for end in operand.hull().intervals[0])
+            )
+    intervals: list[Interval] = []
+    largest = np.array(one.element_type.float_format.max_finite).astype(one.element_type.storage)
+    for low, high in one.intervals:
+        up, down = finite & (to_wide(low) == np.inf), finite & (to_wide(high) == -np.inf)
+        ends = np.where(up, largest, low), np.where(down, -largest, high)
+        intervals.append((ends[0].astype(low.dtype), ends[1].astype(low.dtype)))
+    return replace(one, intervals=tuple(intervals))
+
+
+def _of_choices(
+    operation: Operation, operands: Sets, results: Sequence[Array]
+) -> Sequence[ValueSet]:
+    """Return the sets of elements that the specification leaves open, given other elements."""
+    if operation.name == "scatter":
+        given = [one.point for one in operands]
+        orders = sets_of_update_orders(operation, given, results)
+        if orders is not None:
+            return orders
+    chosen = chosen_operands(operation) if operation.name == "sort" else None
+    if chosen is not None:
+        return _of_chosen(operation, operands, chosen)
+    return [everything_like(operation, n, result.shape) for n, result in enumerate(results)]
+
+
+def _tied_rows(
+    operation: Operation, operands: Sequence[Array], results: Sequence[Array]
+) -> list[Array] | None:
+    """Return masks of the rows, in each result of an unstable sort, that change with the order of
+    equal elements; None for other operations.
+    """
+    if operation.name != "sort" or operation.attribute("is_stable"):
+        return None
+    axis = _sorted_dimension(operation)
+    others = apply(operation, [np.flip(one, axis) for one in operands])
+    return [
+        np.broadcast_to(~equal_elements(*pair).all(axis=axis, keepdims=True), pair[0].shape)
+        for pair in zip(results, others, strict=True)
+    ]
+
+
+def _sorted_dimension(operation: Operation) -> int:
+    along = operation.attribute("dimension")
+    return along if isinstance(along, int) else -1
+
+
+def _of_chosen(
+    operation: Operation, operands: Sets, chosen: Sequence[Sequence[int]]
+) -> tuple[ValueSet, ...]:
+    """Return the sets of results that have elements of some operands each, in any order."""
+    found: list[ValueSet] = []
+    for number, those in enumerate(chosen):
+        shape = static_shape(operation.results[number].type)
+        made = _any_element(operation, number, [operands[n] for n in those], shape)
+        if operation.name == "sort" and operands[number].is_point:
+            whole = Permuted(operands[number].point, _sorted_dimension(operation))
+            made = replace(made, permuted=whole)
+        found.append(made)
+    return tuple(found)
+
+
+def _has_one_index(operation: Operation) -> bool:
+    """Return whether each element of a gather is at one index, in one dimension of the operand."""
+    starts: Any = operation.attribute("start_index_map")
+    return operation.name in ("gather", "dynamic_gather") and len(starts) == 1
 
 
 def _any_element(

@@ -7,6 +7,7 @@ from math import pi
 
 import numpy as np
 
+from conformance.judging.sets.choices import set_of_bits
 from conformance.judging.sets.facts import Context, Sets, anything, ends_of, holds_zero, step, widen
 from conformance.judging.sets.value_set import (
     Interval,
@@ -157,5 +158,6 @@ MOST_EXACT = 2.0**52
 SPECIAL: dict[str, Special] = {
     "compare": _compare, "select": _select, "abs": _abs, "sine": _wave, "cosine": _wave,
     "and": _and, "remainder": _remainder, "chlo.square": _even, "chlo.cosh": _even,
+    "bitcast_convert": set_of_bits,
 }  # fmt: skip
 """Enclosures of ops that are not monotonic."""

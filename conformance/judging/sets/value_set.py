@@ -21,7 +21,7 @@ class Unknown(Exception):
     """
 
 
-WIDE = 6
+WIDE = 12
 """Largest number of intervals of an element; beyond it, the nearest are joined."""
 
 Interval = tuple[Array, Array]
@@ -34,6 +34,10 @@ Both are NaN where an element has no such interval. Complex intervals are rectan
 def to_wide(array: Array) -> Array:
     """Return a real array as numbers that numpy orders: floats as float64, others unchanged."""
     return to_float64(array) if element_type_of(array).is_float else array
+
+
+def _comparable(array: Array) -> Array:
+    return array if element_type_of(array).is_complex else to_wide(array)
 
 
 def lesser(one: Array, other: Array) -> Array:
@@ -68,18 +72,34 @@ def is_nan(array: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Permuted:
+    """An array whose elements may be in any order along a dimension."""
+
+    array: Array
+    axis: int
+
+    def lost(self, actual: Array) -> Array:
+        """Return a mask of the elements of rows that are no permutation of the array's rows."""
+        rows = [np.sort(_comparable(one), axis=self.axis) for one in (self.array, actual)]
+        same = (rows[0] == rows[1]) | ((rows[0] != rows[0]) & (rows[1] != rows[1]))
+        return np.broadcast_to(~same.all(axis=self.axis, keepdims=True), actual.shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ValueSet:
     """The values that the elements of a tensor may have.
 
     `nan` is a mask of the elements that may be NaN. The set is `exact` if it has a single value
     for each element, with sign of zero and bits of NaN. `unrounded` is the set that operations
-    may find which take the value before it is rounded, if that is another.
+    may find which take the value before it is rounded, if that is another. The elements are
+    `permuted` if they are those of an array in an order that is open.
     """
 
     intervals: tuple[Interval, ...]
     nan: Array
     exact: bool = False
     unrounded: ValueSet | None = None
+    permuted: Permuted | None = None
 
     @classmethod
     def of(cls, array: Array) -> ValueSet:

@@ -21,7 +21,7 @@ def test_a_set_holds_the_ends_of_its_intervals_and_what_lies_between() -> None:
 
 
 def test_the_nearest_intervals_are_joined() -> None:
-    points = [array([float(one)]) for one in (0, 100, 1, 200, 300, 400, 500)]
+    points = [array([float(one)]) for one in (0, 100, 1, *range(200, 100 * WIDE, 100))]
     found = union([(one, one) for one in points], np.array([False]))
     assert len(found.intervals) == WIDE
     assert all(found.holds(one).all() for one in points)

@@ -1,0 +1,113 @@
+"""Sets of what the specification leaves open: the order of updates, the bits of NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from conformance.judging.sets.facts import Context, Sets, anything, stored
+from conformance.judging.sets.value_set import Interval, ValueSet, is_nan, union
+from reference.interpreter.evaluate import body_of
+from reference.ir.program import Operation
+from reference.ir.types import Array, to_bits
+from reference.numerics.rounding import to_float64
+from reference.ops.indexed.scatter import overwriting_updates
+from reference.ops.indexed.update_orders import (
+    MAX_ORDERED_UPDATES,
+    Scattering,
+    decompose_scatter,
+)
+from reference.unspecified.table import unspecified_elements
+
+_ORDER = "order of the updates"
+
+_MOST_UPDATES = 16
+"""Largest number of updates of an element whose outcomes are told apart."""
+
+
+def sets_of_update_orders(
+    operation: Operation, operands: Sequence[Array], results: Sequence[Array]
+) -> list[ValueSet] | None:
+    """Return what a scatter gives in any order of the updates; None if more than that is open.
+
+    Sums and products are rounded, and have bounds.
+    """
+    open_ = {
+        label
+        for number, result in enumerate(results)
+        for label, _ in unspecified_elements(operation, operands, result, number)
+    }
+    if open_ != {_ORDER}:
+        return None
+    parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
+    outcomes = _outcomes(parts)
+    if parts.is_sum_or_product or not outcomes:
+        return None
+    found: list[ValueSet] = []
+    for number in range(len(results)):
+        arrays = [one[number].reshape(parts.shape) for one in outcomes]
+        nan = np.any([is_nan(one) for one in arrays], axis=0)
+        found.append(union([(one, one) for one in arrays], nan))
+    return found
+
+
+def _outcomes(parts: Scattering) -> list[tuple[Array, ...]]:
+    """Return flat results that contain each outcome of each element; none if there are too many."""
+    usual, groups = parts.results(), parts.groups
+    chosen = overwriting_updates(parts.body.region)
+    if groups.max_updates > (MAX_ORDERED_UPDATES if chosen is None else _MOST_UPDATES):
+        return []
+    found: list[tuple[Array, ...]] = [usual]
+    if chosen is not None:
+        for rank in range(groups.max_updates):
+            made, mine = tuple(one.copy() for one in usual), groups.rank == rank
+            for result, number in zip(made, chosen, strict=True):
+                result[groups.targets[mine]] = parts.updates[number][groups.order[mine]]
+            found.append(made)
+        return found
+    for count in range(2, groups.max_updates + 1):
+        for targets, results in parts.outcomes(count):
+            made = tuple(one.copy() for one in usual)
+            for result, values in zip(made, results, strict=True):
+                result[targets] = values
+            found.append(made)
+    return found
+
+
+def set_of_bits(_: Context, operation: Operation, operands: Sets) -> ValueSet:
+    """Return the integers with the bits of numbers: of both signs of zero, of any NaN."""
+    (operand,) = operands
+    of, to = operand.element_type, stored(operation)
+    has_usual_bits = of.is_float and of.float_format.has_infinity
+    if not has_usual_bits or not to.is_integer or to.bits != of.bits:
+        return anything(operation)[0]
+    infinity = to_bits(np.full((), np.inf).astype(of.storage))
+    sign = np.left_shift(infinity.dtype.type(1), infinity.dtype.type(of.bits - 1))
+    found: list[tuple[Array, Interval]] = []
+    for low, high in operand.intervals:
+        a, b, least, most = to_float64(low), to_float64(high), to_bits(low), to_bits(high)
+        positive = np.where(a > 0, least, 0), np.where(b > 0, most, 0)
+        negative = np.where(b < 0, most, sign), np.where(a < 0, least, sign)
+        found += [(b >= 0, positive), (a <= 0, negative)]
+    for part in (infinity.dtype.type(0), sign):
+        ends = (part | (infinity + 1), part | (sign - 1))
+        found.append((operand.nan, ends))
+    return _join_valid(found, to.storage, operand.shape)
+
+
+def _join_valid(
+    given: Sequence[tuple[Array, Interval]], of: np.dtype, shape: tuple[int, ...]
+) -> ValueSet:
+    """Return the set of intervals of bits where their masks are true."""
+    low, high = np.zeros(shape, of), np.zeros(shape, of)
+    typed = [
+        (mask, [np.asarray(end).astype(f"u{of.itemsize}").view(of) for end in ends])
+        for mask, ends in given
+    ]
+    for mask, ends in reversed(typed):  # any valid interval in place of those that are not
+        low, high = np.where(mask, ends[0], low), np.where(mask, ends[1], high)
+    intervals = [
+        (np.where(mask, ends[0], low), np.where(mask, ends[1], high)) for mask, ends in typed
+    ]
+    return union(intervals, np.zeros(shape, np.bool_))
