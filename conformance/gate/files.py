@@ -43,7 +43,7 @@ class ExpectationError(Exception):
 
 
 class Table(NamedTuple):
-    """A [[known]] table: its file, its number, and its keys. Shipped tables are numbered as one."""
+    """A [[known]] table: its file, its number there or among all shipped tables, and its keys."""
 
     path: Path
     number: int
@@ -178,12 +178,11 @@ def _use(file: Path, tables: Iterable[Table], backends: tuple[str, ...], found: 
     """
     used = found.setdefault(file, {})
     for table in tables:
-        own, about = table.keys.get("backends"), backends
-        if own is not None and (file != SHIPPED or not backends):
-            about = own
-        elif before := used.get(table.number):
-            both = (before.keys["backends"], backends)
-            about = EVERY if EVERY in both else tuple(dict.fromkeys((*both[0], *both[1])))
+        about = named = table.keys.get("backends")
+        if named is None or file == SHIPPED:
+            before = used[table.number].keys["backends"] if table.number in used else ()
+            both = (*before, *(backends or named or ()))
+            about = EVERY if EVERY[0] in both else tuple(dict.fromkeys(both))
         used[table.number] = table._replace(keys={**table.keys, "backends": about})
 
 
