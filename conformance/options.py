@@ -38,8 +38,8 @@ TYPE_HELP = (
     "break one constraint."
 )
 EXPECTATIONS_HELP = (
-    "Known divergences: a file, a folder of <backend>.toml files, cpu for those of XLA's CPU, "
-    "or none. Repeatable: files add up, in order."
+    "Known divergences: a file, a folder of <backend>.toml files, a backend such as cpu for the "
+    "entries shipped for it, or none. Repeatable: files add up, in order."
 )
 BACKEND_VERSION_HELP = (
     "The backend's own version, if it does not report one: 2.1, or NAME=2.1 for one of several. "

@@ -10,7 +10,7 @@ from conformance.phases import describe_timeout
 from conformance.verdict import Verdict
 
 _REASONS = {
-    "SIGABRT": "abort", "SIGSEGV": "segmentation fault", "SIGBUS": "bus error",
+    "SIGABRT": "abort", "SIGSEGV": "segmentation fault", "SIGBUS": "segmentation fault",
     "SIGFPE": "arithmetic exception", "SIGILL": "illegal instruction", "SIGKILL": "killed",
     f"exit code {DEVICE_ERROR_EXIT}": DEVICE_ERROR,
 }  # fmt: skip

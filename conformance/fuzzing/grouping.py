@@ -28,9 +28,8 @@ WITHOUT_RESULTS = (Verdict.REJECTED, Verdict.CRASHED)
 DIVISION_BY_ZERO = "arithmetic exception"
 """The class of processes that end because they divide an integer by zero."""
 
-MEMORY_FAULTS = ("bus error", "segmentation fault")
-MEMORY_FAULT = "memory fault"
-"""The class of processes that end because they access foreign memory."""
+MEMORY_FAULT = "segmentation fault"
+"""The class of processes that end because they access foreign memory (SIGSEGV, SIGBUS)."""
 
 SILENT = "without a word"
 """The key of a program that ends a backend's process without a message."""
@@ -117,7 +116,7 @@ def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
     """
     if kind == DIVISION_BY_ZERO:
         return _class_key(verdict.value, kind)
-    if kind in MEMORY_FAULTS or _MEMORY.search(finding.message):
+    if kind == MEMORY_FAULT or _MEMORY.search(finding.message):
         return _join_parts(verdict.value, MEMORY_FAULT, SILENT)
     words = _words(finding.verdict, finding.kind, finding.message)
     return _join_parts(verdict.value, kind, words or SILENT)

@@ -1,6 +1,7 @@
 """Expectations: known divergences, each with its reason and a counterexample.
 
-conformance/gate/reading.py reads them from files. conformance/gate/known/ has the shipped files.
+conformance/gate/reading.py reads them from files. conformance/gate/known/ has the shipped files,
+one for each family of causes.
 """
 
 from __future__ import annotations

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from conformance.backends.registry import names_of
 from conformance.errors import describe_unknown
 from conformance.text import one_line
 
 SHIPPED = Path(__file__).with_name("known")
-"""The folder of the shipped files, one file per backend."""
+"""The folder of the shipped files."""
+
+FAMILIES = (
+    "subnormals", "chlo", "complex-numbers", "constant-folding", "data-movement", "simplifications",
+    "reductions", "verification", "contractions", "sub-byte-types", "collectives", "normalization",
+    "narrow-floats", "accuracy", "wide-types", "random-numbers",
+)  # fmt: skip
+"""The shipped files, a file for each family of causes, in the order in which entries are asked."""
 
 NONE = "none"
 """The value of `--expectations` for no expectations."""
 
 EVERY = ("*",)
-"""Patterns of the backends that a file is about, if it is not limited to a backend."""
+"""Patterns of the backends that an entry is about, if it is not limited to a backend."""
 
 Given = str | Sequence[str] | None
-"""A value of `--expectations`: None for the shipped files, or files, folders or names."""
+"""A value of `--expectations`: None for the shipped files, or files, folders or backends."""
 
 _KEYS = ("include", "known")
 _ENTRY = "#"
@@ -35,54 +42,16 @@ class ExpectationError(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """One file: its content as TOML, and the backends of entries that name none.
-
-    Other files may include some of its entries. `included` are the backends for which they do so,
-    by the id of the entry; `backends` are the backends of all its entries.
-    """
+class Table(NamedTuple):
+    """A [[known]] table: its file, its number there or among all shipped tables, and its keys."""
 
     path: Path
-    backends: tuple[str, ...]
-    content: Mapping[str, Any]
-    included: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    number: int
+    keys: Mapping[str, Any]
 
-    @property
-    def is_shipped(self) -> bool:
-        """Whether the file is shipped with hlo-conformance."""
-        return is_shipped(self.path)
 
-    @property
-    def tables(self) -> list[dict[str, Any]]:
-        """Its [[known]] tables.
-
-        Raises:
-            ExpectationError: if 'known' is something else.
-        """
-        entries = self.content.get("known", [])
-        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            raise ExpectationError(f"{self.path}: 'known' must be tables, each headed [[known]]")
-        return entries
-
-    def backends_of(self, entry: Any) -> tuple[str, ...]:
-        """Return the backends of the entry with an id, if it names none; () if it is not used."""
-        return _union(self.backends, self.included.get(entry, ()))
-
-    @property
-    def includes(self) -> list[str]:
-        """The files and entries that it includes, as it names them.
-
-        Raises:
-            ExpectationError: if 'include' is not a list of names.
-        """
-        given = self.content.get("include", [])
-        if not isinstance(given, list) or not all(isinstance(one, str) and one for one in given):
-            raise ExpectationError(
-                f"{self.path}: 'include' must be a list of files, shipped names or their entries, "
-                'such as include = ["cpu"] or ["cpu#f6-constants"]'
-            )
-        return given
+_Found = dict[Path, dict[int, Table]]
+"""The used tables by file and number, each with the key `backends`; `SHIPPED` has the shipped."""
 
 
 def is_shipped(path: Path) -> bool:
@@ -95,9 +64,9 @@ def as_tuple(given: Given) -> tuple[str, ...] | None:
     return (given,) if isinstance(given, str) else tuple(given or ()) or None
 
 
-def files_of(given: Given, backends: Sequence[str]) -> list[File]:
-    """Return the files for `--expectations`, each once, included files before those that include
-    them.
+def tables_of(given: Given, backends: Sequence[str]) -> list[Table]:
+    """Return the tables for `--expectations`, each once, tables of included files before those of
+    the files that include them. The key `backends` is the backends for which a table is used.
 
     Raises:
         ExpectationError: if a file cannot be read, does not exist, or includes itself.
@@ -111,97 +80,131 @@ def files_of(given: Given, backends: Sequence[str]) -> list[File]:
                 "give one or the other"
             )
         return []
-    found: dict[Path, File] = {}
-    for one in asked or (None,):
-        for path, names in files_for_name(one, backends).items():
-            _add(path, names, (), found)
-    return list(found.values())
+    found: _Found = {}
+    for name in asked or (str(SHIPPED),):
+        if name == str(SHIPPED):
+            own = [one for backend in backends for one in names_of(backend)]
+            _use(SHIPPED, shipped_about(*own), (), found)
+        elif is_shipped_backend(name):
+            _use(SHIPPED, shipped_about(name), EVERY, found)
+        else:
+            for path, about in files_for_name(name, backends).items():
+                _add(path, about, (), found)
+    return [table for used in found.values() for _, table in sorted(used.items())]
 
 
-def files_for_name(given: str | None, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
-    """Return the files for one name, each with the backends that it is about."""
-    if given is None:
-        return _files_in_folder(SHIPPED, backends)
-    shipped = SHIPPED / f"{given}.toml"
-    path = shipped if shipped.exists() and not Path(given).exists() else Path(given)
-    return _files_in_folder(path, backends) if path.is_dir() else {path: EVERY}
+@cache
+def shipped_tables() -> tuple[Table, ...]:
+    """Return the tables of the shipped files, each of which names its backends."""
+    tables = [one for family in FAMILIES for one in read_file(SHIPPED / f"{family}.toml")[0]]
+    return tuple(table._replace(number=number) for number, table in enumerate(tables))
 
 
-def _files_in_folder(folder: Path, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
-    """Return the files of a folder for these backends, each with the backends that it is about."""
+def shipped_about(*names: str) -> list[Table]:
+    """Return the shipped tables about any of some backends."""
+    return [one for one in shipped_tables() if not {*names}.isdisjoint(one.keys["backends"])]
+
+
+def shipped_backends() -> list[str]:
+    """Return the backends that shipped entries are about."""
+    return sorted({name for one in shipped_tables() for name in one.keys["backends"]})
+
+
+def is_shipped_backend(name: str) -> bool:
+    """Return whether a value of `--expectations` means the shipped entries about a backend."""
+    return name in shipped_backends() and not Path(name).exists()
+
+
+def files_for_name(name: str, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
+    """Return a file, or the files in a folder for these backends, each with the backends that it is
+    about.
+    """
+    path = Path(name)
+    if not path.is_dir():
+        return {path: EVERY}
     found: dict[Path, tuple[str, ...]] = {}
     for backend in dict.fromkeys(backends):
-        for name in names_of(backend):
-            file = folder / f"{name.replace(':', '-', 1)}.toml"
+        for own in names_of(backend):
+            file = path / f"{own.replace(':', '-', 1)}.toml"
             if file.exists():
                 found[file] = (*found.get(file, ()), backend)
     return found
 
 
-def _add(
-    path: Path, backends: tuple[str, ...], within: tuple[Path, ...], found: dict[Path, File]
-) -> None:
-    """Add a file after those that it includes; `within` are the files that include it."""
-    key = path.resolve()
-    if key in [one.resolve() for one in within]:
+def _add(path: Path, backends: tuple[str, ...], within: tuple[Path, ...], found: _Found) -> None:
+    """Add a file's tables after those that it includes; `within` are the files that include it."""
+    if path.resolve() in [one.resolve() for one in within]:
         circle = " includes ".join(map(str, (*within, path)))
         raise ExpectationError(f"{circle}: a file cannot include itself: remove one 'include'")
-    file = found.get(key) or File(path, (), content_of(path))
-    both = _union(file.backends, backends)
-    if both == file.backends:
-        return
-    for name in file.includes:
-        other, entry = _resolve_include(file, name)
-        if entry is None:
-            _add(other, backends, (*within, path), found)
-        else:
-            _add_entry(other, entry, backends, f"{path}: include {name!r}", found)
-    found[key] = replace(found.get(key, file), backends=both)
+    tables, names = read_file(path)
+    for name in names:
+        _include(name, backends, (*within, path), found)
+    _use(path.resolve(), tables, backends, found)
 
 
-def _add_entry(
-    path: Path, entry: str, backends: tuple[str, ...], where: str, found: dict[Path, File]
-) -> None:
-    """Add one entry of a file; `where` begins the message if the file has no such entry."""
-    key = path.resolve()
-    file = found.get(key) or File(path, (), content_of(path))
-    ids = [str(one.get("id")) for one in file.tables]
-    if entry not in ids:
-        raise ExpectationError(f"{where}: {describe_unknown('entry', entry, ids)}")
-    both = _union(file.included.get(entry, ()), backends)
-    found[key] = replace(file, included={**file.included, entry: both})
-
-
-def _union(some: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the backends of two tuples, each once."""
-    return EVERY if EVERY in (some, others) else tuple(dict.fromkeys((*some, *others)))
-
-
-def _resolve_include(file: File, name: str) -> tuple[Path, str | None]:
-    """Return the file for an 'include', and the id of the entry if it names a single entry."""
-    of, separator, entry = name.rpartition(_ENTRY)
-    if separator and not (file.path.parent / name).is_file():
-        return _included_file(file, of), entry
-    return _included_file(file, name), None
-
-
-def _included_file(file: File, name: str) -> Path:
-    """Return the file for a name in 'include': beside the including file, or a shipped file."""
-    beside = file.path.parent / Path(name).expanduser()
-    if beside.is_file():
-        return beside
+def _include(name: str, backends: tuple[str, ...], within: tuple[Path, ...], found: _Found) -> None:
+    """Add what the last of some files includes: a file, the shipped tables about a backend, or one
+    table of either.
+    """
+    path = within[-1]
+    of, separator, id_ = name.rpartition(_ENTRY)
+    if not separator or (path.parent / name).is_file():
+        of, id_ = name, None
+    beside = path.parent / Path(of).expanduser()
     if beside.is_dir():
-        raise ExpectationError(f"{file.path}: include {name!r} is a folder: name its files")
-    shipped = {one.stem: one for one in sorted(SHIPPED.glob("*.toml"))}
-    if name in shipped:
-        return shipped[name]
-    raise ExpectationError(
-        f"{file.path}: include {name!r}: there is no file {beside}, and no shipped file of that "
-        f"name ({', '.join(shipped)})"
-    )
+        raise ExpectationError(f"{path}: include {of!r} is a folder: name its files")
+    if beside.is_file():
+        if id_ is None:
+            return _add(beside, backends, within, found)
+        file, tables = beside.resolve(), read_file(beside)[0]
+    elif of in shipped_backends():
+        file, tables = SHIPPED, shipped_about(of)
+    else:
+        raise ExpectationError(
+            f"{path}: include {of!r}: there is no file {beside}, and no backend of that name with "
+            f"shipped entries ({', '.join(shipped_backends())})"
+        )
+    ids = [str(table.keys.get("id")) for table in tables]
+    if id_ is not None and id_ not in ids:
+        raise ExpectationError(f"{path}: include {name!r}: {describe_unknown('entry', id_, ids)}")
+    chosen = [one for one, own in zip(tables, ids, strict=True) if id_ in (None, own)]
+    return _use(file, chosen, backends, found)
 
 
-def content_of(path: Path) -> dict[str, Any]:
+def _use(file: Path, tables: Iterable[Table], backends: tuple[str, ...], found: _Found) -> None:
+    """Add tables of a file for some backends, or shipped tables for their own if there are none.
+
+    Tables of a user's file keep the backends that they name.
+    """
+    used = found.setdefault(file, {})
+    for table in tables:
+        about = named = table.keys.get("backends")
+        if named is None or file == SHIPPED:
+            before = used[table.number].keys["backends"] if table.number in used else ()
+            both = (*before, *(backends or named or ()))
+            about = EVERY if EVERY[0] in both else tuple(dict.fromkeys(both))
+        used[table.number] = table._replace(keys={**table.keys, "backends": about})
+
+
+def read_file(path: Path) -> tuple[list[Table], list[str]]:
+    """Return the [[known]] tables of a file, and the files and entries that it includes.
+
+    Raises:
+        ExpectationError: if it cannot be read, or has other content.
+    """
+    content = _content(path)
+    entries, names = content.get("known", []), content.get("include", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ExpectationError(f"{path}: 'known' must be tables, each headed [[known]]")
+    if not isinstance(names, list) or not all(isinstance(one, str) and one for one in names):
+        raise ExpectationError(
+            f"{path}: 'include' must be a list of files, backends or their entries, such as "
+            'include = ["cpu"] or ["cpu#f6-constants"]'
+        )
+    return [Table(path, number, keys) for number, keys in enumerate(entries, 1)], names
+
+
+def _content(path: Path) -> dict[str, Any]:
     """Return the content of a file as TOML.
 
     Raises:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -30,12 +29,12 @@ from conformance.gate.expectations import (
     Versions,
 )
 from conformance.gate.files import (
-    EVERY,
     ExpectationError,
-    File,
     Given,
-    content_of,
-    files_of,
+    Table,
+    is_shipped,
+    read_file,
+    tables_of,
 )
 from conformance.gate.versions import (
     add_given_version,
@@ -63,32 +62,20 @@ def load(
     """Return the expectations of a run on these backends.
 
     `given` is a file, a folder of <backend>.toml files (plugin-NAME.toml for a plugin, cpu.toml
-    also for cpu:AVX2), the name of a shipped file, such as "cpu", for all these backends, or
-    several of these, which add up in order; "none" for no expectations, or None for the shipped
-    ones, each for its backend. Entries for other versions of jaxlib than that in `versions`, or for
-    other instruction sets than XLA targets, are left out.
+    also for cpu:AVX2), the name of a backend, such as "cpu", whose shipped entries are then about
+    all these backends, or several of these, which add up in order; "none" for no expectations, or
+    None for the shipped ones, each about the backends that it names. Entries for other versions of
+    jaxlib than that in `versions`, or for other instruction sets than XLA targets, are left out.
     `conformance.gate.versions.applicable_entries` selects by a backend's own version, which is
     available only from an open backend.
 
     Raises:
         ExpectationError: if a file cannot be read or has no meaning.
     """
-    found: list[Expectation] = []
-    where: dict[str, File] = {}
-    for file in files_of(given, backends):
-        entries = _entries(file)
-        for entry in entries:
-            if entry.id in where:
-                raise ExpectationError(
-                    f"the id {entry.id!r} is in {where[entry.id].path} and in {file.path}: "
-                    "rename one of them"
-                )
-            where[entry.id] = file
-        if not file.is_shipped:  # a test does so for the shipped ones
-            _check_instances(entries)
-        found += entries
+    found = entries_of(given, backends)
+    _check_instances([one for path, one in found if not is_shipped(path)])
     jaxlib = versions.get("jaxlib", "")
-    true_here = (entry for entry in found if holds_for_jaxlib(entry, jaxlib))
+    true_here = (entry for _, entry in found if holds_for_jaxlib(entry, jaxlib))
     return tuple(
         e for e in map(partial(_limit_to_instruction_sets, backends), true_here) if e.backends
     )
@@ -121,8 +108,7 @@ def entries_of(given: Given, backends: Sequence[str]) -> list[tuple[Path, Expect
     Raises:
         ExpectationError: see `load`.
     """
-    files = files_of(given, backends)
-    return [(file.path, entry) for file in files for entry in _entries(file)]
+    return _read_entries(tables_of(given, backends))
 
 
 def paths_of(given: Given, backends: Sequence[str]) -> dict[str, Path]:
@@ -159,38 +145,34 @@ def _limit_to_instruction_sets(backends: Sequence[str], entry: Expectation) -> E
     return structs.replace(entry, backends=tuple(held))
 
 
-def read(path: Path, backends: tuple[str, ...] = EVERY) -> list[Expectation]:
-    """Return the expectations of one file; `backends` are the default of their `backends`.
+def read(path: Path) -> list[Expectation]:
+    """Return the expectations of one file, without those that it includes.
 
     Raises:
         ExpectationError: if it cannot be read or has no meaning.
     """
-    return _entries(File(path, backends, content_of(path)))
+    return [entry for _, entry in _read_entries(read_file(path)[0])]
 
 
-def _entries(file: File) -> list[Expectation]:
-    found = [
-        _entry(file.path, number, table, backends)
-        for number, table in enumerate(file.tables, 1)
-        if (backends := file.backends_of(table.get("id")))
-    ]
-    _check_unique(file.path, found)
+def _read_entries(tables: Sequence[Table]) -> list[tuple[Path, Expectation]]:
+    where: dict[str, Path] = {}
+    found: list[tuple[Path, Expectation]] = []
+    for table in tables:
+        entry = _entry(table)
+        other = where.setdefault(entry.id, table.path)
+        found.append((table.path, entry))
+        if len(where) < len(found):
+            both = "twice in" if other == table.path else f"in {other} and in"
+            raise ExpectationError(
+                f"the id {entry.id!r} is {both} {table.path}: rename one of them"
+            )
     return found
 
 
-def _check_unique(path: Path, found: Sequence[Expectation]) -> None:
-    seen: set[str] = set()
-    for expectation in found:
-        if expectation.id in seen:
-            raise ExpectationError(f"{path}: the id {expectation.id!r} is given twice")
-        seen.add(expectation.id)
-
-
-def _entry(
-    path: Path, number: int, given: dict[str, Any], backends: tuple[str, ...]
-) -> Expectation:
-    where = f"{path}: entry {given.get('id', number)!r}"
-    values = {"backends": backends, **given}
+def _entry(table: Table) -> Expectation:
+    given = table.keys
+    where = f"{table.path}: entry {given.get('id', table.number)!r}"
+    values = dict(given)
     if isinstance(values.get("op"), str):
         values["op"] = (values["op"],)
     try:

@@ -22,7 +22,8 @@ from conformance.gate.files import (
     SHIPPED,
     as_tuple,
     files_for_name,
-    is_shipped,
+    is_shipped_backend,
+    shipped_backends,
 )
 from conformance.gate.reading import load, paths_of, read
 from conformance.gate.versions import applicable_entries
@@ -258,21 +259,25 @@ def _shorten(names: Sequence[str]) -> str:
 
 
 def _include(stored: _StoredRun, out: Path) -> list[str]:
-    """Return the `include` of a new file: the files of expectations that the run used.
+    """Return the `include` of a new file: the backends and files of the run's expectations.
 
-    If several shipped files apply, they are omitted: each is about one backend, and an included
-    file would apply to all.
+    If several backends were run with the shipped entries, these are omitted: each is about some
+    backends, and an included entry would apply to all.
     """
     names = [choice.name for choice in stored.choices]
-    if stored.given is None:
-        own = {one for name in names for one in names_of(name)}
-        shipped = [one.stem for one in sorted(SHIPPED.glob("*.toml")) if one.stem in own]
-        return shipped if len(names) == 1 else []
-    found = [path for one in stored.given if one != NONE for path in files_for_name(one, names)]
-    return [
-        one.stem if is_shipped(one) else os.path.relpath(one.resolve(), out.resolve().parent)
-        for one in dict.fromkeys(found)
-    ]
+    found: list[str] = []
+    for given in stored.given or (str(SHIPPED),):
+        if given == str(SHIPPED):
+            own = names_of(names[0]) if len(names) == 1 else ()
+            found += [name for name in own if name in shipped_backends()]
+        elif is_shipped_backend(given):
+            found.append(given)
+        elif given != NONE:
+            beside = out.resolve().parent
+            found += [
+                os.path.relpath(one.resolve(), beside) for one in files_for_name(given, names)
+            ]
+    return list(dict.fromkeys(found))
 
 
 def _report_rest(options: Options, stored: _StoredRun, files: Sequence[str], count: int) -> int:
@@ -299,9 +304,7 @@ def _report_rest(options: Options, stored: _StoredRun, files: Sequence[str], cou
         stored, alone
     )
     needed = [str(options.out)] if is_enough else list(files)
-    shown = " ".join(
-        f"--expectations {shlex.quote(_name(one))}" for one in needed if one != str(SHIPPED)
-    )
+    shown = " ".join(f"--expectations {shlex.quote(one)}" for one in needed if one != str(SHIPPED))
     sys.stdout.write(f"{options.out}: with {shown} the run has no new divergence\n")
     sys.stdout.write("replace each TODO by a reason: --strict refuses them\n")
     bare = [e for e in read(options.out) if e.counterexample is None and e.needs_counterexample]
@@ -312,8 +315,3 @@ def _report_rest(options: Options, stored: _StoredRun, files: Sequence[str], cou
             "--strict refuses these, too\n"
         )
     return 0
-
-
-def _name(file: str) -> str:
-    """Return a shipped file's name, or another file's path."""
-    return Path(file).stem if is_shipped(Path(file)) else file

@@ -39,7 +39,7 @@ _OF_VALUES = (Verdict.DIVERGENT, Verdict.INACCURATE)
 _LONGEST = 160
 """Number of characters of the backend's words that an entry requires."""
 
-_OVERWRITTEN = ("abort", "segmentation fault", "bus error")
+_OVERWRITTEN = ("abort", "segmentation fault")
 """Classes of processes whose memory was overwritten: a program may end in any of them."""
 
 _NAME = re.compile(r'"(stablehlo|chlo|mhlo)\.([\w.]+)"')

@@ -156,9 +156,9 @@ def _next_command(
     path, entry = matching[0]
     if entry.counterexample is None:
         return ("replay", record.id, "--db", str(db))
-    where = path.stem if is_shipped(path) else str(path)
-    asked = ("--backend", case.backend, "--expectations", where)
-    return ("expectations", "check", entry.id, *asked)
+    given = as_tuple(case.expectations) or () if is_shipped(path) else (str(path),)
+    asked = [word for one in given for word in ("--expectations", one)]
+    return ("expectations", "check", entry.id, "--backend", case.backend, *asked)
 
 
 def _circumstances(db: Path, backend: str) -> Circumstances:

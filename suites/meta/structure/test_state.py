@@ -84,6 +84,7 @@ STATE = {
         "conformance.campaign.cache.digests.whole_digest",
         "conformance.executors.interrupt._seen",
         "conformance.frontends.dialects.register",
+        "conformance.gate.files.shipped_tables",
         "conformance.results.versions.build",
         "conformance.sweep.function.sweepable_ops",
     ),

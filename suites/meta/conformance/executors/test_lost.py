@@ -15,6 +15,7 @@ from conformance.verdict import Verdict
     ("reason", "kind"),
     [
         ("SIGSEGV", "segmentation fault"),
+        ("SIGBUS", "segmentation fault"),
         ("exit code 3", "exit code 3"),
         (f"exit code {DEVICE_ERROR_EXIT}", DEVICE_ERROR),
     ],

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from conformance.gate.files import SHIPPED, files_of
+from conformance.backends.registry import BACKENDS
+from conformance.gate.expectations import Expectation
+from conformance.gate.files import FAMILIES, SHIPPED, shipped_backends, tables_of
 from conformance.gate.reading import ExpectationError, load, paths_of, read
 
 VERSIONS = {"jaxlib": "0.10.2"}
@@ -53,7 +55,7 @@ def test_included_entries_come_before_own_entries(tmp_path: Path) -> None:
     assert ids(a, ("plugin:mine",)) == [*ids("cpu", ("plugin:mine",)), "b", "a"]
     paths = paths_of(a, ("cpu",))
     assert paths["a"] == tmp_path / "a.toml"
-    assert paths["subnormals-flushed"] == SHIPPED / "cpu.toml"
+    assert paths["subnormals-flushed"] == SHIPPED / "subnormals.toml"
 
 
 def test_a_file_beside_is_meant_before_a_shipped_one_of_that_name(tmp_path: Path) -> None:
@@ -64,8 +66,8 @@ def test_a_file_beside_is_meant_before_a_shipped_one_of_that_name(tmp_path: Path
 
 def test_a_file_of_one_backend_included_for_all_matches_all(tmp_path: Path) -> None:
     write_files(tmp_path, cpu=ENTRY.format("c"), a='include = ["cpu.toml"]\n')
-    (file,) = files_of(str(tmp_path), ("cpu",))
-    assert file.backends == ("cpu",)
+    (table,) = tables_of(str(tmp_path), ("cpu",))
+    assert table.keys["backends"] == ("cpu",)
     (entry,) = load([str(tmp_path), str(tmp_path / "a.toml")], ("cpu", "gpu"), VERSIONS)
     assert entry.matches_backend("gpu")
 
@@ -107,7 +109,10 @@ def test_a_file_with_a_hash_in_its_name_is_meant_before_an_entry(tmp_path: Path)
         ("include = [1]", "a.toml: 'include' must be a list"),
         ('include = ["c.toml#d"]', "a.toml: include 'c.toml#d': unknown entry 'd'; known: c"),
         ('include = ["c.toml#"]', "a.toml: include 'c.toml#': unknown entry ''; known: c"),
-        ('include = ["cpu#bitcast"]', "'cpu#bitcast': unknown entry .* did you mean .*bitcast-i1"),
+        (
+            'include = ["cpu#bitcast"]',
+            "'cpu#bitcast': unknown entry .* did you mean bitcast-complex",
+        ),
         ('include = ["nothing#c"]', "a.toml: include 'nothing': there is no file .*cpu"),
         ('includes = ["cpu"]', "a.toml: unknown key 'includes'; .*'include'"),
         (ENTRY.format("c") + 'include = ["cpu"]', "unknown key 'include'"),
@@ -137,21 +142,43 @@ def test_read_ignores_includes(tmp_path: Path) -> None:
     assert [one.id for one in read(tmp_path / "a.toml")] == ["a"]
 
 
-def test_no_shipped_file_repeats_entries_of_another() -> None:
-    """It includes them: `include = ["cpu#ID"]`."""
-    found = {
-        path.stem: {
-            structs.replace(one, id="", reason="", link="", kinds=() if one.computes else one.kinds)
-            for one in read(path)
-        }
-        for path in sorted(SHIPPED.glob("*.toml"))
+def test_a_file_includes_a_single_shipped_entry_for_its_own_backend(tmp_path: Path) -> None:
+    write_files(tmp_path, a='include = ["cpu#cbrt-accuracy", "gpu-compile#gpu-f6-sort"]\n')
+    found = load(str(tmp_path / "a.toml"), ("plugin:mine",), VERSIONS)
+    assert {one.id for one in found} == {"cbrt-accuracy", "gpu-f6-sort"}
+    assert all(one.matches_backend("plugin:mine") for one in found)
+
+
+def test_a_backends_name_means_the_shipped_entries_about_it_for_all_backends() -> None:
+    entries = load(["gpu", "cpu"], ("plugin:mine",), VERSIONS)
+    assert all(one.matches_backend("plugin:mine") for one in entries)
+    assert {one.id for one in entries if not one.isa} == {
+        one.id for one in load(None, ("cpu", "gpu"), VERSIONS) if not one.isa
     }
-    own = found.pop("cpu")
-    assert [name for name, entries in found.items() if entries & own] == []
+
+
+SHIPPED_ENTRIES = [one for family in FAMILIES for one in read(SHIPPED / f"{family}.toml")]
+
+
+def test_shipped_entries_name_their_backends_and_have_ids_of_their_own() -> None:
+    assert {path.stem for path in SHIPPED.glob("*.toml")} == {*FAMILIES}
+    assert {*shipped_backends()} <= {*BACKENDS}
+    assert len({one.id for one in SHIPPED_ENTRIES}) == len(SHIPPED_ENTRIES)
+
+
+def test_no_shipped_entry_repeats_another() -> None:
+    """It names the backends of both."""
+    found: dict[object, list[Expectation]] = {}
+    for one in SHIPPED_ENTRIES:
+        same = structs.replace(
+            one, id="", reason="", link="", backends=(), kinds=() if one.computes else one.kinds
+        )
+        found.setdefault(same, []).append(one)
+    repeated = [each for each in found.values() if len(each) > 1]
+    assert [each for each in repeated if any("cpu" in one.backends for one in each)] == []
 
 
 def test_entries_for_other_backends_state_no_instruction_sets() -> None:
     """Only XLA's CPU compiler has instruction sets; such an entry would match nothing."""
-    for name in (path.stem for path in SHIPPED.glob("*.toml")):
-        if name not in ("cpu", "cpu-compile"):
-            assert [one.id for one in load(None, (name,), VERSIONS) if one.isa] == []
+    limited = [one for one in SHIPPED_ENTRIES if one.isa]
+    assert {name for one in limited for name in one.backends} <= {"cpu", "cpu-compile"}

@@ -33,7 +33,7 @@ from reference.ir.program import Program
 ENTRIES = [
     entry
     for file in sorted(SHIPPED.iterdir())
-    for entry in read(file, (file.stem,))
+    for entry in read(file)
     if not {*entry.verdicts}.isdisjoint(WITHOUT_RESULTS)
 ]
 """The shipped entries that know programs without results."""
@@ -248,7 +248,7 @@ def test_where_matches_the_counterexample_and_no_other_program(known: Expectatio
     (unit,) = units_of(known.counterexample.program)
     assert isinstance(unit, Unit)
     end = (Verdict(known.verdicts[0]), known.kinds[0], "the process ended with SIGSEGV")
-    (backend,) = known.backends
+    backend = next(name for name in known.backends if name in ("cpu", "interpreter"))
     cell = (known.op[0], known.element_types[0], backend)
     operations = [one for each in unit.programs for one in each.walk()]
     assert any(known.matches(Failure(*cell, *end, operation=one)) for one in operations)
