@@ -9,9 +9,11 @@ import pytest
 
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
+from conformance.judging.sets.choices import sets_of_update_orders
 from conformance.judging.sets.evaluate import evaluate_sets
 from conformance.judging.sets.value_set import ValueSet
 from conformance.stablehlo.parse import parse_module
+from reference.interpreter.evaluate import apply
 from reference.ir.types import Array
 
 NUMBERS = np.array([1.0, 5.0, 9.0, 11.0], np.float32)
@@ -70,6 +72,11 @@ def test_orders_of_many_updates_have_no_sets_of_their_own() -> None:
     program = parse_module(updates(20, LAST))
     (found,) = evaluate_sets(program, given, "cpu") or [EMPTY]
     assert found.holds(np.array([-1000, 10], I32)).all()
+    scatter = program.main.body.operations[1]
+    indices = np.zeros((20, 1), I32)
+    operands = [given[0], indices, given[1]]
+    results = apply(scatter, operands)
+    assert sets_of_update_orders(scatter, operands, results) is None
 
 
 SHUFFLE = """func.func @main(%p: tensor<6xi32>) -> tensor<6xi32> {
