@@ -1,4 +1,4 @@
-"""Sets of what the specification leaves open: the order of updates, the bits of NaN."""
+"""Sets of unspecified values: results of any order of updates, bits of any NaN."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from reference.unspecified.table import unspecified_elements
 _ORDER = "order of the updates"
 
 _MOST_UPDATES = 16
-"""Largest number of updates of an element whose outcomes are told apart."""
+"""Largest number of updates of an element for which each outcome is an alternative."""
 
 
 def sets_of_update_orders(
     operation: Operation, operands: Sequence[Array], results: Sequence[Array]
 ) -> list[ValueSet] | None:
-    """Return what a scatter gives in any order of the updates; None if more than that is open.
+    """Return the results of a scatter in any order of the updates.
 
-    Sums and products are rounded, and have bounds.
+    None if other elements are unspecified. Sums and products are rounded, and have bounds.
     """
     open_ = {
         label

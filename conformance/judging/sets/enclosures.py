@@ -318,7 +318,7 @@ def _before_overflow(one: ValueSet, operands: Sets) -> ValueSet:
 def _of_choices(
     operation: Operation, operands: Sets, results: Sequence[Array]
 ) -> Sequence[ValueSet]:
-    """Return the sets of elements that the specification leaves open, given other elements."""
+    """Return the sets of a result's unspecified elements."""
     if operation.name == "scatter":
         given = [one.point for one in operands]
         orders = sets_of_update_orders(operation, given, results)

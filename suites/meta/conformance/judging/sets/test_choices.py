@@ -1,4 +1,4 @@
-"""What the specification leaves open is a choice between few values, and not anything."""
+"""Unspecified values are often one of few values, and an impossible one fails."""
 
 from __future__ import annotations
 
