@@ -65,8 +65,9 @@ def as_tuple(given: Given) -> tuple[str, ...] | None:
 
 
 def tables_of(given: Given, backends: Sequence[str]) -> list[Table]:
-    """Return the tables for `--expectations`, each once, tables of included files before those of
-    the files that include them. The key `backends` is the backends for which a table is used.
+    """Return the tables for `--expectations`, each once; what a file includes comes first.
+
+    The key `backends` is the backends for which a table is used.
 
     Raises:
         ExpectationError: if a file cannot be read, does not exist, or includes itself.
@@ -95,7 +96,7 @@ def tables_of(given: Given, backends: Sequence[str]) -> list[Table]:
 
 @cache
 def shipped_tables() -> tuple[Table, ...]:
-    """Return the tables of the shipped files, each of which names its backends."""
+    """Return the tables of the shipped files. Each table names its backends."""
     tables = [one for family in FAMILIES for one in read_file(SHIPPED / f"{family}.toml")[0]]
     return tuple(table._replace(number=number) for number, table in enumerate(tables))
 

@@ -122,8 +122,7 @@ def _order_factors(values: Array, init: Array, leaves: Leaves) -> Array:
     if counts.sum() > _MOST_LEAVES:
         return np.full(counts.shape, np.inf)
     for places, (rows,) in leaves.groups([values], [init]):
-        if has_likely_bound(len(rows)):
-            factors[places] = order_factor(rows)
+        factors[places] = order_factor(rows)
     return factors.reshape(counts.shape)
 
 

@@ -30,7 +30,7 @@ which is 1e-13.
 """
 
 _SPREAD = 2.0
-"""Factor between the largest error of the orders that are tried and those of other orders."""
+"""Ratio of the largest error in any order to the largest error in the orders tried here."""
 
 _MATRIX = 2
 _LANES = (8, 64)
@@ -58,13 +58,15 @@ def has_likely_bound(count: float) -> bool:
 def order_factor(terms: Array) -> float:
     """Return the factor of sqrt(n) u sum|x| that bounds the errors of sums in the usual orders.
 
+    It is LIKELY for few numbers, which have the worst case.
+
     Args:
         terms: the numbers to be added along the first dimension, in the type of the sums.
     """
     count = terms.shape[0]
-    rows = terms.reshape(count, -1)
-    if not rows.size:
+    if not (terms.size and has_likely_bound(count)):
         return LIKELY
+    rows = terms.reshape(count, -1)
     rows = rows[:, :: 1 + rows.size // _TERMS]
     of = element_type_of(rows)
     wide = to_float64(rows).astype(np.longdouble if of.bits == 64 else np.float64)
@@ -107,7 +109,7 @@ def order_factors(of: ElementType) -> Callable[[Array, Array], Array]:
         if lhs.ndim == rhs.ndim > _MATRIX:  # some of the matrices, and of their rows and columns
             step = 1 + shape[0] * depth // _TERMS
             lhs, rhs = lhs[::step], rhs[::step]
-        sampled = max(1, int(np.sqrt(_TERMS / depth / (lhs.size / lhs.shape[-2] / depth))))
+        sampled = max(1, int(np.sqrt(_TERMS * shape[-2] / lhs.size)))
         few = lhs[..., :: 1 + shape[-2] // sampled, :], rhs[..., :: 1 + shape[-1] // sampled]
         return np.full(shape, max(order_factor(one) for one in _terms(*few, of)))
 

@@ -31,6 +31,7 @@ from conformance.judging.perturbation.hull import (
     narrow_limit,
 )
 from conformance.judging.questions import Answer, Question, VerdictClass, ask
+from conformance.judging.sets.value_set import ValueSet
 from conformance.known.hypothesis import Arithmetic
 from conformance.tolerance.ulp import ulp_distances
 from conformance.transforms.values import working_operations
@@ -237,21 +238,25 @@ class _Hull:
             among = among & ~between
         return among & (self.is_outside(self.got) | self.is_lost()) if among.any() else among
 
-    def is_outside(self, values: Array) -> Array:
-        """Return a mask of values, in the place of the elements, outside of the program's set."""
+    @property
+    def permitted_set(self) -> ValueSet | None:
+        """The set of the result's values; None if the program cannot be followed on sets."""
         sets = self.permitted.sets
-        if sets is None:
+        return None if sets is None else sets[self.number]
+
+    def is_outside(self, values: Array) -> Array:
+        """Return a mask of values of these elements that the program's set does not hold."""
+        permitted = self.permitted_set
+        if permitted is None:
             return np.zeros(values.shape, np.bool_)
-        return ~sets[self.number].at(self.where).holds(values)
+        return ~permitted.at(self.where).holds(values)
 
     def is_lost(self) -> Array:
         """Return a mask of elements in a row that should be a permutation and is not."""
-        permuted = (
-            None if self.permitted.sets is None else self.permitted.sets[self.number].permuted
-        )
-        if permuted is None:
+        permitted = self.permitted_set
+        if permitted is None or permitted.permuted is None:
             return np.zeros(self.got.shape, np.bool_)
-        return permuted.lost(self.actual).reshape(-1)[self.where]
+        return permitted.permuted.lost(self.actual).reshape(-1)[self.where]
 
     def is_close_to(self, other: Array) -> Array:
         """Return a mask of the elements that differ from another array's by a few ulp."""

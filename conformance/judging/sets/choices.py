@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -58,21 +58,28 @@ def _outcomes(parts: Scattering) -> list[tuple[Array, ...]]:
     chosen = overwriting_updates(parts.body.region)
     if groups.max_updates > (MAX_ORDERED_UPDATES if chosen is None else _MOST_UPDATES):
         return []
-    found: list[tuple[Array, ...]] = [usual]
-    if chosen is not None:
-        for rank in range(groups.max_updates):
-            made, mine = tuple(one.copy() for one in usual), groups.rank == rank
-            for result, number in zip(made, chosen, strict=True):
-                result[groups.targets[mine]] = parts.updates[number][groups.order[mine]]
-            found.append(made)
-        return found
-    for count in range(2, groups.max_updates + 1):
-        for targets, results in parts.outcomes(count):
-            made = tuple(one.copy() for one in usual)
-            for result, values in zip(made, results, strict=True):
-                result[targets] = values
-            found.append(made)
-    return found
+    outcomes = [usual]
+    for targets, values in _changed_elements(parts, chosen):
+        changed = tuple(result.copy() for result in usual)
+        for result, replacement in zip(changed, values, strict=True):
+            result[targets] = replacement
+        outcomes.append(changed)
+    return outcomes
+
+
+def _changed_elements(
+    parts: Scattering, overwriting: tuple[int, ...] | None
+) -> Iterator[tuple[Array, tuple[Array, ...]]]:
+    """Yield some elements and their results in one order of their updates."""
+    groups = parts.groups
+    if overwriting is None:
+        for count in range(2, groups.max_updates + 1):
+            yield from parts.outcomes(count)
+        return
+    for rank in range(groups.max_updates):
+        last = groups.rank == rank
+        order = groups.order[last]
+        yield groups.targets[last], tuple(parts.updates[number][order] for number in overwriting)
 
 
 def set_of_bits(_: Context, operation: Operation, operands: Sets) -> ValueSet:

@@ -91,8 +91,8 @@ class ValueSet:
 
     `nan` is a mask of the elements that may be NaN. The set is `exact` if it has a single value
     for each element, with sign of zero and bits of NaN. `unrounded` is the set that operations
-    may find which take the value before it is rounded, if that is another. The elements are
-    `permuted` if they are those of an array in an unspecified order.
+    may find which take the value before it is rounded, if that is another. `permuted` is
+    an array with the same elements in another order, if the order is unspecified.
     """
 
     intervals: tuple[Interval, ...]
