@@ -68,7 +68,9 @@ def pytest_report_header(config: pytest.Config) -> str:
     if config.getoption("markexpr"):
         return "deep tests: those that -m selects"
     share = config.getoption("deep")
-    return f"deep tests: share {share[0]} of {share[1]}" if share else "deep tests: left out (--deep)"
+    return (
+        f"deep tests: share {share[0]} of {share[1]}" if share else "deep tests: left out (--deep)"
+    )
 
 
 @pytest.hookimpl(trylast=True)

@@ -55,7 +55,7 @@ from conformance.judging.sets.value_set import (
 )
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.interpreter.quantized import is_quantized_operation
-from reference.ir.op import Rounding
+from reference.ir.op import Op, Rounding
 from reference.ir.program import Operation, tensor_of
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements
@@ -157,7 +157,8 @@ class _Enclosure:
             has_bits = moves or not nan.any()  # those of a computed NaN are unspecified
             made = ValueSet(((low, high),), nan, exact=exact and is_same and bool(has_bits))
             open_ = unspecified_mask(operation, given, result, number)
-            open_ = open_ | may_overflow(low, high, nan)
+            if not (moves and is_same):
+                open_ = open_ | may_overflow(low, high, nan)
             if ties is not None:
                 open_ = open_ | ties[number]
             if not exact:
@@ -199,6 +200,8 @@ class _Enclosure:
         record = OPS[operation.name]
         if any(one.element_type.is_complex for one in operands):
             takes_part = record.rounding is Rounding.MOVES and not stored(operation).is_complex
+            if _is_linear_in_parts(record, operands):
+                return (self._at_corners_of_parts(operation, operands),)
             if not takes_part and record.unrounded not in BY_PARTS:
                 return anything(operation)
         discrete = [_few_values(one) for one in operands]
@@ -252,6 +255,18 @@ class _Enclosure:
             open_ = open_ | unspecified_mask(operation, given, made.intervals[0][end], 0)
         return made.where(open_, everything_like(operation, 0, made.shape))
 
+    def _at_corners_of_parts(self, operation: Operation, operands: Sets) -> ValueSet:
+        """Return products of complex numbers, or quotients by points: each part of an operand
+        counts once, so that the corners of rectangles give the ends.
+        """
+        corners = (
+            corner
+            for intervals in product(*_limited(operands))
+            for corner in product(*map(_corners_of_rectangle, intervals))
+        )
+        made = self._at_corners(operation, corners, operands, per=4 ** len(operands))
+        return widen(self.context, operation, made)
+
     def _of_movement(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
         """Return the results of data movement: elements of operands at positions that are known."""
         carries = _carried(operation)
@@ -294,6 +309,22 @@ class _Enclosure:
                 given[number] = ValueSet(((array, array),), np.zeros(array.shape, np.bool_))
             made.append(self._of_movement(operation, given))
         return tuple(union_of(each) for each in zip(*made, strict=True))
+
+
+def _is_linear_in_parts(record: Op, operands: Sets) -> bool:
+    """Return whether a function of complex numbers is linear in each part of each operand."""
+    divides_by_points = record.unrounded is np.divide and operands[-1].is_point
+    return record.unrounded is np.multiply or divides_by_points
+
+
+def _corners_of_rectangle(interval: Interval) -> list[Array]:
+    """Return all combinations of the ends of both parts."""
+    corners: list[Array] = []
+    for real, imaginary in product(interval, interval):
+        corner = np.empty_like(real)
+        corner.real, corner.imag = np.real(real), np.imag(imaginary)
+        corners.append(corner)
+    return corners
 
 
 def _before_overflow(one: ValueSet, operands: Sets) -> ValueSet:

@@ -226,7 +226,7 @@ def may_overflow(low: Array, high: Array, nan: Array) -> Array:
     return found | ((largest >= of.float_format.max_finite) & (to_float64(low) != to_float64(high)))
 
 
-def step(ends: Array, ulps: float, span: tuple[float, float] = (-np.inf, np.inf)) -> Array:
+def step(ends: Array, ulps: float | Array, span: tuple[float, float] = (-np.inf, np.inf)) -> Array:
     """Return ends moved by a number of ulp, within a span."""
     size = ulp_size(magnitude((ends, ends)), element_type_of(ends).part)
     return move(ends, ulps * size, span)

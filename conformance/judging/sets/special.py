@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import pi
+from collections.abc import Callable, Iterable
+from functools import reduce
+from math import pi, prod
 
 import numpy as np
 
 from conformance.judging.sets.choices import set_of_bits
-from conformance.judging.sets.facts import Context, Sets, anything, ends_of, holds_zero, step, widen
+from conformance.judging.sets.facts import (
+    Context,
+    Sets,
+    anything,
+    ends_of,
+    holds_zero,
+    move,
+    step,
+    widen,
+)
 from conformance.judging.sets.value_set import (
     Interval,
     ValueSet,
@@ -18,9 +28,10 @@ from conformance.judging.sets.value_set import (
     to_wide,
     union,
 )
+from conformance.tolerance.bounds.fft import transform_bound, transformed_axes
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
-from reference.ir.types import element_type_of
+from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import round_to, to_float64
 
 Special = Callable[[Context, Operation, Sets], ValueSet]
@@ -70,8 +81,10 @@ def _select(_: Context, __: Operation, operands: Sets) -> ValueSet:
     return union(found, (high & yes.nan) | (~low & no.nan))
 
 
-def _abs(_: Context, operation: Operation, operands: Sets) -> ValueSet:
+def _abs(context: Context, operation: Operation, operands: Sets) -> ValueSet:
     (operand,) = operands
+    if operand.element_type.is_complex:
+        return _modulus(context, operation, operand)
     if not operand.element_type.is_float:
         return anything(operation)[0]
     found: list[Interval] = []
@@ -81,6 +94,22 @@ def _abs(_: Context, operation: Operation, operands: Sets) -> ValueSet:
         least = np.where(crosses, np.zeros((), a.dtype), lesser(a, b)).astype(a.dtype)
         found.append((least, greater(a, b)))
     return union(found, operand.nan)
+
+
+def _modulus(context: Context, operation: Operation, operand: ValueSet) -> ValueSet:
+    """Return magnitudes of complex numbers: they grow with those of the parts."""
+    found: list[Interval] = []
+    for low, high in operand.intervals:
+        near, far = np.empty_like(low), np.empty_like(low)
+        for name, part in (("real", np.real), ("imag", np.imag)):
+            a, b = np.abs(part(low)), np.abs(part(high))
+            crosses = np.signbit(part(low)) != np.signbit(part(high))
+            setattr(near, name, np.where(crosses, 0.0, np.minimum(a, b)))
+            setattr(far, name, np.maximum(a, b))
+        ends = [ends_of(context, operation, [one])[1][0] for one in (near, far)]
+        found.append((ends[0][0], ends[1][1]))
+    made = widen(context, operation, union(found, operand.nan))
+    return made.where(~np.isfinite(found[0][1]), anything(operation)[0])
 
 
 def _even(context: Context, operation: Operation, operands: Sets) -> ValueSet:
@@ -152,12 +181,44 @@ def _remainder(_: Context, operation: Operation, operands: Sets) -> ValueSet:
     return made.where(unknown, everything)
 
 
+def _transform(_: Context, operation: Operation, operands: Sets) -> ValueSet:
+    """Return the results of a Fourier transform: those of the middles of the operand's intervals,
+    give or take what transforms of the half widths add up to, and the error of a transform.
+    """
+    low, high = operands[0].hull().intervals[0]
+    middle = (low / 2 + high / 2).astype(low.dtype)
+    (result,) = apply(operation, [middle])
+    axes = transformed_axes(operation, low)
+    reach = _magnitudes(np.abs(part(high - middle)) for part in _parts(middle))
+    total = reach.sum(axis=axes, keepdims=True)
+    if str(operation.attribute("fft_type")).startswith("I"):  # half of the elements stand for all
+        total = 2 * total / prod(result.shape[axis] for axis in axes)
+    sizes = _magnitudes(np.fmax(abs(part(low)), abs(part(high))) for part in _parts(middle))
+    largest = (np.abs(result) + total).astype(np.float64)
+    error = total + transform_bound(operation, (sizes,), (largest,))
+    error = error * (1 + 2.0**-50)
+    ends = [move(result, way * error, (-np.inf, np.inf)) for way in (-1.0, 1.0)]
+    least, most = (step(end, np.sign(error) * way) for end, way in zip(ends, (-1, 1), strict=True))
+    open_ = ~np.isfinite(least) | ~np.isfinite(most)
+    made = ValueSet(((least, most),), np.zeros(result.shape, np.bool_))
+    return made.where(open_, anything(operation)[0])
+
+
+def _parts(array: Array) -> list[Callable[[Array], Array]]:
+    return [np.real, np.imag] if np.iscomplexobj(array) else [np.asarray]
+
+
+def _magnitudes(parts: Iterable[Array]) -> Array:
+    """Return the magnitudes of numbers, or of the complex numbers with these parts, as float64."""
+    return np.asarray(reduce(np.hypot, (part.astype(np.float64) for part in parts)))
+
+
 MOST_EXACT = 2.0**52
 """Integers below this are exact in float64."""
 
 SPECIAL: dict[str, Special] = {
     "compare": _compare, "select": _select, "abs": _abs, "sine": _wave, "cosine": _wave,
     "and": _and, "remainder": _remainder, "chlo.square": _even, "chlo.cosh": _even,
-    "bitcast_convert": set_of_bits,
+    "bitcast_convert": set_of_bits, "fft": _transform,
 }  # fmt: skip
 """Enclosures of ops that are not monotonic."""

@@ -17,6 +17,7 @@ from conformance.judging.sets.facts import (
     ends_of,
     everything_like,
     may_overflow,
+    move,
     step,
     stored,
 )
@@ -34,6 +35,7 @@ from reference.ops.folds.reduction import FOLDS
 from reference.ops.table import OPS
 
 _F64 = ELEMENT_TYPES["f64"]
+_ANY_NUMBER = (-np.inf, np.inf)
 
 
 def sets_at_both_ends(
@@ -53,11 +55,11 @@ def sets_at_both_ends(
     has_nan = any(bool(one.nan.any()) for one in operands)
     found: list[ValueSet] = []
     for number, (low, high, _) in enumerate(zip(*(results for results, _ in made), strict=True)):
-        of, nan = element_type_of(low), is_nan(low)
+        nan = is_nan(low)
         errors = [_reach(results[number], ends[number]) for results, ends in made]
         error = reduce(np.maximum, errors, _sum_errors(operation, joined))
         least, most = (
-            step(round_to(to_float64(one) + way * error, of), way if error.any() else 0.0)
+            step(move(one, way * error, _ANY_NUMBER), way if error.any() else 0.0)
             for one, way in ((low, -1.0), (high, 1.0))
         )
         mixed = (is_nan(high) != nan) | ~np.isfinite(error) | may_overflow(least, most, nan)
@@ -75,12 +77,7 @@ def _sum_errors(operation: Operation, operands: Sets) -> Array:
         return np.asarray(0.0)
     of = stored(operation)
     wide = retype(operation, {of: _F64})
-    sizes = [
-        np.maximum(*(np.abs(to_float64(end)) for end in one.intervals[0]))
-        if _is_number(one)
-        else one.point
-        for one in operands
-    ]
+    sizes = [_magnitude(one) if _is_number(one) else one.point for one in operands]
     (total,) = apply(wide, sizes)
     windows: Any = operation.attribute("window_dimensions")
     count = sizes[-1].size if windows is None else prod(windows)  # of a scatter, all updates
@@ -142,7 +139,7 @@ def body_increases(operation: Operation) -> bool:
         and _grows(_monoid(first))
         and {value.name for value in first.operands} == {value.name for value in arguments}
         and end.operands == first.results
-        and not _is_integer_fold(operation)
+        and not stored(operation).is_integer
     )
 
 
@@ -173,11 +170,6 @@ def chosen_operands(operation: Operation) -> list[list[int]] | None:
     return chosen if all(-1 not in one for one in chosen) else None
 
 
-def _is_integer_fold(operation: Operation) -> bool:
-    of = stored(operation)
-    return not of.is_float
-
-
 def sorts_by_value(operation: Operation) -> bool:
     """Return whether a sort of one operand compares its elements, by LT or GT."""
     *body, end = operation.regions[0].operations
@@ -188,7 +180,15 @@ def sorts_by_value(operation: Operation) -> bool:
 
 
 def _is_number(one: ValueSet) -> bool:
-    return one.element_type.is_float
+    return one.element_type.is_float or one.element_type.is_complex
+
+
+def _magnitude(one: ValueSet) -> Array:
+    """Return the largest magnitudes of the numbers of a set with one interval, as float64."""
+    low, high = one.intervals[0]
+    if one.element_type.is_complex:
+        return np.abs(_larger(low, high)).astype(np.float64)
+    return np.maximum(np.abs(to_float64(low)), np.abs(to_float64(high)))
 
 
 def _contracted(factors: Sequence[Array], result: Array) -> float:
@@ -198,13 +198,20 @@ def _contracted(factors: Sequence[Array], result: Array) -> float:
 
 
 def _larger(low: Array, high: Array) -> Array:
-    """Return the end of larger magnitude of each interval."""
+    """Return the end of larger magnitude of each interval, or of each part of it."""
+    if element_type_of(low).is_complex:
+        found = np.empty_like(low)
+        found.real, found.imag = (_larger(part(low), part(high)) for part in (np.real, np.imag))
+        return found
     is_high = np.abs(to_float64(high)) > np.abs(to_float64(low))
     return np.where(is_high, high, low).astype(low.dtype)
 
 
 def _reach(result: Array, ends: Interval) -> Array:
-    """Return how far the ends are from a result, as float64."""
+    """Return how far the ends are from a result, in the part that is farther, as float64."""
+    if element_type_of(result).is_complex:
+        parts = [[part(one) for one in (ends[0], result, ends[1])] for part in (np.real, np.imag)]
+        return np.maximum(*(_reach(one[1], (one[0], one[2])) for one in parts))
     low, value, high = map(to_float64, (ends[0], result, ends[1]))
     return np.where(low == high, 0.0, np.maximum(high - value, value - low))
 

@@ -34,23 +34,52 @@ def fft_errors(
     each error is in units of the permitted root mean square. With `in_pairs`, two consecutive
     transforms have the norm of both.
     """
-    of = element_type_of(expected[0])
-    kind, lengths = operation.attribute("fft_type"), _lengths(operation)
-    axes = tuple(range(expected[0].ndim - len(lengths), expected[0].ndim))
-    real = operands[0] if kind == "RFFT" else expected[0]
-    count = math.prod(real.shape[axis] for axis in axes)
-    norm = _norm(to_wide_type(real), axes) * (math.sqrt(count) if kind == "RFFT" else 1)
-    norm = _norm_of_pairs(norm) if in_pairs else norm
-    steps = math.log2(count) if count else 0.0
-    bound = FACTOR * unit_roundoff(of) * steps * norm + _underflow_bound(
-        count, underflow(of, flushes=flushes)
-    )
+    axes = transformed_axes(operation, expected[0])
+    bound = transform_bound(operation, operands, expected, flushes=flushes, in_pairs=in_pairs)
     error = to_wide_type(actual[0]) - to_wide_type(expected[0])
     whole = _norm(error, axes) / bound
     kept = math.prod(expected[0].shape[axis] for axis in axes)
     each = np.abs(error) * math.sqrt(kept) / bound
     found = np.where(whole <= 1, whole, np.where(np.isnan(each), np.inf, each))
     return (np.where(error == 0, 0.0, found).astype(np.float64),)
+
+
+def transform_bound(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    *,
+    flushes: bool = False,
+    in_pairs: bool = False,
+) -> Array:
+    """Return the largest permitted norm of the errors of each transform.
+
+    Its dimensions are of size 1 in the result. No error of an element is larger.
+    """
+    axes = transformed_axes(operation, expected[0])
+    kind = operation.attribute("fft_type")
+    real = operands[0] if kind == "RFFT" else expected[0]
+    count = math.prod(real.shape[axis] for axis in axes)
+    norm = _norm(to_wide_type(real), axes) * (math.sqrt(count) if kind == "RFFT" else 1)
+    norm = _norm_of_pairs(norm) if in_pairs else norm
+    steps = math.log2(count) if count else 0.0
+    of = element_type_of(expected[0])
+    least = underflow(of, flushes=flushes)
+    return FACTOR * unit_roundoff(of) * steps * norm + _underflow_bound(count, least)
+
+
+def error_of_each_element(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array]:
+    """Return the largest error that an element may have alone: the norm of a transform's errors."""
+    bound = transform_bound(operation, operands, expected)
+    return (np.broadcast_to(bound, expected[0].shape).astype(np.float64),)
+
+
+def transformed_axes(operation: Operation, array: Array) -> tuple[int, ...]:
+    """Return the dimensions of an operand or a result that are transformed: the last ones."""
+    count = len(_lengths(operation))
+    return tuple(range(array.ndim - count, array.ndim))
 
 
 def _lengths(operation: Operation) -> tuple[int, ...]:
@@ -82,5 +111,6 @@ TRANSFORMED = Rule(
     f"norm of the errors of each transform of N elements <= {FACTOR} u log2(N) times the norm of "
     "its result; that of a single element is exact",
     "Higham, Accuracy and Stability, theorem 24.2; Gentleman and Sande 1966",
+    bound=error_of_each_element,
     measure=fft_errors,
 )

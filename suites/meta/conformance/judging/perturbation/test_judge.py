@@ -322,6 +322,24 @@ func.func @main(%x: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
     assert judge_result(text, inputs, rotation_by(1e-2)).verdict is Verdict.DIVERGENT
 
 
+def test_a_fourier_transform_may_be_off_by_the_error_of_a_transform() -> None:
+    size = 128
+    text = f"""
+func.func @main(%x: tensor<{size}xf32>) -> tensor<{size // 2 + 1}xcomplex<f32>> {{
+  %0 = stablehlo.negate %x : tensor<{size}xf32>
+  %1 = stablehlo.fft %0, type = RFFT, length = [{size}]
+    : (tensor<{size}xf32>) -> tensor<{size // 2 + 1}xcomplex<f32>>
+  return %1 : tensor<{size // 2 + 1}xcomplex<f32>>
+}}"""
+    given = [np.random.default_rng(1).uniform(0, 1, size).astype(np.float32)]
+    assert judge_result(text, given, lambda found: found + np.float32(1e-5)).verdict is Verdict.PASS
+
+    def move_the_sum(found: Array) -> Array:
+        return found - np.where(np.arange(found.size) == 0, np.float32(3e-4), 0)
+
+    assert judge_result(text, given, move_the_sum).verdict is Verdict.INACCURATE
+
+
 def test_permits_says_which_elements() -> None:
     permitted = PermittedResults(parse_inlined(ARITHMETIC), ROUNDED)
     other = permitted.expected[0] * np.array([1, 1.5, 1, 1], np.float32)
