@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--case-seed", type=int, default=0, metavar="N", help="seed of the cases")
     group.addoption(
         "--deep", type=_share, nargs="?", const=(1, 1), metavar="I/N",
-        help="run slow tests, tests of web pages and suites/ops too, or the I-th of N shares of these",
+        help="run slow tests, web pages and suites/ops too, or the I-th of N shares of these",
     )  # fmt: skip
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from conformance.judging.sets.collectives import sets_of_collective
 from conformance.judging.sets.enclosures import Enclosures
 from conformance.judging.sets.facts import anything, static_shape
 from conformance.judging.sets.value_set import Unknown, ValueSet, union_of
 from conformance.transforms.substitute import embed_free_values
-from conformance.transforms.values import free_values
+from conformance.transforms.values import free_values, nested_operations
+from reference.interpreter.evaluate import split_by_process
 from reference.ir.op import Structure
+from reference.ir.processes import ProcessGrid
 from reference.ir.program import (
     Operation,
     Program,
@@ -26,7 +29,7 @@ from reference.ir.program import (
     ValueType,
 )
 from reference.ir.types import Array
-from reference.ops.structure import is_structure, structure_of
+from reference.ops.structure import COMMUNICATION, is_structure, structure_of
 
 MOST_OPERATIONS = 20_000
 """Largest number of operations that are evaluated, with those of each iteration of a loop."""
@@ -48,16 +51,23 @@ def evaluate_sets(
     """Return the sets of main's results; None if the program cannot be followed.
 
     `taken` are values of main that replace those that operations give, as in `PermittedResults`;
-    results stay what their operations give. The evaluation `is_strict` if nothing is left out and
-    nothing is done otherwise than operations say, within their own tolerances.
+    results stay what their operations give. There are none in programs of several processes. The
+    evaluation `is_strict` if nothing is left out and nothing is done otherwise than operations say,
+    within their own tolerances.
     """
-    if program.process_count > 1:
+    if taken and program.process_count > 1:
         return None
-    main = program.main
-    names = (one.name for one in main.arguments)
-    values: dict[str, Held] = dict(zip(names, map(ValueSet.of, inputs), strict=True))
+    names = [one.name for one in program.main.arguments]
+    values: list[dict[str, Held]] = [
+        dict(zip(names, map(ValueSet.of, given), strict=True))
+        for given in split_by_process(program, inputs)
+    ]
+    evaluator, body = _Evaluator(Enclosures(platform, is_strict)), program.main.body
     try:
-        found = _Evaluator(Enclosures(platform, is_strict)).run(main.body, values, taken or {})
+        if program.process_grid is None or program.process_count == 1:
+            found = evaluator.run(body, values[0], taken or {})
+        else:
+            found = evaluator.run_together(body, values, program.process_grid)
         return [_of_tensor(one) for one in found]
     except Unknown:
         return None
@@ -84,6 +94,30 @@ class _Evaluator:
                     values[value.name] = ValueSet.of(taken[value.name])
         ends = region.operations[-1].operands
         return [made.get(one.name, values[one.name]) for one in ends]
+
+    def run_together(
+        self, region: Region, values: Sequence[dict[str, Held]], grid: ProcessGrid
+    ) -> list[Held]:
+        """Return the sets that a region returns in each process, where all processes run it."""
+        for operation in region.operations[:-1]:
+            self.count += len(values)
+            if self.count > MOST_OPERATIONS or any(
+                map(_communicates, nested_operations(operation))
+            ):
+                raise Unknown
+            results: Sequence[Sequence[Held]]
+            if _communicates(operation):
+                given = [
+                    [_of_tensor(self._value(one, mine)) for one in operation.operands]
+                    for mine in values
+                ]
+                results = sets_of_collective(operation, given, grid)
+            else:
+                results = [self._results(operation, mine) for mine in values]
+            for mine, made in zip(values, results, strict=True):
+                mine.update(zip((one.name for one in operation.results), made, strict=True))
+        ends = region.operations[-1].operands
+        return [mine[one.name] for mine in values for one in ends]
 
     def _results(self, operation: Operation, values: dict[str, Held]) -> Sequence[Held]:
         operands = [self._value(one, values) for one in operation.operands]
@@ -137,6 +171,10 @@ class _Evaluator:
             if not bool(goes_on.point):
                 return operands
             operands = self.run(body, _with(values, body, operands))
+
+
+def _communicates(operation: Operation) -> bool:
+    return operation.name in COMMUNICATION
 
 
 def _of_tensor(one: Held) -> ValueSet:

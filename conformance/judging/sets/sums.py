@@ -73,11 +73,11 @@ def _sum_errors(operation: Operation, operands: Sets) -> Array:
 
     The bounds of rules are smaller where sums of these operands are exact.
     """
-    if not any(_monoid(one) is ADD for one in operation.regions[0].operations):
+    if not any(monoid_of(one) is ADD for one in operation.regions[0].operations):
         return np.asarray(0.0)
     of = stored(operation)
     wide = retype(operation, {of: _F64})
-    sizes = [_magnitude(one) if _is_number(one) else one.point for one in operands]
+    sizes = [magnitude(one) if _is_number(one) else one.point for one in operands]
     (total,) = apply(wide, sizes)
     windows: Any = operation.attribute("window_dimensions")
     count = sizes[-1].size if windows is None else prod(windows)  # of a scatter, all updates
@@ -136,7 +136,7 @@ def body_increases(operation: Operation) -> bool:
     (first, *more) = body
     return (
         not more
-        and _grows(_monoid(first))
+        and _grows(monoid_of(first))
         and {value.name for value in first.operands} == {value.name for value in arguments}
         and end.operands == first.results
         and not stored(operation).is_integer
@@ -183,7 +183,7 @@ def _is_number(one: ValueSet) -> bool:
     return one.element_type.is_float or one.element_type.is_complex
 
 
-def _magnitude(one: ValueSet) -> Array:
+def magnitude(one: ValueSet) -> Array:
     """Return the largest magnitudes of the numbers of a set with one interval, as float64."""
     low, high = one.intervals[0]
     if one.element_type.is_complex:
@@ -216,7 +216,8 @@ def _reach(result: Array, ends: Interval) -> Array:
     return np.where(low == high, 0.0, np.maximum(high - value, value - low))
 
 
-def _monoid(operation: Operation) -> Monoid | None:
+def monoid_of(operation: Operation) -> Monoid | None:
+    """Return the monoid that an op's record states, or None."""
     record = OPS.get(operation.name)
     return None if record is None else record.monoid
 
