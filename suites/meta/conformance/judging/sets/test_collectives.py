@@ -31,7 +31,7 @@ COLLECTIVES = {
     "all_reduce add": (f"{fold('add')} {{{GROUPS}, {CHANNEL}, use_global_device_ids}}", 4),
     "all_reduce maximum": (f"{fold('maximum')} {{{GROUPS}, {CHANNEL}, use_global_device_ids}}", 4),
     "reduce_scatter": (
-        f"{fold('add')} {{{GROUPS}, {CHANNEL}, scatter_dimension = 0 : i64, use_global_device_ids}}",
+        f"{fold('add')} {{{GROUPS}, {CHANNEL}, scatter_dimension = 0, use_global_device_ids}}",
         1,
     ),
     "all_to_all": (
