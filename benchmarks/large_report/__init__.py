@@ -1,1 +1,0 @@
-"""Time to write and to open the report of a large run."""

@@ -1,1 +1,0 @@
-"""Tests of the count of compilations."""
