@@ -29,6 +29,7 @@ from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics import exactness
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64, ulp_size
+from reference.numerics.zeros import is_zero
 from reference.ops.structure import COMMUNICATION, calls_target, is_structure
 from reference.ops.table import OPS
 
@@ -115,11 +116,22 @@ def _zeros_of_either_sign(
 ) -> tuple[Array | None, ...]:
     """Return for each result a mask of the zeros that may have either sign.
 
-    Complex numbers have a mask for each part.
+    Complex numbers have a mask for each part. Where a rule has a bound and does not say which zeros
+    keep their sign, none does.
     """
-    if rule.either_zero is None or operation.name in COMMUNICATION:
+    if operation.name in COMMUNICATION:
         return (None,) * len(results)
-    found = rule.either_zero(operation, operands, results)
+    if rule.either_zero is not None:
+        found = rule.either_zero(operation, operands, results)
+    elif rule.bound is not None:
+        found = tuple(map(is_zero, results))
+        if any(mask.any() for mask in found):
+            bounds = rule.bound(operation, operands, results)  # none of results that are data
+            found = tuple(
+                None if bound is None else mask for bound, mask in zip(bounds, found, strict=True)
+            )
+    else:
+        return (None,) * len(results)
     types = map(element_type_of, results)
     return tuple(
         mask if mask is not None and mask.any() and (of.is_float or of.is_complex) else None

@@ -83,3 +83,26 @@ def test_infinite_tolerances_reach_the_ends_of_a_format(of: str, least: float, m
     has_nan = ELEMENT_TYPES[of].float_format.has_nan and np.isfinite(most)
     assert set(found[np.isfinite(found) | np.isinf(found)]) == {least, most}
     assert np.isnan(found).any() == has_nan
+
+
+SUM_OF_ONE = """
+func.func @main(%x: tensor<1x2xf32>, %s: tensor<2xf32>, %g: tensor<1x2xf32>) -> tensor<2xf32> {
+  %h = stablehlo.negate %g : tensor<1x2xf32>
+  %1:3 = "stablehlo.batch_norm_grad"(%x, %s, %s, %s, %h)
+    <{epsilon = 0.001 : f32, feature_index = 1 : i64}>
+    : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<1x2xf32>)
+    -> (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>)
+  return %1#2 : tensor<2xf32>
+}"""
+
+
+def test_a_zero_within_a_bound_may_have_either_sign() -> None:
+    """A sum of -0 alone is -0 or 0: an initial 0 may be added any number of times."""
+    one, zero = np.ones((1, 2), np.float32), np.zeros((1, 2), np.float32)
+    permitted = PermittedResults(parse_module(SUM_OF_ONE), [one, one[0], zero])
+    (expected,) = permitted.expected
+    assert (expected == 0).all()
+    for sign in (0.0, -0.0):
+        got = np.full(2, sign, np.float32)
+        assert judge_program(permitted, [got]).verdict is Verdict.PASS
+    assert judge_program(permitted, [got + np.float32(1e-9)]).verdict.fails
