@@ -196,7 +196,7 @@ class ProgramChecker:
         @phase("locating")
         def explain() -> Outcome:
             program, text = self._unit.flat.program, self._unit.text
-            found = self._explain_by_module(program, [inputs], [actual]).rewritings
+            found = self._explain_by_module(program, [inputs], [actual]).whole
             step = "; ".join(f"rewriting by {one}" for one in found) or find_culprit(
                 self._session, program, inputs, actual, self._seconds, text
             )

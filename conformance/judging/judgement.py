@@ -144,15 +144,19 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
 
 
 def merge_failing(failing: Sequence[Failing]) -> tuple[Failing, ...]:
-    """Merge failures of the same verdict and class; the first of each supplies the message."""
-    found: dict[VerdictClass, Failing] = {}
+    """Merge failures of the same verdict, class and causes; the first of each supplies the message.
+
+    Those that rewritings explain stay apart from those that nothing explains.
+    """
+    found: dict[tuple[Verdict, str, tuple[str, ...]], Failing] = {}
     for one in failing:
-        before = found.get((one.verdict, one.kind))
+        key = one.verdict, one.kind, one.causes
+        before = found.get(key)
         if before is not None:
             worst = largest_error((before.worst_ulp, one.worst_ulp))
             wrong, predicted = before.wrong + one.wrong, before.predicted + one.predicted
             one = replace(before, wrong=wrong, worst_ulp=worst, predicted=predicted)
-        found[one.verdict, one.kind] = one
+        found[key] = one
     return tuple(found.values())
 
 

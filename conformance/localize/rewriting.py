@@ -7,8 +7,8 @@ rewriting. The modules between passes show which pass made it, and the change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from conformance.backends.base import BackendError, NotReadBack
@@ -28,11 +28,11 @@ from conformance.localize.culprit import ResultJudge, bisect_stages
 from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import inline
 from conformance.transforms.values import working_operations
-from conformance.verdict import Verdict
+from conformance.verdict import Failing, Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from reference.numerics.alike import equal_results
+from reference.numerics.alike import equal_elements, equal_results
 
 TRANSLATION = "translation"
 """The name, in place of a pass, of the translation of StableHLO to what the backend reads."""
@@ -66,25 +66,33 @@ class ModuleExplanation:
     `rewritings` change the meaning, in the order of the passes. `sets` are the numbers of the
     explained sets of results. In those that are `exact`, the reference's results of the module are
     the backend's, bit for bit; if it `flushes`, they are in some with subnormal numbers flushed.
-    Without rewritings and flushing, nothing is explained.
+    Without rewritings and flushing, nothing is explained. `left` has the failures that are left in
+    sets of which the module explains some elements, by the number of the set.
     """
 
     rewritings: tuple[Rewriting, ...] = ()
     flushes: bool = False
     sets: tuple[int, ...] = ()
     exact: tuple[int, ...] = ()
+    left: Mapping[int, tuple[Failing, ...]] = field(default_factory=dict[int, tuple[Failing, ...]])
+
+    @property
+    def whole(self) -> tuple[Rewriting, ...]:
+        """The rewritings, if they explain all elements; otherwise none."""
+        return () if self.left else self.rewritings
 
     def apply(self, judgement: Judgement, number: int = 0) -> Judgement:
         """Return the judgement on an explained set of results, with the rewritings as causes of the
         failures that no class predicts; or these failures as flushed.
 
         If the module is exact, the rewritings are the cause of all failures: what looks flushed
-        does so by chance.
+        does so by chance. What the module leaves is a failure beside them.
         """
         if self.rewritings:
             every = {one.kind for one in judgement.failures}
             kinds = every if number in self.exact else UNPREDICTED
-            return add_causes(judgement, kinds, tuple(map(str, self.rewritings)))
+            made = add_causes(judgement, kinds, tuple(map(str, self.rewritings)))
+            return replace(made, failing=(*made.failing, *self.left.get(number, ())))
         return mark_flushed(judgement, UNPREDICTED, SUBNORMAL) if self.flushes else judgement
 
 
@@ -132,7 +140,7 @@ def explain_by_module(
 
     Returns:
         `UNEXPLAINED` if the backend gives no module, if no set of results is what the module may
-        give, or if its stages do not show the changes.
+        give, at least in some elements, or if its stages do not show the changes.
     """
     try:
         session.compile_cached(program, text)
@@ -142,43 +150,59 @@ def explain_by_module(
             return UNEXPLAINED
         whole = RewrittenProgram(lowered) if lowered else read_back(module, program)
         verdicts: dict[int, Verdict | None] = {}
+        left: dict[int, tuple[Failing, ...]] = {}
         for number, (inputs, actual) in enumerate(zip(sets, results, strict=True)):
             with limit_evaluation(seconds):
-                verdict = _verdict_by_module(whole, inputs, actual, session)
-            if not verdict or not verdict.fails or verdict is Verdict.FLUSHED:
-                verdicts[number] = verdict
+                found = _judge_by_module(whole, inputs, actual, session)
+                if found and found.verdict.fails and found.verdict is not Verdict.FLUSHED:
+                    if not found.failing or not _is_closer(whole, program, inputs, actual):
+                        continue
+                    left[number] = found.failing
+            verdicts[number] = found and found.verdict
         if not verdicts:
             return UNEXPLAINED
         exact = tuple(number for number, verdict in verdicts.items() if verdict is None)
-        found: dict[str, Rewriting] = {}
+        named: dict[str, Rewriting] = {}
         with dump_folder() as folder:
             stages = [] if lowered else dumped_stages(session, program, folder, text)
             name = TRANSLATION if lowered else ""
             for number in verdicts:
                 chain = _Chain(session, program, sets[number], seconds)
                 made = chain.rewritings(stages) if stages else chain.changes_of(whole, name)
-                found |= {str(one): one for one in made}
+                named |= {str(one): one for one in made}
             is_one = len(working_operations(inline(program).program)) == 1
-            for number in verdicts if not found else ():
+            for number in verdicts if not named else ():
                 chain = _Chain(session, program, sets[number], seconds, results[number])
                 if number in exact:  # an operation within is wrong
-                    found |= {str(one): one for one in chain.rewritings(stages)}
-                elif is_one:
-                    found |= {str(one): one for one in chain.inaccurate_rewritings(stages)}
+                    named |= {str(one): one for one in chain.rewritings(stages)}
+                elif is_one and number not in left:
+                    named |= {str(one): one for one in chain.inaccurate_rewritings(stages)}
         flushes = Verdict.FLUSHED in verdicts.values()
-        return ModuleExplanation(tuple(found.values()), flushes, tuple(verdicts), exact)
+        return ModuleExplanation(tuple(named.values()), flushes, tuple(verdicts), exact, left)
     except (BackendError, EvaluationError, TooSlow):
         return UNEXPLAINED
 
 
-def _verdict_by_module(
+def _is_closer(
+    whole: RewrittenProgram, program: Program, inputs: Sequence[Array], actual: Sequence[Array]
+) -> bool:
+    """Return whether more elements are as the module gives them than as the program does."""
+    given = whole.evaluate(inputs), evaluate(program, inputs)
+    by_module, by_program = (
+        sum(int((~equal_elements(*pair)).sum()) for pair in zip(results, actual, strict=True))
+        for results in given
+    )
+    return by_module < by_program
+
+
+def _judge_by_module(
     whole: RewrittenProgram,
     inputs: Sequence[Array],
     actual: Sequence[Array],
     session: Session,
-) -> Verdict | None:
-    """Return the verdict on results, judged as results of an optimised module; None if they have
-    the module's own bits.
+) -> Judgement | None:
+    """Return the judgement on results of an optimised module; None if they have the module's own
+    bits.
 
     Other bits are divergent if the module is long, because judging evaluates it hundreds of times.
     """
@@ -187,17 +211,17 @@ def _verdict_by_module(
         return None
     is_long = sum(1 for _ in whole.program.walk()) > MOST_OPERATIONS
     if is_long or whole.placement is not None or describe_malformed(results, actual) is not None:
-        return Verdict.DIVERGENT
+        return Judgement(Verdict.DIVERGENT, "wrong value", "", 0, 0)
     collective = collective_of(whole.program)
     rule = None if collective is None else rule_of(collective)
     if rule is not None:
         given = (whole.program, inputs, results, actual, rule)
-        verdict = judge(*given, platform=session.hardware).verdict
-        if not verdict.fails or verdict is Verdict.FLUSHED:
-            return verdict
+        judged = judge(*given, platform=session.hardware)
+        if not judged.verdict.fails or judged.verdict is Verdict.FLUSHED:
+            return judged
     # code is generated with other roundings than a module states
     permitted = PermittedResults(whole.program, inputs, session.hardware, has_sets=False)
-    return judge_program(permitted, actual).verdict
+    return judge_program(permitted, actual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +277,8 @@ class _Chain:
             judge = ResultJudge(stage.program, self.inputs, self.session)
             if judge.is_single:  # its rule is narrower than the hull
                 return not judge.is_right(wrong)
-            verdict = _verdict_by_module(stage, self.inputs, wrong, self.session)
-            return verdict is not None and verdict.fails
+            judged = _judge_by_module(stage, self.inputs, wrong, self.session)
+            return judged is not None and judged.verdict.fails
 
         def is_before(number: int) -> bool | None:
             return self._in_time(partial(forbids, number))

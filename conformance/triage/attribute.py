@@ -96,7 +96,7 @@ class Explainer:
         if failed.infeeds or not self.expectations:
             return None
         given = failed.program, [failed.inputs], [failed.actual]
-        rewritings = self.search.explain_by_module(*given).rewritings
+        rewritings = self.search.explain_by_module(*given).whole
         ids = [self._match_rewriting(one, failed.judgement) for one in rewritings]
         if not rewritings or not all(ids):
             return None

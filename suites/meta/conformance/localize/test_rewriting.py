@@ -9,6 +9,9 @@ import pytest
 
 from conformance.backends.session import open_session
 from conformance.judging.compare import judge_operation
+from conformance.judging.judgement import combine
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import judge_program
 from conformance.localize.rewriting import UNEXPLAINED, explain_by_module
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
@@ -35,7 +38,7 @@ def results() -> tuple[Array, ...]:
 def found(program: Program, inputs: tuple[Array, ...], actual: tuple[Array, ...]) -> list[str]:
     session = open_session("cpu")
     explained = explain_by_module(session, 5.0, program, [inputs], [actual])
-    return [str(one) for one in explained.rewritings]
+    return [str(one) for one in explained.whole]
 
 
 def test_rewriting_names_pass_and_change() -> None:
@@ -50,11 +53,26 @@ def test_results_that_the_module_does_not_give_are_not_explained() -> None:
     assert found(QUOTIENTS, INPUTS, (wrong,)) == []
 
 
+def test_what_the_module_does_not_give_is_a_failure_beside_what_it_gives() -> None:
+    wrong = results()[0].copy()
+    wrong[2] *= 1.01
+    permitted = PermittedResults(QUOTIENTS, INPUTS)
+    judgement = judge_program(permitted, [wrong])
+    explained = explain_by_module(open_session("cpu"), 5.0, QUOTIENTS, [INPUTS], [(wrong,)])
+    cause = "algsimp: divide(divide(a, b), b) => divide(a, multiply(b, b))"
+    failing = [(one.causes, one.wrong) for one in explained.apply(judgement).failures]
+    assert [causes for causes, _ in failing[:-1]] == [(cause,)] * (len(failing) - 1)
+    assert failing[-1] == ((), 1)
+    combined = combine([explained.apply(judgement)] * 2)
+    assert [(one.causes, one.wrong) for one in combined.failing][-1] == ((), 2)
+
+
 def test_sets_of_results_are_explained_one_by_one() -> None:
     wrong = results()[0] * 2
     given = [INPUTS] * 2, [(wrong,), results()]
     explained = explain_by_module(open_session("cpu"), 5.0, QUOTIENTS, *given)
-    assert explained.sets == (1,)
+    assert {*explained.left} == {0}
+    assert explained.exact == (1,)
     assert [one.name for one in explained.rewritings] == ["algsimp"]
 
 
@@ -90,7 +108,7 @@ func.func @main(%x: tensor<2xf32>, %q: tensor<2xf32>) -> tensor<2xf32> {
     (made,) = explain_by_module(session, 5.0, program, [inputs], [[actual]]).rewritings
     assert str(made).startswith("translation: chlo.zeta(a, b) => select")
     wrong = array([np.nan, np.nan])
-    assert explain_by_module(session, 5.0, program, [inputs], [[wrong]]) == UNEXPLAINED
+    assert explain_by_module(session, 5.0, program, [inputs], [[wrong]]).whole == ()
 
 
 def test_steps_of_the_module_that_flush_subnormal_numbers_are_flushed() -> None:
