@@ -209,7 +209,8 @@ class _ResultJudge:
         for code, (verdict, kind) in enumerate(findings.table):
             positions = np.flatnonzero(findings.codes == code)
             if verdict is not Verdict.PASS and positions.size:
-                others.append(_count(verdict, kind, positions, differing, total))
+                given = (positions, differing, total, findings.detail(code))
+                others.append(_count(verdict, kind, *given))
         return (*_passing_classes(total - sum(one.count for one in others)), *others)
 
     def _real_errors(self) -> Array:
@@ -282,7 +283,12 @@ def _passing_classes(count: int) -> tuple[ClassCount, ...]:
 
 
 def _count(
-    verdict: Verdict, kind: str, positions: Array, differing: DifferingElements, total: int
+    verdict: Verdict,
+    kind: str,
+    positions: Array,
+    differing: DifferingElements,
+    total: int,
+    detail: str,
 ) -> ClassCount:
     distances = differing.distances[positions]
     order = positions[np.argmax(np.nan_to_num(distances, posinf=1e300))]
@@ -292,7 +298,7 @@ def _count(
         verdict=verdict,
         kind=kind,
         count=len(positions),
-        message=elements_message(verdict, kind, len(positions), total, shown),
+        message=elements_message(verdict, kind, len(positions), total, shown, detail=detail),
         worst_ulp=float(measured.max()) if measured.size else None,
         shown=shown,
     )

@@ -65,7 +65,7 @@ def test_a_case_that_passed_is_replayed_from_its_seed(call, finished_run: Path) 
     ("fault", "said"),
     [
         ("batch_only", "only in batch"),
-        ("abort", "crashed (abort)"),
+        ("abort", "crashed (abnormal exit)"),
         ("device_error", "crashed (device error)"),
     ],
 )
