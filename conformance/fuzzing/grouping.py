@@ -19,8 +19,7 @@ from conformance.text import one_line
 from conformance.transforms.values import working_operations
 from conformance.verdict import Verdict
 from generators.case.columns import column
-from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import flush_subnormals
+from reference.numerics.alike import has_subnormals
 from reference.ops.table import FAMILIES
 
 WITHOUT_RESULTS = (Verdict.REJECTED, Verdict.CRASHED)
@@ -259,12 +258,7 @@ def _has_subnormals(finding: Finding) -> bool:
 
     If not, what is flushed is a number of another format, as `reduce_precision` makes them.
     """
-    return any(map(_is_subnormal, (*finding.inputs, *finding.expected)))
-
-
-def _is_subnormal(array: Array) -> bool:
-    of = element_type_of(array)
-    return (of.is_float or of.is_complex) and flush_subnormals(array) is not array
+    return any(map(has_subnormals, (*finding.inputs, *finding.expected)))
 
 
 def _names_in(culprit: str) -> str:

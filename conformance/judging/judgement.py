@@ -42,6 +42,11 @@ class Judgement:
         return tuple((one.verdict, one.kind) for one in self.failing)
 
     @property
+    def wrong_classes(self) -> set[str]:
+        """The classes of elements that are wrong even if subnormal numbers are zero."""
+        return {one.kind for one in self.failures if one.verdict is not Verdict.FLUSHED}
+
+    @property
     def failures(self) -> tuple[Failing, ...]:
         """All failures; the whole judgement where results cannot be compared by elements."""
         if self.failing or not self.verdict.fails:

@@ -31,7 +31,7 @@ from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import error_histogram, ulp_distances
 from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
-from reference.numerics.alike import equal_elements, flush_subnormals
+from reference.numerics.alike import equal_elements, is_subnormal
 from reference.numerics.rounding import to_float64, ulp_size
 
 SECTIONS = 8
@@ -176,10 +176,7 @@ class _ResultJudge:
         operands = (operand[self.where[rest]] for operand in self.operands)
         found = np.zeros(len(rest), np.bool_)
         for array in (*operands, self.want[rest], self.got[rest]):
-            of = element_type_of(array)
-            if of.is_float or of.is_complex:
-                is_subnormal = to_bits(flush_subnormals(array)) != to_bits(array)
-                found |= is_subnormal.any(axis=-1) if of.is_complex else is_subnormal
+            found |= is_subnormal(array)
         return found
 
     @cached_property
