@@ -353,11 +353,11 @@ def test_known_crash_of_users_program_is_known(call, tmp_path: Path) -> None:
     given = ("--backend", "reference:abort_on_nan", "--inputs", archive, "--jobs", 1)
     code, out, _ = call("check", tmp_path / "crash.mlir", *given)
     assert code == 1
-    assert "crashed (abort)" in out
+    assert "crashed (abnormal exit)" in out
     known = ("--expectations", tmp_path / "known.toml")
     code, out, _ = call("check", tmp_path / "crash.mlir", *given, *known)
     assert code == 0
-    assert "known crashed (abort)" in out
+    assert "known crashed (abnormal exit)" in out
     assert "a known divergence, abort-on-nan: It aborts." in out
 
 

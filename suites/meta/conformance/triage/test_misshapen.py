@@ -137,7 +137,7 @@ def test_finding_names_operation_with_wrong_result_shape(
     found = minimise_failure(trial, FailingProgram(0, program, INPUTS, refused), 5.0)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong type")
     assert found.culprit == "negate f32"
-    assert key_of(found) == "divergent | wrong shape | negate"
+    assert key_of(found) == "divergent | wrong type | negate"
 
 
 DRAWN = """

@@ -215,7 +215,7 @@ def test_an_entry_that_cannot_be_read_is_left_out_and_said(
     monkeypatch.setattr(command, "entry_of", make_unreadable)
     code, out, _ = run_command(capfd, "update", given.out, "--out", file)
     assert code == 1
-    assert "because it could not be parsed again: entry 'add-wrong-shape" in out
+    assert "because it could not be parsed again: entry 'add-wrong-type" in out
     assert "1 of 2 groups of failures are still new" in out
     assert [entry.op for entry in read(file)] == [("subtract",)]
 
