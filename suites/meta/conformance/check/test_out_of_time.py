@@ -30,7 +30,7 @@ TIMEOUT = 6.0
     ("fault", "missing"),
     [
         ("hang", "in half of the time (--timeout 12 allows twice as long)"),
-        ("abnormal exit", "the process ended with SIGABRT"),
+        ("abort", "the process ended with SIGABRT"),
     ],
 )
 def test_a_settled_verdict_is_kept(
