@@ -161,9 +161,7 @@ def test_misread_values_have_one_key_across_ops() -> None:
     assert first == key("cbrt", Verdict.INACCURATE, "flushed")
     assert first != key("sqrt", Verdict.DIVERGENT, "double rounding")
     assert key("sqrt", Verdict.DIVERGENT, "NaN") != key("cbrt", Verdict.DIVERGENT, "NaN")
-    assert group_of("divergent | flushed | sqrt") == group_of(
-        "divergent | flushed | cbrt"
-    )
+    assert group_of("divergent | flushed | sqrt") == group_of("divergent | flushed | cbrt")
 
 
 @pytest.mark.parametrize(
