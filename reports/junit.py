@@ -200,7 +200,9 @@ def _explain_accepted(cell: Square, seen: View) -> str:
 
 
 def _message(record: Record) -> str:
-    kind = f" ({text.clip_line(record.kind, 80)})" if record.kind else ""
+    kind = (
+        f" ({text.clip_line(record.kind, 80)})" if record.kind not in ("", record.verdict) else ""
+    )
     return f"{squares.words(record.verdict)}{kind}: {text.clip_line(record.message)}"
 
 

@@ -47,8 +47,8 @@ class DeviceError(Failed):
     """An error of a device after which its driver refuses all further work of the process."""
 
 
-DEVICE_ERROR, DEVICE_ERROR_EXIT = "device error", 86
-"""Class of programs after which a process cannot use its device, and the worker's exit code."""
+DEVICE_ERROR_EXIT = 86
+"""The exit code of a worker whose process cannot use its device any more."""
 
 ANSWERED = {
     "out of memory": re.compile(r"RESOURCE_EXHAUSTED|(?i:out of memory)"),
@@ -56,8 +56,8 @@ ANSWERED = {
 }
 """Classes of errors that a backend itself reports, by words of the message; the first match counts.
 
-The backend's process continues after such an error. A `crashed` program of any other class has
-ended its process.
+The backend's process continues after such an error. Any other `crashed` program has ended its
+process.
 """
 
 
@@ -69,8 +69,6 @@ def failure_of(error: BackendError) -> tuple[Verdict, str]:
         return Verdict.UNSUPPORTED, ""
     if isinstance(error, Rejected):
         return Verdict.REJECTED, "refused as invalid"
-    if isinstance(error, DeviceError):
-        return Verdict.CRASHED, DEVICE_ERROR
     said = str(error)
     return Verdict.CRASHED, next(kind for kind, words in ANSWERED.items() if words.search(said))
 

@@ -22,7 +22,7 @@ from conformance.executors.executor import Executor
 from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.gate.expectations import Expectation, hypotheses_of, match_record
 from conformance.gate.reading import load_applicable
-from conformance.judging.messages import additional_failure_line
+from conformance.judging.messages import additional_failure_line, verdict_text
 from conformance.limits import LIMITS, Limits
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.versions import versions
@@ -120,8 +120,7 @@ def lines(replayed: Replay, before: Record) -> Sequence[str]:
 
 
 def _verdict(record: Record) -> str:
-    kind = f" ({record.kind})" if record.kind else ""
-    return f"{record.verdict.value}{kind}" + (f": {record.message}" if record.message else "")
+    return verdict_text(record.verdict.value, record.kind, record.message)
 
 
 def _expectation_line(record: Record, reasons: Mapping[str, str]) -> str:

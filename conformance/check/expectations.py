@@ -27,6 +27,7 @@ from conformance.gate.other_backends import files_about_others
 from conformance.gate.overlaps import Overlap, overlaps_between_files
 from conformance.gate.reading import load_applicable, paths_of, read
 from conformance.gate.versions import given_versions, versions_text
+from conformance.judging.messages import verdict_text
 from conformance.results.versions import versions
 from conformance.text import one_line, plural
 
@@ -195,8 +196,7 @@ def _entry_line(
     of_run = f"; {about}" if about else ""
     if seen is None:
         return f"{id_}: no counterexample{of_run}"
-    verdict = seen.verdict.value + (f" ({seen.kind})" if seen.kind else "")
-    told = ": ".join(filter(None, (verdict, one_line(seen.message))))
+    told = verdict_text(seen.verdict.value, seen.kind, one_line(seen.message))
     return f"{id_}: {seen.state}{of_run}: {told}"
 
 

@@ -299,7 +299,7 @@ def _specialise_to_inputs(
         raise NotJudged(str(error)) from None
     if not equal_results(before, after):
         message = "with sizes written into it by jaxlib's shape refinement it means something else"
-        outcomes.append(Outcome(Verdict.DIVERGENT, "sizes", message))
+        outcomes.append(Outcome(Verdict.DIVERGENT, "wrong type", message))
     return static
 
 

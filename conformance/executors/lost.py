@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 
-from conformance.backends.base import DEVICE_ERROR, DEVICE_ERROR_EXIT
 from conformance.executors.local import WorkerCrash, WorkerTimeout, is_starved
 from conformance.phases import describe_timeout
 from conformance.verdict import Verdict
 
-_REASONS = {
-    "SIGABRT": "abort", "SIGSEGV": "segmentation fault", "SIGBUS": "segmentation fault",
-    "SIGFPE": "arithmetic exception", "SIGILL": "illegal instruction", "SIGKILL": "killed",
-    f"exit code {DEVICE_ERROR_EXIT}": DEVICE_ERROR,
-}  # fmt: skip
+ABNORMAL_EXIT, NO_ANSWER = "abnormal exit", "no answer"
+"""Classes of calls whose worker crashed or timed out."""
 
 BROKEN_HEAP = (
     "malloc*(): ", "free(): ", "realloc(): ", "munmap_chunk(): ", "corrupted ",
@@ -23,13 +19,25 @@ BROKEN_HEAP = (
 any text. The message differs from run to run, and may be missing.
 """
 
-_ENDED, _UNANSWERED = "the process ended with", "no answer within"
+OVERWRITTEN = ("SIGABRT", "SIGSEGV")
+"""Signals that end a process whose memory was overwritten, with a message of the allocator or
+without any.
+"""
+
+_ENDED, _UNANSWERED = "the process ended with", f"{NO_ANSWER} within"
 _OURS = re.compile(rf"{_ENDED} [\w ]+(?:: )?|{_UNANSWERED} .*|^in \d+ of \d+ runs: ", re.DOTALL)
+_ENDING = re.compile(rf"{_ENDED} (SIG\w+|exit code \d+)|({NO_ANSWER}) within ")
 
 
 def own_words(message: str) -> str:
     """Return the backend's own words in a message about a program without results."""
     return _OURS.sub("", message)
+
+
+def ending(message: str) -> str:
+    """Return the signal or exit code in a message about a process, or "no answer"; "" for none."""
+    found = _ENDING.search(message)
+    return "" if found is None else found[1] or found[2]
 
 
 def crash_verdict(lost: WorkerCrash | WorkerTimeout) -> tuple[Verdict, str, str]:
@@ -40,7 +48,6 @@ def crash_verdict(lost: WorkerCrash | WorkerTimeout) -> tuple[Verdict, str, str]
             f"{_UNANSWERED} {lost.seconds:g} s{waited}",
             describe_timeout(lost.phases, lost.seconds),
         )
-        return Verdict.TIMED_OUT, "no answer", ": ".join(filter(None, parts))
+        return Verdict.TIMED_OUT, NO_ANSWER, ": ".join(filter(None, parts))
     words = f": {lost.last_words}" if lost.last_words else ""
-    kind = _REASONS.get(lost.reason, lost.reason)
-    return Verdict.CRASHED, kind, f"{_ENDED} {lost.reason}{words}"
+    return Verdict.CRASHED, ABNORMAL_EXIT, f"{_ENDED} {lost.reason}{words}"

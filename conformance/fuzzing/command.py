@@ -33,6 +33,7 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, as_tuple
 from conformance.gate.reading import load
 from conformance.gate.versions import add_given_version, applicable_entries, given_versions
+from conformance.judging.messages import verdict_text
 from conformance.limits import LIMITS, Limits, identity_of
 from conformance.outputs.campaign import CampaignFinding, CampaignSummary
 from conformance.outputs.schema import CAMPAIGN, json_text
@@ -267,13 +268,13 @@ def _print(journal: Journal, campaign: Campaign) -> int:
     counts, found = journal.counts(), journal.findings()
     for one in found:
         if not one.known:
-            kind = f" ({one.kind})" if one.kind else ""
             times = f"{one.count} programs" if one.count > 1 else "1 program"
             where = campaign.folder / one.name
             gone = ", ".join(one.told.get("attribution", {}).get("vanishes", ()))
             cause = f", gone {gone}" if gone else ""
             what = shown_culprits(one)
-            sys.stdout.write(f"{one.verdict}{kind}: {what}, {times}{cause}: {where}\n")
+            said = verdict_text(one.verdict, one.kind, f"{what}, {times}{cause}: {where}")
+            sys.stdout.write(f"{said}\n")
     new = sum(not one.known for one in found)
     told = ", ".join(f"{word} {count}" for word, count in sorted(counts.items()))
     sys.stdout.write(

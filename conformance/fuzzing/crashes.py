@@ -12,7 +12,7 @@ from conformance.backends.base import ends_process
 from conformance.backends.session import COMPILATION, EXECUTION
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
-from conformance.executors.lost import crash_verdict
+from conformance.executors.lost import crash_verdict, ending
 from conformance.fuzzing.calls import GIVES_ANSWER, TimedResult, measure_call
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.grouping import may_be_same_crash
@@ -98,13 +98,15 @@ class CrashHandler:
         return Call(name, measure_call, (GIVES_ANSWER, trial, program, inputs), self.seconds)
 
     def crash_message(self, failure: FailingProgram, value: object) -> str | None:
-        """Return the message of a program that ended its worker with the verdict and the class of
-        the failure, given the value of its call; None if it did not.
+        """Return the message of a program that ended its worker with the verdict, the class and the
+        signal of the failure, given the value of its call; None if it did not.
         """
         if not isinstance(value, (WorkerCrash, WorkerTimeout)) or is_harness_timeout(value):
             return None
         verdict, kind, message = crash_verdict(value)
-        is_same = verdict is failure.outcome.verdict and kind == failure.outcome.kind
+        told = failure.outcome
+        is_same = (verdict, kind) == (told.verdict, told.kind)
+        is_same &= ending(told.message) in ("", ending(message))
         return message if is_same else None
 
     def minimise_crash(

@@ -27,6 +27,7 @@ from conformance.fuzzing.trial import (
     Trial,
     TrialResult,
 )
+from conformance.gate.classes import FLUSHED
 from conformance.gate.expectations import (
     Expectation,
     Failure,
@@ -37,7 +38,6 @@ from conformance.gate.expectations import (
 from conformance.judging.compare import describe_malformed, judge_operation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_flushed, is_single, unreached_results
-from conformance.known.hypothesis import SUBNORMAL
 from conformance.known.in_force import in_force
 from conformance.limits import Limits
 from conformance.phases import phase
@@ -190,9 +190,9 @@ def _judge_quickly(
         if not doubtful:
             return Outcome(Verdict.PASS)
         operations = one.program.walk()
-        known = _flushing_expectations(trial.expectations, session.name, operations, SUBNORMAL)
+        known = _flushing_expectations(trial.expectations, session.name, operations, FLUSHED)
         if known and is_flushed(permitted, actual, doubtful):
-            return Outcome(Verdict.FLUSHED, SUBNORMAL, known=known)
+            return Outcome(Verdict.FLUSHED, FLUSHED, known=known)
     except EvaluationError:
         pass
     return None

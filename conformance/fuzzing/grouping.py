@@ -9,27 +9,27 @@ import re
 from collections.abc import Iterable, Sequence
 
 from conformance.backends.base import ends_process
+from conformance.executors.lost import ending
 from conformance.fuzzing.attribution.cause import RIGHT, WRONG, Cause
 from conformance.fuzzing.finding import Finding, names_in
 from conformance.fuzzing.keeping.journal import StoredFinding
 from conformance.fuzzing.trial import FailingProgram
-from conformance.gate.classes import EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
+from conformance.gate.classes import FLUSHED, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.text import one_line
 from conformance.transforms.values import working_operations
 from conformance.verdict import Verdict
 from generators.case.columns import column
-from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import flush_subnormals
+from reference.numerics.alike import has_subnormals
 from reference.ops.table import FAMILIES
 
 WITHOUT_RESULTS = (Verdict.REJECTED, Verdict.CRASHED)
 """Verdicts on programs for which the backend gives a message instead of results."""
 
-DIVISION_BY_ZERO = "arithmetic exception"
-"""The class of processes that end because they divide an integer by zero."""
+DIVISION_BY_ZERO = "SIGFPE"
+"""The signal that ends a process because it divides an integer by zero."""
 
-MEMORY_FAULT = "segmentation fault"
-"""The class of processes that end because they access foreign memory (SIGSEGV, SIGBUS)."""
+MEMORY_FAULTS = ("SIGSEGV", "SIGBUS")
+"""Signals that end a process because it accesses foreign memory. The first is their key."""
 
 SILENT = "without a word"
 """The key of a program that ends a backend's process without a message."""
@@ -78,6 +78,7 @@ def place_of(failure: FailingProgram) -> str:
     outcome = failure.outcome
     verdict, kind = outcome.fault or (outcome.verdict, outcome.kind)
     words = _words(outcome.verdict, outcome.kind, outcome.message)
+    kind = ending(outcome.message) or kind
     culprit = _names_in(outcome.culprit)
     if not (words or culprit):
         culprit = " ".join(one.name for one in working_operations(failure.program))
@@ -114,12 +115,13 @@ def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
     crashes a process with various messages: these are one class. Programs that crash without a
     message have one key; see `may_share_cause`. An arithmetic exception is a division by zero.
     """
-    if kind == DIVISION_BY_ZERO:
-        return _class_key(verdict.value, kind)
-    if kind == MEMORY_FAULT or _MEMORY.search(finding.message):
-        return _join_parts(verdict.value, MEMORY_FAULT, SILENT)
+    signal = ending(finding.message)
+    if signal == DIVISION_BY_ZERO:
+        return _class_key(verdict.value, signal)
+    if signal in MEMORY_FAULTS or _MEMORY.search(finding.message):
+        return _join_parts(verdict.value, MEMORY_FAULTS[0], SILENT)
     words = _words(finding.verdict, finding.kind, finding.message)
-    return _join_parts(verdict.value, kind, words or SILENT)
+    return _join_parts(verdict.value, signal or kind, words or SILENT)
 
 
 def may_be_same_crash(verdict: Verdict, kind: str, one: str, other: str) -> bool:
@@ -182,7 +184,7 @@ def has_global_cause(finding: Finding) -> bool:
     Neither a pass nor the form of a program causes that, so attributions say nothing.
     """
     verdict, kind = finding.fault or (finding.verdict, finding.kind)
-    return kind in EVERYWHERE or (verdict is Verdict.FLUSHED and _has_subnormals(finding))
+    return kind == FLUSHED and (verdict is not Verdict.FLUSHED or _has_subnormals(finding))
 
 
 def attributions_agree(one: Cause, other: Cause) -> bool:
@@ -256,12 +258,7 @@ def _has_subnormals(finding: Finding) -> bool:
 
     If not, what is flushed is a number of another format, as `reduce_precision` makes them.
     """
-    return any(map(_is_subnormal, (*finding.inputs, *finding.expected)))
-
-
-def _is_subnormal(array: Array) -> bool:
-    of = element_type_of(array)
-    return (of.is_float or of.is_complex) and flush_subnormals(array) is not array
+    return any(map(has_subnormals, (*finding.inputs, *finding.expected)))
 
 
 def _names_in(culprit: str) -> str:
@@ -279,17 +276,16 @@ def group_of(place: str) -> str:
     kind, _, culprit = rest.partition(_SEPARATOR)
     if verdict in {one.value for one in WITHOUT_RESULTS}:
         return place
-    if kind in EVERYWHERE or verdict == Verdict.FLUSHED.value:
+    if kind == FLUSHED:
         return _class_key(verdict, kind)
     key = _key_of_results(verdict, kind, culprit)
     return place if key.startswith(JOINT_FAILURE) else key
 
 
 def _class_key(verdict: str, kind: str) -> str:
-    """Return the key of a class that is one cause in all operations, whatever the verdict.
+    """Return the key of a class that is one cause in all operations.
 
-    All that is flushed is one class. Processes that end may have the class for other reasons.
+    What is flushed is one cause, whatever the verdict. Processes that end may have the class for
+    other reasons.
     """
-    if verdict == Verdict.FLUSHED.value:
-        kind = ""
-    return _join_parts("" if kind in EVERYWHERE else verdict, kind, ANY_OPERATION)
+    return _join_parts("" if kind == FLUSHED else verdict, kind, ANY_OPERATION)

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from conformance.backends import isa
 from conformance.backends.base import Description
-from conformance.executors.lost import own_words
+from conformance.executors.lost import ending, own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation, Failure, classes_of, operation_texts
 from conformance.gate.files import EVERY
@@ -117,7 +117,9 @@ def _message_mismatch(entry: Expectation, failure: Failure | Record, under: Circ
     del under
     if entry.matches_words(failure.verdict, failure.message):
         return ""
-    said = failure.message if failure.verdict.has_results else own_words(failure.message)
+    said = failure.message
+    if not failure.verdict.has_results:
+        said = own_words(said) or ending(said)
     return f"it requires the words {_quote_all(entry.words)}; the message is {said!r}"
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from conformance.backends.base import ANSWERED
 from conformance.backends.registry import names_of
-from conformance.executors.lost import own_words
+from conformance.executors.lost import ending, own_words
 from conformance.gate.classes import NOT_DETERMINISTIC, UNPREDICTED
 from conformance.known.crashing_operations import describes
 from conformance.known.entry_prediction import EntryPrediction, ulps
@@ -78,13 +78,14 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     It matches a failure if its patterns (names or globs) match backend, op and element type, if it
     has any of the verdicts, a class that any of `kinds` matches, and no error over `max_ulp`. Any
     of `words` must be in the message; for a program without results, in the backend's own words.
-    Any of `where` must be in the operation in MLIR's generic form.
-    `contains` defines the patterns of `words` and `where`. A program that crashes without a message
-    matches only if `where` is given. An op "convolution + maximum" means these operations, wrong
-    only as a group. `versions` limits the entry to versions of jaxlib, such as "<0.11", or to other
-    versions (see `Versions`). The cells of a `rare` entry do not run every case in a process of its
-    own, although it matches crashes. `isa` is a condition on the instruction sets that XLA's CPU
-    compiler targets, such as "<AVX512_FP16" (conformance/backends/isa.py).
+    Any of `where` must be in the operation in MLIR's generic form. `contains` defines the patterns
+    of `words` and `where`. A process that ends without a message matches only if `where` is given;
+    its words are then the signal, such as "SIGSEGV". An op "convolution + maximum" means these
+    operations, wrong only as a group. `versions` limits the entry to versions of jaxlib, such as
+    "<0.11", or to other versions (see `Versions`). The cells of a `rare` entry do not run every
+    case in a process of its own, although it matches crashes. `isa` is a condition on the
+    instruction sets that XLA's CPU compiler targets, such as "<AVX512_FP16"
+    (conformance/backends/isa.py).
 
     A `flaky` entry matches cases and batches that do not fail every time; no other entry does. It
     is never stale. An `unpredictable` entry is about elements that
@@ -236,8 +237,11 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if verdict.has_results:
             return not self.words or any(contains(message, pattern) for pattern in self.words)
         said = own_words(message)
-        is_silent = not said and bool(self.where)
-        return is_silent or any(contains(said, pattern) for pattern in self.words)
+        if not self.words:
+            return not said and bool(self.where)
+        if not said and self.where:
+            said = ending(message)
+        return any(contains(said, pattern) for pattern in self.words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,7 @@ for which the mask is false may have any value if all others are as computed.
 
 from __future__ import annotations
 
-from conformance.gate.classes import (
-    NOT_DETERMINISTIC,
-    OF_SUBNORMALS,
-    ONLY_IN_BATCH,
-    UNPREDICTED,
-)
+from conformance.gate.classes import FLUSHED, NOT_DETERMINISTIC, ONLY_IN_BATCH, UNPREDICTED
 from conformance.gate.expectations import WITHOUT_RESULTS, Expectation
 
 
@@ -35,7 +30,7 @@ def check(found: Expectation) -> None:
     without = [verdict for verdict in found.verdicts if verdict in WITHOUT_RESULTS]
     if without:
         raise ValueError(f"'unpredictable' applies to results, and {without[0]!r} has none")
-    permitted = UNPREDICTED | {NOT_DETERMINISTIC, ONLY_IN_BATCH, *OF_SUBNORMALS}
+    permitted = UNPREDICTED | {NOT_DETERMINISTIC, ONLY_IN_BATCH, FLUSHED}
     for kind in found.kinds:
         if kind not in permitted:
             listed = ", ".join(map(repr, sorted(permitted)))

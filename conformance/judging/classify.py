@@ -239,7 +239,7 @@ def _find_inaccurate(d: DifferingElements) -> Answer:
     """Yield elements with the right value but too large an error."""
     near = _is_inaccurate(d)
     if d.is_real and not d.is_bounded:
-        yield Verdict.INACCURATE, "out of the function's range", near & _is_out_of_range(d)
+        yield Verdict.INACCURATE, "out of range", near & _is_out_of_range(d)
     yield Verdict.INACCURATE, "accuracy", near
 
 

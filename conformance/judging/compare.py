@@ -30,7 +30,7 @@ from conformance.judging.judgement import (
 )
 from conformance.judging.messages import elements_message, other_classes
 from conformance.judging.processes import process_results
-from conformance.judging.questions import ElementClasses, VerdictClass
+from conformance.judging.questions import ElementClasses
 from conformance.known.any_op import HYPOTHESES
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
@@ -50,8 +50,11 @@ from reference.ops.xla.lowering import lower_program
 MAX_ELEMENTS = 8
 """Largest number of differing elements that a judgement records."""
 
-MALFORMED = ("missing result", element_types.LABEL, "wrong element type", "wrong shape")
-"""Classes of results whose number, types or shapes are not as stated."""
+WRONG_TYPE = "wrong type"
+"""The class of results whose number, element types or shapes are not as stated."""
+
+MALFORMED = (element_types.LABEL, WRONG_TYPE)
+"""Classes of results that cannot be compared by elements, or not before their bits are taken."""
 
 
 def describe_malformed(
@@ -59,20 +62,19 @@ def describe_malformed(
 ) -> tuple[str, str] | None:
     """Return kind and message if results have a wrong number, type or shape, else None."""
     if len(actual) != len(expected):
-        return "missing result", f"{len(expected)} results expected, got {len(actual)}"
+        return WRONG_TYPE, f"{len(expected)} results expected, got {len(actual)}"
     for number, (want, got) in enumerate(zip(expected, actual, strict=True)):
         if got.shape != want.shape:
-            return "wrong shape", (
+            return WRONG_TYPE, (
                 f"result {number}: shape {list(want.shape)} expected, got {list(got.shape)}"
             )
     pairs = list(zip(expected, actual, strict=True))
     for number, (want, got) in enumerate(pairs):
         if got.dtype != want.dtype:
             bits = all(element_types.is_unsigned(*pair) for pair in pairs)
-            return (
-                element_types.LABEL if bits else "wrong element type",
-                f"result {number}: {element_type_of(want)} expected, got {got.dtype.name}",
-            )
+            types = f"{element_type_of(want)} expected, got {got.dtype.name}"
+            kind = element_types.LABEL if bits else WRONG_TYPE
+            return kind, f"result {number}: element type {types}"
     return None
 
 
@@ -325,15 +327,11 @@ def _conclude(
     total, budget = differing.expected.size, differing.budget
     if table[chosen][0] is Verdict.PASS:
         return Judgement(Verdict.PASS, "", "", 0, total, worst, budget, (), errors)
-    said = (number, differing, distances, findings.predicted)
+    said = (number, differing, distances, findings)
     failing_codes = sorted(code for code in counts if table[code][0].fails)
-    failing = tuple(
-        _make_failing(table[code], np.flatnonzero(codes == code), *said) for code in failing_codes
-    )
+    failing = tuple(_make_failing(code, *said) for code in failing_codes)
     others = {table[code][1]: counts[code] for code in behind if code != chosen}
-    shown = _make_failing(
-        table[chosen], np.flatnonzero(codes == chosen), *said, other_classes(others)
-    )
+    shown = _make_failing(chosen, *said, other_classes(others))
     return Judgement(
         shown.verdict, shown.kind, shown.message, sum(counts[code] for code in behind), total,
         worst, budget, shown.elements, errors, failing,
@@ -342,28 +340,29 @@ def _conclude(
 
 
 def _make_failing(
-    finding: VerdictClass,
-    positions: Array,
+    code: int,
     number: int,
     differing: DifferingElements,
     distances: Array,
-    predicted: Array,
+    findings: ElementClasses,
     beside: str = "",
 ) -> Failing:
-    """Return the failure of the elements of result `number` at `positions`.
+    """Return the failure of the elements of result `number` that have a class.
 
     The elements with the largest errors are recorded.
     """
+    finding, positions = findings.table[code], np.flatnonzero(findings.codes == code)
     order = positions[np.argsort(-np.nan_to_num(distances[positions], posinf=1e300), kind="stable")]
     elements = tuple(
         differing.element(number, int(i), float(distances[i])) for i in order[:MAX_ELEMENTS]
     )
     wrong, first = len(positions), elements[0]
-    message = elements_message(*finding, wrong, differing.expected.size, first, beside)
+    said = (wrong, differing.expected.size, first, beside, findings.detail(code))
+    message = elements_message(*finding, *said)
     if first.ulp and differing.budget is not None:
         message += f" ({first.ulp:g} {differing.rule.unit}, {differing.budget:g} permitted)"
     measured = distances[positions]
     measured = measured[np.isfinite(measured)]
     worst = float(measured.max()) if measured.size else None
-    near = int(predicted[positions].sum())
+    near = int(findings.predicted[positions].sum())
     return Failing(*finding, message, wrong, elements, worst, predicted=near)

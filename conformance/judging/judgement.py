@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from conformance.judging.digests import combine_digests
-from conformance.judging.questions import VerdictClass
+from conformance.judging.messages import common_message, flushed_message
+from conformance.judging.questions import VerdictClass, split_label
 from conformance.verdict import Element, Errors, Failing, Verdict
 
 
@@ -42,6 +42,11 @@ class Judgement:
         return tuple((one.verdict, one.kind) for one in self.failing)
 
     @property
+    def wrong_classes(self) -> set[str]:
+        """The classes of elements that are wrong even if subnormal numbers are zero."""
+        return {one.kind for one in self.failures if one.verdict is not Verdict.FLUSHED}
+
+    @property
     def failures(self) -> tuple[Failing, ...]:
         """All failures; the whole judgement where results cannot be compared by elements."""
         if self.failing or not self.verdict.fails:
@@ -70,13 +75,6 @@ def passing_judgement(total: int) -> Judgement:
     return Judgement(Verdict.PASS, "", "", 0, total)
 
 
-_Classified = TypeVar("_Classified", Judgement, Failing)
-
-
-def _reclassify(one: _Classified, kind: str) -> _Classified:
-    return replace(one, kind=kind, message=one.message.replace(one.kind, kind, 1))
-
-
 def add_causes(judgement: Judgement, kinds: Collection[str], causes: tuple[str, ...]) -> Judgement:
     """Return the judgement with the rewritings that explain its failures of some classes."""
     failing = tuple(
@@ -87,10 +85,17 @@ def add_causes(judgement: Judgement, kinds: Collection[str], causes: tuple[str, 
 
 
 def mark_flushed(judgement: Judgement, kinds: Collection[str], kind: str) -> Judgement:
-    """Return the judgement with the failures of `kinds` as flushed, of the class `kind`."""
+    """Return the judgement with the failures of `kinds` as flushed, by a label of that class."""
+    kind, detail = split_label(kind)
     failing = merge_failing(
         [
-            replace(_reclassify(one, kind), verdict=Verdict.FLUSHED, predicted=one.wrong)
+            replace(
+                one,
+                verdict=Verdict.FLUSHED,
+                kind=kind,
+                message=flushed_message(one, detail),
+                predicted=one.wrong,
+            )
             if one.kind in kinds
             else one
             for one in judgement.failures
@@ -125,20 +130,24 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
     The worst verdict is the result; elements and errors of all are counted.
     """
     severest = max(judgements, key=lambda j: j.verdict.severity)  # the first of the worst
-    errors = Errors()
+    errors, message = Errors(), severest.message
     for judgement in judgements:
         errors = merge_errors(errors, judgement.errors)
+    failing = merge_failing([one for judgement in judgements for one in judgement.failures])
+    for one in failing:
+        if (one.verdict, one.kind) == (severest.verdict, severest.kind):
+            message = common_message(message, one.message)
     return Judgement(
         severest.verdict,
         severest.kind,
-        severest.message,
+        message,
         sum(j.wrong for j in judgements if j.verdict is severest.verdict),
         sum(j.total for j in judgements),
         largest_error(j.worst_ulp for j in judgements),
         largest_error(j.budget_ulp for j in judgements),
         severest.elements,
         errors,
-        merge_failing([one for judgement in judgements for one in judgement.failures]),
+        failing,
         combine_digests(judgement.digest for judgement in judgements),
     )
 
@@ -146,7 +155,8 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
 def merge_failing(failing: Sequence[Failing]) -> tuple[Failing, ...]:
     """Merge failures of the same verdict, class and causes; the first of each supplies the message.
 
-    Those that rewritings explain stay apart from those that nothing explains.
+    Those that rewritings explain stay apart from those that nothing explains. The message does not
+    say which numbers are flushed if the failures differ in that.
     """
     found: dict[tuple[Verdict, str, tuple[str, ...]], Failing] = {}
     for one in failing:
@@ -155,7 +165,10 @@ def merge_failing(failing: Sequence[Failing]) -> tuple[Failing, ...]:
         if before is not None:
             worst = largest_error((before.worst_ulp, one.worst_ulp))
             wrong, predicted = before.wrong + one.wrong, before.predicted + one.predicted
-            one = replace(before, wrong=wrong, worst_ulp=worst, predicted=predicted)
+            message = common_message(before.message, one.message)
+            one = replace(
+                before, message=message, wrong=wrong, worst_ulp=worst, predicted=predicted
+            )
         found[key] = one
     return tuple(found.values())
 

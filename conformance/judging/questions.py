@@ -39,11 +39,14 @@ class ElementClasses:
     """The class of each element: `table[codes[i]]`; a negative code means not classified yet.
 
     `predicted` marks the elements within `hypothesis.NEAR` ulp of the prediction of their class.
+    `details` has what follows a class and a colon in the labels of each entry of the table, such as
+    "flushed: operands".
     """
 
     codes: Array
     predicted: Array
     table: list[VerdictClass] = field(default_factory=list[VerdictClass])
+    details: list[set[str]] = field(default_factory=list[set[str]])
 
     @property
     def is_complete(self) -> bool:
@@ -56,14 +59,29 @@ class ElementClasses:
         """Assign a verdict and a kind to the elements of the mask that are not explained yet."""
         explained = (self.codes < 0) & mask
         if explained.any():
-            self.codes[explained] = len(self.table)
+            kind, detail = split_label(kind)
+            if (verdict, kind) not in self.table:
+                self.table.append((verdict, kind))
+                self.details.append(set())
+            code = self.table.index((verdict, kind))
+            self.details[code].add(detail)
+            self.codes[explained] = code
             if predicted is not None:
                 self.predicted |= explained & predicted()
-            self.table.append((verdict, kind))
+
+    def detail(self, code: int) -> str:
+        """Return the detail of all elements of a class, or "" if they have several."""
+        return next(iter(self.details[code])) if len(self.details[code]) == 1 else ""
 
     def per_element(self) -> list[VerdictClass]:
         """Return verdict and class of every element, in order."""
         return [self.table[code] for code in self.codes.tolist()]
+
+
+def split_label(label: str) -> tuple[str, str]:
+    """Return the class and the detail in a label such as "flushed: operands"."""
+    kind, _, detail = label.partition(": ")
+    return (kind, detail) if kind == "flushed" else (label, "")
 
 
 def restrict_answers(answers: Answer, to: Array) -> Answer:

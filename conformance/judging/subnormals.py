@@ -24,27 +24,24 @@ from reference.unspecified.table import unspecified_mask
 
 
 def find_flushed(d: DifferingElements) -> Answer:
-    """Yield elements explained by flushing subnormal results, then inputs, then intermediate
-    values.
-    """
-    if d.platform == Hardware.INTERPRETER:  # the interpreter flushes nothing
-        return
-    yield from _find_flushed_operands_or_results(d)
-
-
-def _find_flushed_operands_or_results(d: DifferingElements) -> Answer:
     """Yield elements explained by flushed results, operands, or comparisons.
 
     Comparisons come first where they explain all elements: an element out of order may look like a
     flushed element.
     """
+    if d.platform == Hardware.INTERPRETER:  # the interpreter flushes nothing
+        return
     results = (
         Verdict.FLUSHED,
-        "subnormal result",
+        "flushed: results",
         *_match_flushed(d, d.want, _is_flushed(d, d.want)),
     )
     if d.operand_elements is None:
-        compared = (Verdict.FLUSHED, "subnormal comparison", *exact_match(d.has_flushed_order))
+        compared = (
+            Verdict.FLUSHED,
+            "flushed: operands of comparisons",
+            *exact_match(d.has_flushed_order),
+        )
         yield from (compared, results) if compared[2].all() else (results, compared)
         yield from _find_flushed_operands(d)
         return
@@ -63,8 +60,8 @@ def _find_flushed_operands_or_results(d: DifferingElements) -> Answer:
             if d.type.is_complex:  # log(0) and the like are unspecified
                 explained |= _is_unspecified_for(d, chosen, flushed, other)
             explained &= affected
-            yield Verdict.FLUSHED, "subnormal input", *_match_flushed(d, other, explained)
-    yield Verdict.FLUSHED, "subnormal comparison", *exact_match(d.has_flushed_order)
+            yield Verdict.FLUSHED, "flushed: operands", *_match_flushed(d, other, explained)
+    yield Verdict.FLUSHED, "flushed: operands of comparisons", *exact_match(d.has_flushed_order)
 
 
 def _match_flushed(d: DifferingElements, other: Array, mask: Array) -> tuple[Array, Predicted]:
@@ -95,7 +92,7 @@ def _find_flushed_operands(d: DifferingElements) -> Answer:
     alike |= d.bound_errors(other) <= 1
     alike &= d.has_permitted_zeros | _has_permitted_zeros(d, flushed, results)
     alike &= _are_all_parts_equal(d, results[d.number])
-    yield Verdict.FLUSHED, "subnormal input", *_match_flushed(d, other, alike)
+    yield Verdict.FLUSHED, "flushed: operands", *_match_flushed(d, other, alike)
 
 
 def _are_all_parts_equal(d: DifferingElements, other: Array) -> Array:

@@ -20,7 +20,7 @@ Operands = tuple[Array, ...]
 NEAR = 2.0
 """Largest distance, in ulp, of an element that counts as predicted."""
 
-SUBNORMAL = "subnormal intermediate"
+SUBNORMAL = "flushed: intermediate numbers"
 """Class of programs whose results are explained by flushed intermediate numbers."""
 
 LEFT_OUT = "conversion left out"

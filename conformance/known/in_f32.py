@@ -34,7 +34,7 @@ from reference.ops.folds.reduction import FOLDS
 from reference.ops.structure import is_constant
 from reference.unspecified.reduction import SCHEDULES, decompose_reduction
 
-LABEL = "flushed in f32"
+LABEL = "flushed: numbers of f32"
 """The class of results of f32 arithmetic that flushes subnormals."""
 
 Results = tuple[Array, ...]

@@ -230,9 +230,9 @@ def _is_explained(cache: JudgementCache, rounds: Sequence[Results]) -> bool:
     """Return whether a class explains why results change from run to run."""
     unsteady = {NOT_DETERMINISTIC} | unpredictable_classes()
     failing = [one.whole for one in cache.failing(rounds)]
-    kinds = [one.kind for one in failing if one.verdict is not Verdict.FLUSHED]
+    kinds = {one.kind for one in failing if one.verdict is not Verdict.FLUSHED}
     _, before = cache.seen[0]  # where the case was among others, or by itself the first time
-    return {*kinds} <= unsteady and bool({*kinds, before.whole.kind} & unsteady)
+    return kinds <= unsteady and bool({*kinds, before.whole.kind} & unsteady)
 
 
 def _changing_input_set(rounds: Sequence[Results]) -> int | None:

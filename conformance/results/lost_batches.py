@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from conformance.verdict import LostBatch, Record
 
-_MISSING = "missing result"
-"""The class of cases with a wrong number of results, which shift the results of a batch."""
+_MISSING = " results expected, "
+"""A part of the message on a wrong number of results, which shifts the results of a batch."""
 
 
 def unexplained_batches(
@@ -35,4 +35,5 @@ def _case(record: Record) -> tuple[str, str, str, int]:
 def _loses(record: Record) -> bool:
     """Return whether a case explains a failed batch: it has no results, or the wrong number of
     them."""
-    return not record.verdict.has_results or record.kind == _MISSING
+    is_short = record.kind == "wrong type" and _MISSING in record.message
+    return not record.verdict.has_results or is_short

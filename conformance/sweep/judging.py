@@ -31,7 +31,7 @@ from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import error_histogram, ulp_distances
 from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
-from reference.numerics.alike import equal_elements, flush_subnormals
+from reference.numerics.alike import equal_elements, is_subnormal
 from reference.numerics.rounding import to_float64, ulp_size
 
 SECTIONS = 8
@@ -176,10 +176,7 @@ class _ResultJudge:
         operands = (operand[self.where[rest]] for operand in self.operands)
         found = np.zeros(len(rest), np.bool_)
         for array in (*operands, self.want[rest], self.got[rest]):
-            of = element_type_of(array)
-            if of.is_float or of.is_complex:
-                is_subnormal = to_bits(flush_subnormals(array)) != to_bits(array)
-                found |= is_subnormal.any(axis=-1) if of.is_complex else is_subnormal
+            found |= is_subnormal(array)
         return found
 
     @cached_property
@@ -209,7 +206,8 @@ class _ResultJudge:
         for code, (verdict, kind) in enumerate(findings.table):
             positions = np.flatnonzero(findings.codes == code)
             if verdict is not Verdict.PASS and positions.size:
-                others.append(_count(verdict, kind, positions, differing, total))
+                given = (positions, differing, total, findings.detail(code))
+                others.append(_count(verdict, kind, *given))
         return (*_passing_classes(total - sum(one.count for one in others)), *others)
 
     def _real_errors(self) -> Array:
@@ -282,7 +280,12 @@ def _passing_classes(count: int) -> tuple[ClassCount, ...]:
 
 
 def _count(
-    verdict: Verdict, kind: str, positions: Array, differing: DifferingElements, total: int
+    verdict: Verdict,
+    kind: str,
+    positions: Array,
+    differing: DifferingElements,
+    total: int,
+    detail: str,
 ) -> ClassCount:
     distances = differing.distances[positions]
     order = positions[np.argmax(np.nan_to_num(distances, posinf=1e300))]
@@ -292,7 +295,7 @@ def _count(
         verdict=verdict,
         kind=kind,
         count=len(positions),
-        message=elements_message(verdict, kind, len(positions), total, shown),
+        message=elements_message(verdict, kind, len(positions), total, shown, detail=detail),
         worst_ulp=float(measured.max()) if measured.size else None,
         shown=shown,
     )

@@ -122,7 +122,7 @@ class Explainer:
         given = failed, steps, self.search.platform
         if follows_from_unpredictable(*given, self._may_be_anything):
             return replace(found, judgement=passing)
-        if _is_flushed(judgement):
+        if judgement.verdict is Verdict.FLUSHED:
             ids = self.match(steps.wrong[0].operation, judgement)
             behind = Explanation(ids, found.first, None, passing if ids else None)
         else:
@@ -175,7 +175,7 @@ class Explainer:
         is_all = len(fault.group) > 1 or found.judgement.kind in MALFORMED
         group = fault.group or (fault.operation,)
         ids = self._match_ids(group, found.judgement) if is_all else ()
-        if named is not None or _is_flushed(found.judgement):
+        if named is not None or found.judgement.verdict is Verdict.FLUSHED:
             ids = ids or self.match(found.operation, found.judgement)
         if ids:
             return Explanation(ids, fault, None, passing_judgement(judgement.total))
@@ -365,7 +365,3 @@ class Explainer:
     def _match_all(self, failures: Sequence[Failure]) -> tuple[str, ...]:
         ids = [matching_entry(self.expectations, failure) for failure in failures]
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
-
-
-def _is_flushed(judgement: Judgement) -> bool:
-    return judgement.verdict is Verdict.FLUSHED

@@ -427,10 +427,10 @@ class _JointAuditor(_Auditor):
 def is_stated(operation: Operation, judgement: Judgement) -> bool:
     """Return whether expectations in force predict everything wrong with an operation's results.
 
-    Flushed elements are not counted. Such an operation may be right in isolation, where compilers
+    Such an operation may be right in isolation, where compilers
     may compute it in another way.
     """
-    kinds = {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
+    kinds = judgement.wrong_classes
     return bool(kinds) and {one.label for one in stated_hypotheses(operation)} >= kinds
 
 

@@ -14,7 +14,6 @@ from conformance.transforms.substitute import substitute_constant
 from conformance.transforms.values import foldable_values, used_values
 from conformance.triage.audit import WrongOperation
 from conformance.triage.localise import Search
-from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -112,13 +111,6 @@ def explain_results(
 
 
 def _has_all_failures(isolated: Judgement, whole: Judgement) -> bool:
-    """Return whether the operation's failures in isolation include its failures in the program,
-    except flushing.
-    """
+    """Return whether the operation's failures in isolation include its failures in the program."""
     is_worse = whole.verdict.severity > isolated.verdict.severity
-    return not is_worse and _kinds(whole) <= _kinds(isolated)
-
-
-def _kinds(judgement: Judgement) -> set[str]:
-    """Return the classes of elements, except classes of flushed elements."""
-    return {one.kind for one in judgement.failures if one.verdict is not Verdict.FLUSHED}
+    return not is_worse and whole.wrong_classes <= isolated.wrong_classes

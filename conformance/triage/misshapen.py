@@ -26,6 +26,9 @@ Knows = Callable[[Operation, Verdict, str, str], str]
 another type, or about a refusal.
 """
 
+_ANY_MESSAGE = "result 0: element type, shape"
+"""The words of every message on a result of another type, which an expectation may require."""
+
 
 def find_misshaping(
     run: Run, program: Program, inputs: Sequence[Array], knows: Knows
@@ -81,7 +84,7 @@ def _match_misshaping(
     run: Run, program: Program, operation: Operation, values: Mapping[str, Any], knows: Knows
 ) -> str:
     """Return the id of the expectation that matches a result of another type, or ""."""
-    if not any(knows(operation, Verdict.DIVERGENT, kind, "") for kind in MALFORMED):
+    if not any(knows(operation, Verdict.DIVERGENT, kind, _ANY_MESSAGE) for kind in MALFORMED):
         return ""
     taken = extract_operation(program, operation, values)
     if taken is None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.arbitrary_values import fill_arbitrary, filling
 from conformance.judging.perturbation.judge import judge_program
 from conformance.judging.perturbation.overrides import Override
@@ -20,7 +19,6 @@ from conformance.known.hypothesis import NEAR, Hypothesis
 from conformance.known.in_force import stated_hypotheses
 from conformance.triage.audit import OperationAudit, WrongOperation
 from conformance.triage.fault import FailedProgram
-from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.types import Array
 from reference.numerics.alike import different_bits
@@ -79,14 +77,10 @@ def _unpredictable_elements(
         masks = tuple(np.zeros(result.shape, np.bool_) for result in shift.actual)
         if judgement is not None and len(known) == len(operands):
             for model in stated_hypotheses(shift.operation):
-                if model.unsteady and model.label in _kinds(judgement):
+                if model.unsteady and model.label in judgement.wrong_classes:
                     found = _masks(model, shift, known)
                     masks = tuple(a | b for a, b in zip(masks, found, strict=True))
         yield shift, masks
-
-
-def _kinds(judgement: Judgement) -> set[str]:
-    return {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
 
 
 def _masks(model: Hypothesis, shift: Override, operands: tuple[Any, ...]) -> tuple[Array, ...]:

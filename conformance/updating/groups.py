@@ -14,7 +14,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from conformance.executors.lost import BROKEN_HEAP, own_words
+from conformance.executors.lost import (
+    ABNORMAL_EXIT,
+    BROKEN_HEAP,
+    OVERWRITTEN,
+    ending,
+    own_words,
+)
 from conformance.gate.classes import CLASSES, NOT_DETERMINISTIC, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.gate.expectations import Expectation, classes_of
 from conformance.gate.strict import TODO
@@ -39,9 +45,6 @@ _OF_VALUES = (Verdict.DIVERGENT, Verdict.INACCURATE)
 _LONGEST = 160
 """Number of characters of the backend's words that an entry requires."""
 
-_OVERWRITTEN = ("abort", "segmentation fault")
-"""Classes of processes whose memory was overwritten: a program may end in any of them."""
-
 _NAME = re.compile(r'"(stablehlo|chlo|mhlo)\.([\w.]+)"')
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 
@@ -65,7 +68,7 @@ class FailureGroup:
     """New failures with the same cause on one backend, for one entry.
 
     Predicted values are `divergent` or `inaccurate` only by their size: such failures are one
-    group. Crashes by overwritten memory are one group, too, with several classes in `kinds`.
+    group. Crashes by overwritten memory are one group, too, whatever the signal.
     """
 
     backend: str
@@ -114,8 +117,6 @@ class FailureGroup:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The classes that the entry should match, as patterns."""
-        if self.has_broken_heap:
-            return _OVERWRITTEN
         return tuple(
             dict.fromkeys(one.failing.kind for one in self.failures if one.failing.kind)
         ) or ("*",)
@@ -156,7 +157,7 @@ def _cause(failure: NewFailure, words: str) -> tuple[str, ...]:
         return (one.verdict.value,)
     if one.verdict in _OF_VALUES and one.kind not in UNEXPLAINED:
         return (one.kind, op if one.kind in OF_ONE_OPERATION else "")
-    kind = _HEAP if not words and _may_be_overwritten(failure) else one.kind
+    kind = _HEAP if not words and _may_be_overwritten(failure) else ending(one.message) or one.kind
     return (one.verdict.value, kind, words or op)
 
 
@@ -204,6 +205,12 @@ def _words(failure: NewFailure) -> str:
     )
 
 
+def _signal(failure: NewFailure) -> str:
+    """Return the signal that ended a process without a message of the backend."""
+    message = failure.failing.message
+    return "" if own_words(message) else ending(message)
+
+
 def _is_allocator_abort(failure: NewFailure) -> bool:
     """Return whether a process ended with the allocator's message, not the backend's."""
     said = own_words(failure.failing.message)
@@ -214,7 +221,7 @@ def _is_allocator_abort(failure: NewFailure) -> bool:
 
 def _may_be_overwritten(failure: NewFailure) -> bool:
     one = failure.failing
-    return one.verdict is Verdict.CRASHED and one.kind in _OVERWRITTEN
+    return one.verdict is Verdict.CRASHED and ending(one.message) in OVERWRITTEN
 
 
 def lowered_op(op: str) -> str:
@@ -250,14 +257,13 @@ def entry_of(group: FailureGroup, records: Sequence[Record], taken: Collection[s
     results, words = group.verdict.has_results, (group.words,) if group.words else ()
     where: tuple[str, ...] = ()
     if group.has_broken_heap and not group.is_varying:
-        words, where = BROKEN_HEAP, (_operation(group),)
+        words, where = (*BROKEN_HEAP, *OVERWRITTEN), (_operation(group),)
     elif group.is_varying and not results:
-        told = dict.fromkeys(map(_words, group.failures))
-        words = tuple(one for one in told if one)
-        where = () if all(told) else (_operation(group),)
+        words = tuple(dict.fromkeys(_words(one) or _signal(one) for one in group.failures))
+        where = () if all(map(_words, group.failures)) else (_operation(group),)
     elif not results and not words:
-        said = any(own_words(one.failing.message) for one in group.failures)
-        words, where = (("*",), ()) if said else ((), (_operation(group),))
+        signals = tuple(dict.fromkeys(map(_signal, group.failures)))
+        words, where = (signals, (_operation(group),)) if all(signals) else (("*",), ())
     return Expectation(
         id=free_id(f"{group.ops[0]} flaky", taken) if group.is_varying else _id(group, taken),
         op=group.ops,
@@ -310,6 +316,8 @@ def comments_of(group: FailureGroup) -> list[str]:
 
 def _id(group: FailureGroup, taken: Collection[str]) -> str:
     kind = _HEAP if group.has_broken_heap else group.kind
+    if kind == ABNORMAL_EXIT:
+        kind = ending(group.failures[0].failing.message)
     what = kind if group.verdict.has_results else f"{group.verdict} {kind}"
     what = what or group.verdict.value
     first, *others = group.ops
@@ -372,12 +380,14 @@ def entries_of_batches(
     """
     alike: dict[tuple[str, str, str, str], list[LostBatch]] = {}
     for one in batches:
-        key = (one.backend, one.verdict.value, one.kind, generalise_message(own_words(one.message)))
+        words = generalise_message(own_words(one.message))
+        key = (one.backend, one.verdict.value, one.kind, words or ending(one.message))
         alike.setdefault(key, []).append(one)
     ids = {*taken}
     for (backend, verdict, kind, words), found in alike.items():
         cases = [case for one in found for case in one.cases]
         ops = tuple(dict.fromkeys(lowered_op(op) for op, _, _ in cases))
+        is_said = bool(generalise_message(own_words(found[0].message)))
         entry = Expectation(
             id=free_id(f"lost batch {verdict} {kind}", ids),
             op=ops,
@@ -386,7 +396,7 @@ def entries_of_batches(
             verdicts=(verdict,),
             kinds=(kind,) if kind else ("*",),
             words=(words,) if words else (),
-            where=() if words else tuple(f'"stablehlo.{op}"' for op in ops),
+            where=() if is_said else tuple(f'"stablehlo.{op}"' for op in ops),
             backends=(backend,),
             flaky=True,
         )

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from conformance.backends import isa
-from conformance.backends.base import DEVICE_ERROR, Description, ends_process
+from conformance.backends.base import DEVICE_ERROR_EXIT, Description, ends_process
 from conformance.backends.registry import BACKENDS
 from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
 from conformance.errors import UsageError
+from conformance.executors.lost import ending
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.grouping import element_types, key_of
 from conformance.judging.differences import decimal, hexadecimal
@@ -177,7 +178,8 @@ def _fill(own: Path, finding: Finding, backend: Description, told: Mapping[str, 
     script = _TEMPLATE.read_text("utf-8").split(_MARK)
     facts = {
         "verdict": finding.verdict.value,
-        "ends": ends_process(finding.verdict, finding.kind) and finding.kind != DEVICE_ERROR,
+        "ends": ends_process(finding.verdict, finding.kind)
+        and ending(finding.message) != f"exit code {DEVICE_ERROR_EXIT}",
         "arguments": [_type_and_sizes(of.type) for of in arguments],
         "names": names,
         "results": [_type_and_sizes(of) for of in finding.program.main.result_types],
@@ -332,7 +334,7 @@ def _how_to_see(backend: str) -> str:
 
 
 def _title(finding: Finding) -> str:
-    kind = f" ({finding.kind})" if finding.kind else ""
+    kind = f" ({finding.kind})" if finding.kind not in ("", finding.verdict) else ""
     words = {
         Verdict.CRASHED: "the process crashes",
         Verdict.TIMED_OUT: "no answer",

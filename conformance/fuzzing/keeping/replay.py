@@ -20,6 +20,7 @@ from conformance.fuzzing.keeping.bundle import FINDING
 from conformance.fuzzing.trial import Trial
 from conformance.gate.files import Given
 from conformance.gate.reading import load
+from conformance.judging.messages import verdict_text
 from conformance.limits import LIMITS, Limits
 from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
@@ -42,8 +43,8 @@ class SavedFailure:
     @property
     def line(self) -> str:
         """The finding in a line."""
-        kind = f" ({self.kind})" if self.kind else ""
-        told = f": {self.verdict}{kind} on {self.backend}" if self.verdict else ""
+        said = verdict_text(self.verdict, self.kind, "")
+        told = f": {said} on {self.backend}" if self.verdict else ""
         return f"{self.folder.name}{told}"
 
 
@@ -150,9 +151,9 @@ def _row_text(kept: SavedFailure, row: Row) -> str:
     if not outcome.verdict.fails:
         return "gone"
     here = "there" if (outcome.verdict, outcome.kind) == (kept.verdict, kept.kind) else "fails"
-    kind = f" ({outcome.kind})" if outcome.kind else ""
+    said = verdict_text(outcome.verdict.value, outcome.kind, "")
     known = f", known as {', '.join(outcome.known)}" if outcome.known else ""
-    return f"{here}: {outcome.verdict}{kind}{known}"
+    return f"{here}: {said}{known}"
 
 
 def _versions(row: Row) -> str:
@@ -219,4 +220,4 @@ def _state(value: object) -> str:
     if not value.verdict.fails:
         return GONE
     known = f", known as {', '.join(value.known)}" if value.known else ""
-    return f"{STILL}: {value.verdict} ({value.kind}){known}"
+    return f"{STILL}: {verdict_text(value.verdict.value, value.kind, '')}{known}"

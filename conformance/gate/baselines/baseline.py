@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from conformance.executors.lost import ABNORMAL_EXIT, ending
 from conformance.gate.baselines import text_file
 from conformance.gate.baselines.text_file import Baseline, BaselineError, Case, CaseOutcome
 from conformance.results.database import StoreError
@@ -56,7 +57,10 @@ def outcome_of(record: Record, flaky: Collection[str], varying: Collection[str])
     known, ids = bool(record.known), record.expectation_ids
     is_flaky = known and any(id_ in flaky for id_ in ids)
     wrong = "" if any(id_ in varying for id_ in ids) else record.wrong_digest
-    return CaseOutcome(verdict, record.kind, known, _worst_error(record), is_flaky, wrong, ids)
+    kind = record.kind
+    if kind == ABNORMAL_EXIT:
+        kind = f"{kind}, {ending(record.message)}"
+    return CaseOutcome(verdict, kind, known, _worst_error(record), is_flaky, wrong, ids)
 
 
 def _worst_error(record: Record) -> float | None:

@@ -7,7 +7,7 @@
       version "digest" "8c1f03a97d52e6b4"
       version "jaxlib" "0.10.2"
     cell "add" "bf16" 8402 61e8
-      1 flushed known "subnormal result" 2 wrong 0a925c013f2a0c9d by "add-subnormal"
+      1 flushed known "flushed" 2 wrong 0a925c013f2a0c9d by "add-subnormal"
     total 1 cells, 2 cases
 
 Cells follow their backend, in the order of their names. The backend's digest covers its libraries,

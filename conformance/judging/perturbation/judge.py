@@ -30,7 +30,7 @@ from conformance.judging.perturbation.hull import (
     is_within,
     narrow_limit,
 )
-from conformance.judging.questions import Answer, Question, VerdictClass, ask
+from conformance.judging.questions import Answer, Question, VerdictClass, ask, split_label
 from conformance.judging.sets.value_set import ValueSet
 from conformance.known.hypothesis import Arithmetic
 from conformance.tolerance.ulp import ulp_distances
@@ -152,7 +152,8 @@ def judge_result(permitted: PermittedResults, number: int, actual: Array) -> Jud
     def failing_class(found: VerdictClass, beside: str = "") -> Failing:
         chosen = where[[i for i, one in enumerate(codes) if one == found]]
         elements = tuple(_element(number, expected, actual, int(i)) for i in chosen[:MAX_ELEMENTS])
-        message = elements_message(*found, len(chosen), expected.size, elements[0], beside)
+        detail = split_label(Arithmetic.FLUSHED.value)[1] if found[0] is Verdict.FLUSHED else ""
+        message = elements_message(*found, len(chosen), expected.size, elements[0], beside, detail)
         return Failing(*found, message, len(chosen), elements)
 
     worst = max(counts, key=lambda found: (found[0].severity, gravity(found[1]), counts[found]))
@@ -344,7 +345,7 @@ def _find_arithmetic_of_impossible(hull: _Hull) -> Answer:
 
 
 def _find_impossible(hull: _Hull) -> Answer:
-    yield Verdict.DIVERGENT, "no permutation of the elements", hull.is_lost()
+    yield Verdict.DIVERGENT, "no possible order", hull.is_lost()
     if hull.is_number:
         for mask, verdict, kind in failure_answers([hull.want], hull.got, hull.type):
             yield verdict, kind, mask

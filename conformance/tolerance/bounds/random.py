@@ -264,7 +264,7 @@ def _exclude_random_bits(
     wrong = wrong or is_not_random(bits, 1 / top)
     stays = np.array_equal(operands[0], actual[0])
     return tuple(
-        (("bits that are not uniform", np.full(one.shape, is_wrong)),)
+        (("distribution", np.full(one.shape, is_wrong)),)
         for one, is_wrong in zip(expected, (stays, wrong), strict=True)
     )
 

@@ -122,7 +122,7 @@ def _exclude_unexplained(
         for label, mask in unspecified_elements(operation, operands, result, number):
             if label != _ORDER:
                 wrong = wrong & ~mask
-    return ((("no order of the updates", wrong),),) * len(expected)
+    return ((("no possible order", wrong),),) * len(expected)
 
 
 SCATTERED_UPDATES = Rule(

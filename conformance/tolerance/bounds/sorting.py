@@ -63,7 +63,7 @@ def _exclude_non_permutations(
         for label, mask in unspecified_slices(operation, operands):
             wrong = wrong & ~mask if label == NO_ORDER else wrong
     mask = np.broadcast_to(np.expand_dims(wrong, dimension), expected[0].shape)
-    return ((("no permutation of the elements", mask),),) * len(expected)
+    return ((("no possible order", mask),),) * len(expected)
 
 
 def move_axis_last(arrays: tuple[Array, ...], dimension: int) -> tuple[Array, ...]:

@@ -65,8 +65,8 @@ def test_a_case_that_passed_is_replayed_from_its_seed(call, finished_run: Path) 
     ("fault", "said"),
     [
         ("batch_only", "only in batch"),
-        ("abort", "crashed (abort)"),
-        ("device_error", "crashed (device error)"),
+        ("abort", "crashed (abnormal exit)"),
+        ("device_error", "the process ended with exit code 86"),
     ],
 )
 def test_failures_of_batches_and_crashes_can_be_replayed(

@@ -49,7 +49,9 @@ def test_a_record_names_each_expectation_once_and_its_further_classes() -> None:
 def test_a_lost_batch_names_its_ops_with_some_of_their_types() -> None:
     types = ("f16", "f32", "f64", "bf16", "si8")
     cases = (*(("add", of, 0) for of in types), ("abs", "f32", 1))
-    batch = LostBatch("cpu", cases, Verdict.CRASHED, "abort", "check failed", failed=1, runs=4)
+    batch = LostBatch(
+        "cpu", cases, Verdict.CRASHED, "abnormal exit", "check failed", failed=1, runs=4
+    )
     assert batch.name == "add f16, f32, f64 and 2 more types, abs f32"
     assert batch.line == (
         "lost batch on cpu: add f16, f32, f64 and 2 more types, abs f32, 6 cases: crashed in 1 of "

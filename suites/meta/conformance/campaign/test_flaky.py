@@ -209,7 +209,7 @@ def test_unsupported_batch_is_reported_and_does_not_fail(
 
 def test_a_batch_that_a_case_explains_is_not_lost() -> None:
     cases = (("add", "f32", 0), ("add", "f32", 1))
-    batch = LostBatch("cpu", cases, Verdict.CRASHED, "abort", "")
+    batch = LostBatch("cpu", cases, Verdict.CRASHED, "abnormal exit", "")
     part = replace(batch, cases=cases[:1])
     passing = [Record(*one[:2], "cpu", one[2], "", Verdict.PASS) for one in cases]
     assert unexplained_batches([batch], passing) == (batch,)
@@ -225,7 +225,9 @@ def test_a_lost_batch_is_kept_when_the_run_is_killed_over_its_cases(tmp_path: Pa
     given = options(tmp_path, "right")
     run(given)
     cases = (("add", "f32", 0),)
-    batch = LostBatch("reference:right", cases, Verdict.CRASHED, "abort", "the process ended")
+    batch = LostBatch(
+        "reference:right", cases, Verdict.CRASHED, "abnormal exit", "the process ended"
+    )
     with Store(tmp_path / FILE_NAME) as store:
         store.keep_lost([batch])
         store.keep_lost([replace(batch, runs=4)])

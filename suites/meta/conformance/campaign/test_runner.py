@@ -74,9 +74,9 @@ START = next(n for n in range(60) if all(has_inputs(n + k) for k in range(3)))
         ("right", Verdict.PASS, ""),
         ("noisy", Verdict.PASS, ""),
         ("one_wrong_element", Verdict.DIVERGENT, None),
-        ("missing_result", Verdict.DIVERGENT, "missing result"),
-        ("wrong_shape", Verdict.DIVERGENT, "wrong shape"),
-        ("wrong_type", Verdict.DIVERGENT, "wrong element type"),
+        ("missing_result", Verdict.DIVERGENT, "wrong type"),
+        ("wrong_shape", Verdict.DIVERGENT, "wrong type"),
+        ("wrong_type", Verdict.DIVERGENT, "wrong type"),
         ("flaky", Verdict.DIVERGENT, NOT_DETERMINISTIC),
         ("batch_only", Verdict.DIVERGENT, ONLY_IN_BATCH),
         ("reject", Verdict.REJECTED, "refused as invalid"),
@@ -211,8 +211,8 @@ def test_the_seed_decides_the_cases() -> None:
 @pytest.mark.parametrize(
     ("fault", "verdict", "kind"),
     [
-        ("abort", Verdict.CRASHED, "abort"),
-        ("abort_on_compile", Verdict.CRASHED, "abort"),
+        ("abort", Verdict.CRASHED, "abnormal exit"),
+        ("abort_on_compile", Verdict.CRASHED, "abnormal exit"),
         ("hang", Verdict.TIMED_OUT, "no answer"),
         ("allocate", Verdict.CRASHED, "out of memory"),
     ],

@@ -73,7 +73,7 @@ func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>)
 
 def test_a_result_of_another_shape_is_malformed() -> None:
     found = outcome(EQUAL, X[:2], X)
-    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong shape")
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong type")
 
 
 @pytest.mark.parametrize(

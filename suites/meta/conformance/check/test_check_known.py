@@ -327,7 +327,7 @@ def test_a_file_is_known_if_all_its_failures_are() -> None:
     one = CheckedFile(Verdict.INACCURATE, known=("a",), file="f")
     worse = CheckedFile(Verdict.DIVERGENT, known=("b", "a"), file="f")
     right = CheckedFile(Verdict.PASS, file="f")
-    new = CheckedFile(Verdict.FLUSHED, "subnormal result", file="f")
+    new = CheckedFile(Verdict.FLUSHED, "flushed", file="f")
     found = merge_outcomes("g", [right, one, worse])
     assert (found.file, found.verdict, found.known) == ("g", Verdict.DIVERGENT, ("a", "b"))
     found = merge_outcomes("g", [one, new, worse])
@@ -486,5 +486,5 @@ def test_crashed_program_is_matched_by_calls_and_their_bodies(
     file.write_text(CALLED)
     entry = Expectation("it", ("reduce",), "", verdicts=("crashed",), where=(where,))
     settings = Settings("reference", expectations=(entry,))
-    lost = (Verdict.CRASHED, "segmentation fault", "the process ended with SIGSEGV")
+    lost = (Verdict.CRASHED, "abnormal exit", "the process ended with SIGSEGV")
     assert matching_expectations(str(file), settings, *lost) == known

@@ -334,7 +334,7 @@ def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None
     assert [one["file"] for one in objects] == list(map(str, files))
     verdicts = {"right": "pass", "wrong": "divergent", "none": "rejected", "crash": "crashed"}
     assert [one["verdict"] for one in objects] == [verdicts[name] for name in names]
-    assert objects[4]["class"] == "abort"
+    assert objects[4]["class"] == "abnormal exit"
     fields = msgspec.structs.fields(outputs.Checked)
     keys = {one.encode_name for one in fields}
     assert all(one.keys() == keys for one in objects)
@@ -346,18 +346,18 @@ def test_known_crash_of_users_program_is_known(call, tmp_path: Path) -> None:
     (tmp_path / "crash.mlir").write_text(MIXED)
     (tmp_path / "known.toml").write_text(
         '[[known]]\nid = "abort-on-nan"\nop = "multiply"\nverdicts = ["crashed"]\n'
-        'kinds = ["abort"]\nwhere = ["stablehlo.multiply*bf16"]\nreason = "It aborts."\n'
+        'kinds = ["abnormal exit"]\nwhere = ["stablehlo.multiply*bf16"]\nreason = "It aborts."\n'
     )
     archive = tmp_path / "in.npz"
     np.savez(archive, left=np.array([0x7FC0, 0], np.uint16), right=np.zeros(2, np.uint8))
     given = ("--backend", "reference:abort_on_nan", "--inputs", archive, "--jobs", 1)
     code, out, _ = call("check", tmp_path / "crash.mlir", *given)
     assert code == 1
-    assert "crashed (abort)" in out
+    assert "crashed (abnormal exit)" in out
     known = ("--expectations", tmp_path / "known.toml")
     code, out, _ = call("check", tmp_path / "crash.mlir", *given, *known)
     assert code == 0
-    assert "known crashed (abort)" in out
+    assert "known crashed (abnormal exit)" in out
     assert "a known divergence, abort-on-nan: It aborts." in out
 
 

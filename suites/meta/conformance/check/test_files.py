@@ -49,7 +49,7 @@ def test_batches_leave_no_worker_idle() -> None:
 
 
 def test_only_the_guilty_file_is_blamed_and_the_order_stays() -> None:
-    judged = CheckedFile(Verdict.CRASHED, "abort", "m", known=("e",), file="file4")
+    judged = CheckedFile(Verdict.CRASHED, "abnormal exit", "m", known=("e",), file="file4")
     found, calls = verdicts(lambda call: answer(call, {"file4": WorkerCrash("SIGABRT")}, (judged,)))
     assert found == [judged if file == "file4" else passing_file(file) for file in FILES]
     asked = [call.arguments[0].files for call in calls if call.function is JUDGE_CRASH]
@@ -64,7 +64,7 @@ def test_a_file_that_ends_every_process_has_the_verdict_of_its_first_end() -> No
     found, _ = verdicts(lambda call: answer(call, {"file0": lost}, lost), FILES[:1])
     assert found == [
         CheckedFile(
-            Verdict.CRASHED, "segmentation fault", "the process ended with SIGSEGV: words",
+            Verdict.CRASHED, "abnormal exit", "the process ended with SIGSEGV: words",
             file="file0",
         )
     ]  # fmt: skip

@@ -64,14 +64,17 @@ def test_answered_failure_is_no_worker_loss(words: str, kind: str) -> None:
         losses = CrashHandler(executor, 10.0)
         assert not losses.is_crash(failure(Verdict.CRASHED, kind))
         assert losses.is_varied(failure(Verdict.CRASHED, kind))
-        assert losses.is_crash(failure(Verdict.CRASHED, "abort"))
-        assert not losses.is_varied(failure(Verdict.CRASHED, "abort"))
+        assert losses.is_crash(failure(Verdict.CRASHED, "abnormal exit"))
+        assert not losses.is_varied(failure(Verdict.CRASHED, "abnormal exit"))
 
 
 def test_single_timeout_is_no_finding_but_single_crash_is() -> None:
     with executor_of(parse("reference"), jobs=1) as executor:
         losses, trial = CrashHandler(executor, 10.0), Trial("reference", 0, 0, 1)
-        slow, dead = failure(Verdict.TIMED_OUT, "no answer"), failure(Verdict.CRASHED, "abort")
+        slow, dead = (
+            failure(Verdict.TIMED_OUT, "no answer"),
+            failure(Verdict.CRASHED, "abnormal exit"),
+        )
         assert losses.minimise_crash(trial, slow, "reference") is None
         found = losses.minimise_crash(trial, dead, "reference")
     assert found is not None
@@ -82,7 +85,7 @@ def test_plan_of_crashed_trial_is_not_cached() -> None:
     with executor_of(parse("reference"), jobs=1) as executor:
         trial = Trial("reference", 0, PER_TRIAL, PER_TRIAL + 1)
         found = [
-            CrashHandler(executor, 10.0).crash_result(trial, Verdict.CRASHED, "abort", "")
+            CrashHandler(executor, 10.0).crash_result(trial, Verdict.CRASHED, "abnormal exit", "")
             for _ in range(2)
         ]
     assert found[0].failures[0].program == found[1].failures[0].program
@@ -102,7 +105,9 @@ def test_a_backend_that_hangs_every_time_is_found() -> None:
 
 def test_place_of_failure_without_results_ignores_numbers_in_message() -> None:
     def place(message: str, verdict: Verdict = Verdict.REJECTED) -> str:
-        told = failure(verdict, "abort" if verdict is Verdict.CRASHED else "refused as invalid")
+        told = failure(
+            verdict, "abnormal exit" if verdict is Verdict.CRASHED else "refused as invalid"
+        )
         return place_of(replace(told, outcome=replace(told.outcome, message=message)))
 
     assert place("line 3, column 5: padding is -2") == place("line 10, column 5: padding is -1")
@@ -129,7 +134,7 @@ def failures() -> list[FailingProgram]:
         names = [one.name for one in program.walk()]
         if OP in names and len(names) > 8:
             inputs = materialise(program, case.inputs[0])
-            outcome = Outcome(Verdict.CRASHED, "abort", ENDED)
+            outcome = Outcome(Verdict.CRASHED, "abnormal exit", ENDED)
             found.append(FailingProgram(number, program, inputs, outcome))
     return found[:4]
 
@@ -182,7 +187,7 @@ def test_finding_has_the_message_of_its_own_program() -> None:
     """Memory that an earlier program of the worker has written to says nothing of this one."""
     program = failures()[0].program
     broken = Outcome(
-        Verdict.CRASHED, "abort", f"{ENDED}: malloc(): unaligned tcache chunk detected"
+        Verdict.CRASHED, "abnormal exit", f"{ENDED}: malloc(): unaligned tcache chunk detected"
     )
     small = CrashMinimisation(replace(failures()[0], outcome=broken))
     while (tried := small.next()) is not None:

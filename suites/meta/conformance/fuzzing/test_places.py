@@ -8,7 +8,7 @@ from conformance.fuzzing import places
 from conformance.fuzzing.places import PER_CAUSE, Places
 
 ABS, SINE = "divergent | NaN | abs", "divergent | NaN | sine"
-FLUSHED = ("flushed | subnormal input | abs", "flushed | subnormal input | sine")
+FLUSHED = ("flushed | flushed | abs", "flushed | flushed | sine")
 
 
 def note_minimised(some: Places, place: str, culprit: str, finding: str) -> None:

@@ -19,12 +19,12 @@ RECORD = Record(
     "log", "f32", "plugin:mine", 0, "", Verdict.INACCURATE, "accuracy", "4 ulp", worst_ulp=4.0
 )
 CRASH = Record(
-    "log", "f32", "plugin:mine", 0, "", Verdict.CRASHED, "abort",
+    "log", "f32", "plugin:mine", 0, "", Verdict.CRASHED, "abnormal exit",
     "the process ended with SIGABRT: Check failed: rank",
     detail=Detail('%0 = "stablehlo.log"(%x) : (tensor<f32>) -> tensor<f32>', b"", 0, 0),
 )  # fmt: skip
 CRASHED = structs.replace(
-    ENTRY, verdicts=("crashed",), kinds=("abort",), words=("rank",), max_ulp=float("inf")
+    ENTRY, verdicts=("crashed",), kinds=("abnormal exit",), words=("rank",), max_ulp=float("inf")
 )
 
 

@@ -43,7 +43,7 @@ def read_entry(tmp_path: Path, *lines: str) -> Expectation:
     [
         (('kinds = ["not deterministic"]',), "no program predicts: write 'unpredictable = true'"),
         (("unpredictable = true",), "class '*' does not say which elements"),
-        (("unpredictable = true", 'kinds = ["abort"]'), "name one of 'NaN'"),
+        (("unpredictable = true", 'kinds = ["abnormal exit"]'), "name one of 'NaN'"),
         (
             ("unpredictable = true", 'verdicts = ["crashed"]', 'words = ["x"]'),
             "applies to results, and 'crashed' has none",

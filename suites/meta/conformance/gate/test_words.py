@@ -64,7 +64,7 @@ def program() -> Program:
     return unit.flat.program
 
 
-def crash(message: str, kind: str = "abort") -> Failure:
+def crash(message: str, kind: str = "abnormal exit") -> Failure:
     return Failure("sort", "f32", "cpu", Verdict.CRASHED, kind, message)
 
 
@@ -99,16 +99,27 @@ def test_words_are_the_backends_own() -> None:
 def test_a_silent_crash_is_matched_by_the_operation() -> None:
     first, second = (one for one in program().walk() if one.name == "sort")
     known = entry(where=('sort"*dimension = -* tensor<2x3xf32>',))
-    silent = crash("the process ended with SIGSEGV", "segmentation fault")
+    silent = crash("the process ended with SIGSEGV")
     assert matching_entry((known,), replace(silent, operation=first)) == "x"
     assert matching_entry((known,), replace(silent, operation=second)) == ""
     assert matching_entry((known,), silent) == ""
     assert matching_entry((entry(words=("oom",)),), replace(silent, operation=first)) == ""
 
 
+def test_a_signal_is_the_words_of_a_silent_crash_of_an_operation() -> None:
+    operation = program().subject
+    known = entry(where=(operation.name,), words=("SIGFPE", "oom"))
+    said = {"SIGFPE": "x", "SIGSEGV": "", "SIGSEGV: oom": "x", "SIGFPE: b.cc:1] Check failed": ""}
+    given = {end: crash(f"the process ended with {end}") for end in said}
+    assert {
+        end: known.matches(replace(one, operation=operation)) for end, one in given.items()
+    } == {end: bool(id_) for end, id_ in said.items()}
+    assert not entry(words=known.words).matches(given["SIGFPE"])
+
+
 def test_a_regular_expression_distinguishes_types() -> None:
     first, second = (one for one in program().walk() if one.name == "sort")
-    silent = crash("the process ended with SIGSEGV", "segmentation fault")
+    silent = crash("the process ended with SIGSEGV")
     known = entry(where=(r"/\(tensor<(\d)x3xf32>\) -> tensor<\1x3xf32>$/",))
     assert matching_entry((known,), replace(silent, operation=first)) == "x"
     other = entry(where=(r"/\(tensor<(\d)x3xf32>\) -> tensor<(?!\1)/",))
@@ -122,7 +133,7 @@ def test_a_condition_is_a_name_that_exists(monkeypatch: pytest.MonkeyPatch, tmp_
 
     monkeypatch.setitem(crashing_operations.CONDITIONS, "of two", is_of_two)
     first, second = (one for one in program().walk() if one.name == "sort")
-    silent = crash("the process ended with SIGSEGV", "segmentation fault")
+    silent = crash("the process ended with SIGSEGV")
     known = entry(where=("condition: of two",))
     assert matching_entry((known,), replace(silent, operation=first)) == "x"
     assert matching_entry((known,), replace(silent, operation=second)) == ""
@@ -148,7 +159,7 @@ def test_a_crash_with_words_must_match_words_and_where() -> None:
 
 def test_a_record_is_matched_by_the_operations_of_its_program() -> None:
     detail = Detail(emit(program()), b"", 0, 0)
-    silent = Record("sort", "f32", "cpu", 0, "", Verdict.CRASHED, "segmentation fault",
+    silent = Record("sort", "f32", "cpu", 0, "", Verdict.CRASHED, "abnormal exit",
                     "the process ended with SIGSEGV", detail=detail)  # fmt: skip
     for where, known in (
         ("sort*dimension = -1", "x"), ("sort*dimension = 1", ""),
@@ -161,7 +172,7 @@ def test_a_record_is_matched_by_the_operations_of_its_program() -> None:
 def test_a_counterexample_without_words_reproduces_by_its_operations() -> None:
     shown = Counterexample(TEXT, ("1.0", "1.0"))
     for where, known in (("dimension = -1", True), ("dimension = 2", False)):
-        end = Verdict.CRASHED, "segmentation fault", "the process ended with SIGSEGV"
+        end = Verdict.CRASHED, "abnormal exit", "the process ended with SIGSEGV"
         given = entry(where=(where,), counterexample=shown)
         (seen,) = match_crash(given, "reference:right", *end)
         assert seen.reproduces is known
@@ -247,7 +258,11 @@ def test_where_matches_the_counterexample_and_no_other_program(known: Expectatio
     assert known.counterexample is not None
     (unit,) = units_of(known.counterexample.program)
     assert isinstance(unit, Unit)
-    end = (Verdict(known.verdicts[0]), known.kinds[0], "the process ended with SIGSEGV")
+    signal = next((one for one in known.words if one.startswith("SIG")), "SIGABRT")
+    message = f"the process ended with {signal}"
+    if known.words and signal not in known.words:
+        message += f": {known.words[0].replace('*', '')}"
+    end = (Verdict(known.verdicts[0]), known.kinds[0], message)
     backend = next(name for name in known.backends if name in ("cpu", "interpreter"))
     cell = (known.op[0], known.element_types[0], backend)
     operations = [one for each in unit.programs for one in each.walk()]

@@ -56,12 +56,12 @@ def test_a_subclass_takes_over_all_fields() -> None:
 
 
 def test_a_crash_is_known_if_an_entry_matches_any_operation() -> None:
-    crash = Outcome(Verdict.CRASHED, "abort", "the process ended with SIGABRT: oops")
+    crash = Outcome(Verdict.CRASHED, "abnormal exit", "the process ended with SIGABRT: oops")
     entries = [
         Expectation(op, (op,), "r", verdicts=("crashed",), words=("oops",))
         for op in ("cosine", "tan")
     ]
     assert known_loss(PROGRAM, entries, "cpu", crash).known == ("cosine",)
     assert known_loss(PROGRAM, entries[1:], "cpu", crash).known == ()
-    silent = Outcome(Verdict.CRASHED, "abort", "the process ended with SIGABRT")
+    silent = Outcome(Verdict.CRASHED, "abnormal exit", "the process ended with SIGABRT")
     assert known_loss(PROGRAM, entries, "cpu", silent).known == ()

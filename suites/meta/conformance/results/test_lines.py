@@ -13,7 +13,9 @@ RUN = synthetic.run("passing")
 
 def test_new_divergences_come_before_incidents_on_one_line() -> None:
     (first, *_) = RUN.records
-    new = replace(first, verdict=Verdict.CRASHED, kind="abort", message="F0000\n  in a pass\n")
+    new = replace(
+        first, verdict=Verdict.CRASHED, kind="abnormal exit", message="F0000\n  in a pass\n"
+    )
     incidents = tuple(f"incident {number}\nfurther" for number in range(MOST_NEW + 5))
     run = replace(RUN, records=[new, *RUN.records[1:]], incidents=incidents)
     lines = lines_of(run, "replay {}")
@@ -27,7 +29,9 @@ def test_new_divergences_come_before_incidents_on_one_line() -> None:
 
 def test_lost_batches_of_an_entry_are_one_line() -> None:
     batches = tuple(
-        LostBatch("cpu", (("add", "f32", number),), Verdict.CRASHED, "abort", "m", known="entry")
+        LostBatch(
+            "cpu", (("add", "f32", number),), Verdict.CRASHED, "abnormal exit", "m", known="entry"
+        )
         for number in range(3)
     )
     lines = [one for one in lines_of(replace(RUN, lost_batches=batches), "") if "entry" in one]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from conformance.results.lost_batches import unexplained_batches
 from conformance.verdict import LostBatch, Record, Verdict
+
+SHORT = "2 results expected, got 1"
 
 
 def lost(*indices: int, backend: str = "cpu") -> LostBatch:
@@ -22,7 +26,8 @@ def record(index: int, verdict: Verdict, kind: str = "", backend: str = "cpu") -
     [
         (record(2, Verdict.CRASHED), True),
         (record(2, Verdict.TIMED_OUT), True),
-        (record(2, Verdict.DIVERGENT, "missing result"), True),
+        (replace(record(2, Verdict.DIVERGENT, "wrong type"), message=SHORT), True),
+        (record(2, Verdict.DIVERGENT, "wrong type"), False),
         (record(2, Verdict.DIVERGENT, "NaN"), False),
         (record(2, Verdict.PASS), False),
         (record(7, Verdict.CRASHED), False),

@@ -102,7 +102,7 @@ class Chosen:
     inputs: tuple[Any, ...]
     coarse: tuple[Any, ...]
     wrong: tuple[Any, ...]
-    kind: str = "subnormal comparison"
+    kind: str = "flushed"
 
     def __str__(self) -> str:
         return self.name
@@ -125,7 +125,7 @@ CHOSEN = [
     Chosen("clamp from above", program_of("clamp", F32, F32, F32, to=F32), ([-1.0], [U], [T]),
            (([U],),), (([V],), ([-1.0],))),
     Chosen("compare", program_of("compare", F32, F32, to=I1, comparison_direction="GT"),
-           ([T], [-T]), (([False],),), (), "subnormal input"),
+           ([T], [-T]), (([False],),), (), "flushed"),
     Chosen("compare of normal numbers",
            program_of("compare", F32, F32, to=I1, comparison_direction="GT"), ([1.0], [T]), (),
            (([False],),)),

@@ -58,7 +58,7 @@ def test_permitted_results_need_no_run() -> None:
 def test_a_result_of_another_shape_needs_no_run() -> None:
     short = [np.zeros(3, np.float32), np.zeros(4, np.float32)]
     found, wrong, runs = conclude(RIGHT, short)
-    assert (found.judgement.verdict, found.judgement.kind) == (Verdict.DIVERGENT, "wrong shape")
+    assert (found.judgement.verdict, found.judgement.kind) == (Verdict.DIVERGENT, "wrong type")
     assert (found.steps, wrong, runs) == (None, [], 0)
 
 

@@ -58,7 +58,7 @@ def matching_ids(operation: Operation, verdict: Verdict, kind: str, message: str
     """Return expectations about negate and abs."""
     if verdict is not Verdict.DIVERGENT:
         return "refusals" if operation.name == "abs" and message == "abs of one" else ""
-    return "shapes" if operation.name in ("negate", "abs") and kind == "wrong shape" else ""
+    return "shapes" if operation.name in ("negate", "abs") and kind == "wrong type" else ""
 
 
 def misshapen_operation(first: str, second: str) -> tuple[str, str] | None:
@@ -108,8 +108,8 @@ def test_shown_results_of_another_shape_have_a_wrong_shape() -> None:
         found = judge_shown(program, operation, inputs, [shown])
         return None if found is None else {one.kind for one in found.failures}
 
-    assert kinds(np.array([[False, True]])) == {"wrong shape"}
-    assert kinds(np.array([True])) == {"wrong shape"}
+    assert kinds(np.array([[False, True]])) == {"wrong type"}
+    assert kinds(np.array([True])) == {"wrong type"}
     assert kinds(np.ones((1, 2, 8), np.bool_)) is None
 
 
@@ -135,9 +135,9 @@ def test_finding_names_operation_with_wrong_result_shape(
     refused = Outcome(Verdict.CRASHED, "internal error", "incompatible shapes")
     trial = Trial("reference:seeded", 0, 0, 1)
     found = minimise_failure(trial, FailingProgram(0, program, INPUTS, refused), 5.0)
-    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong shape")
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong type")
     assert found.culprit == "negate f32"
-    assert key_of(found) == "divergent | wrong shape | negate"
+    assert key_of(found) == "divergent | wrong type | negate"
 
 
 DRAWN = """

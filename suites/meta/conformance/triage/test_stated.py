@@ -18,9 +18,9 @@ from suites.meta.support.small_programs import op_program, tensor_of
     ("op", "kinds", "is_predicted"),
     [
         ("tanh", ["as computed by mine"], True),
-        ("tanh", ["as computed by mine", "subnormal result"], True),
+        ("tanh", ["as computed by mine", "flushed"], True),
         ("tanh", ["as computed by mine", "wrong value"], False),
-        ("tanh", ["subnormal result"], False),
+        ("tanh", ["flushed"], False),
         ("sine", ["as computed by mine"], False),
     ],
 )
@@ -28,7 +28,7 @@ def test_class_of_each_wrong_element_is_stated(
     op: str, kinds: list[str], is_predicted: bool
 ) -> None:
     failing = tuple(
-        Failing(Verdict.FLUSHED if kind == "subnormal result" else Verdict.DIVERGENT, kind, "", 1)
+        Failing(Verdict.FLUSHED if kind == "flushed" else Verdict.DIVERGENT, kind, "", 1)
         for kind in kinds
     )
     judgement = replace(

@@ -14,7 +14,7 @@ from conformance.campaign.runner import run
 from conformance.check.counterexample import replay
 from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
-from conformance.executors.lost import BROKEN_HEAP
+from conformance.executors.lost import BROKEN_HEAP, OVERWRITTEN
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.gate.reading import ExpectationError, read
 from conformance.results.store import FILE_NAME, Store
@@ -57,8 +57,8 @@ def run_command(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[
         ("transposed_operands", "f32", "divergent", "operands swapped", (), ()),
         ("reject", "f32", "rejected", "refused as invalid", ("refused",), ()),
         ("internal_error", "f32", "crashed", "internal error", ("INTERNAL: broken",), ()),
-        ("abort", "si32", "crashed", "abort", (), ('"stablehlo.subtract"',)),
-        ("wrong_shape", "f32", "divergent", "wrong shape", (), ()),
+        ("abort", "si32", "crashed", "abnormal exit", ("SIGABRT",), ('"stablehlo.subtract"',)),
+        ("wrong_shape", "f32", "divergent", "wrong type", (), ()),
     ],
 )
 def test_a_written_entry_makes_the_run_green_and_is_shown_by_its_counterexample(
@@ -153,7 +153,7 @@ def test_a_crash_of_overwritten_memory_that_no_program_shows_is_flaky(
     code, out, _ = run_command(capfd, "update", given.out, "--out", tmp_path / "mine.toml")
     (entry,) = read(tmp_path / "mine.toml")
     assert (code, entry.flaky, entry.rare) == (0, True, False)
-    assert entry.words == BROKEN_HEAP
+    assert entry.words == (*BROKEN_HEAP, *OVERWRITTEN)
     assert "no counterexample, such as" not in out
     given = options(tmp_path / "other", "internal_error")
     run(given)
@@ -215,7 +215,7 @@ def test_an_entry_that_cannot_be_read_is_left_out_and_said(
     monkeypatch.setattr(command, "entry_of", make_unreadable)
     code, out, _ = run_command(capfd, "update", given.out, "--out", file)
     assert code == 1
-    assert "because it could not be parsed again: entry 'add-wrong-shape" in out
+    assert "because it could not be parsed again: entry 'add-wrong-type" in out
     assert "1 of 2 groups of failures are still new" in out
     assert [entry.op for entry in read(file)] == [("subtract",)]
 
@@ -284,12 +284,15 @@ def test_reasons_are_of_classes_and_verdicts(
 
 
 def test_first_reason_that_matches_counts() -> None:
-    reasons = Reasons.parse(["flushed=One.", "subnormal*=Two."])
-    entry = Expectation("e", ("abs",), "TODO", verdicts=("flushed",), kinds=("subnormal input",))
+    reasons = Reasons.parse(["flushed=One.", "operands*=Two."])
+    entry = Expectation("e", ("abs",), "TODO", verdicts=("flushed",), kinds=("operands swapped",))
     assert reasons.of(entry) == "One."
     assert reasons.of(structs.replace(entry, verdicts=("divergent",))) == "Two."
     assert reasons.of(structs.replace(entry, reason="Three.")) == "Three."
-    assert reasons.of(structs.replace(entry, verdicts=("crashed",), kinds=("abort",))) == "TODO"
+    assert (
+        reasons.of(structs.replace(entry, verdicts=("crashed",), kinds=("abnormal exit",)))
+        == "TODO"
+    )
 
 
 def test_a_program_that_the_verifier_refuses_is_its_own_counterexample() -> None:

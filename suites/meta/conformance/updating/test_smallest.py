@@ -127,7 +127,7 @@ def test_a_crash_is_minimised_in_workers_of_its_own(search: Any, again: bool) ->
 
     def answer(call: Call) -> Any:
         if call.function is RECORDED_FAILURE:
-            assert call.arguments[1] == Outcome(C, "abort", "")
+            assert call.arguments[1] == Outcome(C, "abnormal exit", "")
             return FailingProgram(0, TANH, (array([1.0, 2.0]),), call.arguments[1])
         if call.function is AS_COUNTEREXAMPLE:
             assert call.arguments[0].subject.name == "tanh"
@@ -136,7 +136,7 @@ def test_a_crash_is_minimised_in_workers_of_its_own(search: Any, again: bool) ->
             return WHOLE
         return WorkerCrash("SIGABRT") if again else TimedResult(None, 0.1)
 
-    found, executor = search(answer, lambda _: True, failure(1, C, "abort"))
+    found, executor = search(answer, lambda _: True, failure(1, C, "abnormal exit"))
     assert found is (SMALL if again else WHOLE)
     called = functions(executor)
     assert called[0] is RECORDED_FAILURE

@@ -183,7 +183,7 @@ def test_a_single_new_failure_of_a_case_is_enough(
 
 
 def test_passing_and_missing_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    db = store_run(tmp_path, Failing(Verdict.CRASHED, "abort", "", 0))
+    db = store_run(tmp_path, Failing(Verdict.CRASHED, "abnormal exit", "", 0))
     assert explain("divide-f32-cpu-1", db) == 0
     assert capsys.readouterr().out == "divide-f32-cpu-1: pass: it does not fail\n"
     with pytest.raises(UsageError, match="did you mean"):

@@ -263,4 +263,4 @@ def test_other_bits_are_unspecified_if_they_are_random(algorithm) -> None:
     assert judge_result(algorithm, expected[1], other)[0].verdict is Verdict.UNSPECIFIED
     for bad in (np.zeros_like(random), random >> 1, random & ~np.uint32(1), random | 4):
         found, _ = judge_result(algorithm, bad)
-        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "bits that are not uniform")
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "distribution")

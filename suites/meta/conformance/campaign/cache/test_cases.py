@@ -290,7 +290,7 @@ def test_cases_of_crashed_batch_are_cached_after_the_culprit_is_known(
 ) -> None:
     task = Task(Cell("add", ELEMENT_TYPES["f32"], "reference"), 0, 0, 2)
     (passing,) = run_tasks([task], Manner(by_case=True))
-    batch = LostBatch("reference", (("add", "f32", 0),), Verdict.CRASHED, "abort", "")
+    batch = LostBatch("reference", (("add", "f32", 0),), Verdict.CRASHED, "abnormal exit", "")
     for number, (lost, found) in enumerate((([batch], [1]), ([], [0, 1]))):
         with Entries(tmp_path / str(number), print) as entries:
             cached = cases_in(entries)

@@ -119,8 +119,8 @@ def test_crash_is_attributed_in_workers() -> None:
     program, inputs = known_divergence("dilated-convolution-of-one")
     expected = tuple(evaluate(program, inputs))
     finding = Finding(
-        Verdict.CRASHED, "abort", program=program, text="", inputs=inputs, expected=expected,
-        actual=(), backend="cpu",
+        Verdict.CRASHED, "abnormal exit", program=program, text="", inputs=inputs,
+        expected=expected, actual=(), backend="cpu",
     )  # fmt: skip
     with executor_of(parse("cpu"), jobs=1) as executor:
         told = explain_in_isolation(executor, Trial("cpu", 0, 0, 1), finding, 30.0)

@@ -18,7 +18,7 @@ from suites.meta.support.small_programs import array, op_program, tensor_of
 
 PROGRAM = op_program("tanh", [tensor_of(2)], tensor_of(2))
 FINDING = Finding(
-    Verdict.CRASHED, "abort", "", program=PROGRAM, text="", inputs=(array([1.0, 2.0]),),
+    Verdict.CRASHED, "abnormal exit", "", program=PROGRAM, text="", inputs=(array([1.0, 2.0]),),
     expected=(), actual=(),
 )  # fmt: skip
 PRINTED = b"""

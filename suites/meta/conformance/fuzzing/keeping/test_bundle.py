@@ -157,7 +157,7 @@ def test_script_of_plugin_finding_needs_the_plugin(tmp_path: Path, fault: str) -
         backend="plugin:faulty",
     )  # fmt: skip
     if fault == "ABORTS":
-        found = replace(found, verdict=Verdict.CRASHED, kind="abort", elements=())
+        found = replace(found, verdict=Verdict.CRASHED, kind="abnormal exit", elements=())
     backend = Description("plugin:faulty", "cpu", "cpu", (("library", "libpjrt.so sha256 01ab"),))
     own = write(tmp_path, found, backend, "")
     code, out = run_script(own)

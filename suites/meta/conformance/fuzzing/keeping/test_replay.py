@@ -76,11 +76,11 @@ def test_exit_codes(verdicts: tuple[Verdict | None, ...], code: int) -> None:
 def test_crash_reproduces_on_replay(call, tmp_path: Path) -> None:
     program, many = op_program("abs", [tensor_of(201)], tensor_of(201)), (array([-1.0] * 201),)
     finding = Finding(
-        Verdict.CRASHED, "abort", program=program, text=emit(program), inputs=many,
+        Verdict.CRASHED, "abnormal exit", program=program, text=emit(program), inputs=many,
         expected=(array([1.0] * 201),), actual=(), backend="reference:abort_on_large",
     )  # fmt: skip
     code, out, _ = call("replay", str(write(tmp_path, finding, CPU, "")))
-    assert (code, "there: crashed (abort)" in out) == (1, True)
+    assert (code, "there: crashed (abnormal exit)" in out) == (1, True)
 
 
 def test_crash_that_an_expectation_matches_is_known(
@@ -90,11 +90,11 @@ def test_crash_that_an_expectation_matches_is_known(
     monkeypatch.setattr(replay, "load", lambda *_: (known,))
     program, many = op_program("abs", [tensor_of(201)], tensor_of(201)), (array([-1.0] * 201),)
     finding = Finding(
-        Verdict.CRASHED, "abort", program=program, text=emit(program), inputs=many,
+        Verdict.CRASHED, "abnormal exit", program=program, text=emit(program), inputs=many,
         expected=(array([1.0] * 201),), actual=(), backend="reference:abort_on_large",
     )  # fmt: skip
     _, out, _ = call("replay", str(write(tmp_path, finding, CPU, "")))
-    assert "there: crashed (abort), known as many" in out
+    assert "there: crashed (abnormal exit), known as many" in out
 
 
 def test_folder_without_finding_is_one_line(call, tmp_path: Path, folder: Path) -> None:

@@ -56,7 +56,10 @@ def compare_runs(run: RunData, baseline: RunData) -> Comparison:
 PASS, OPEN, UNSUPPORTED = (CaseOutcome(v) for v in (V.PASS, V.PASS, V.UNSUPPORTED))
 WRONG, KNOWN = CaseOutcome(V.DIVERGENT, "sign"), CaseOutcome(V.DIVERGENT, "sign", known=True)
 OFF, FURTHER = (CaseOutcome(V.INACCURATE, "accuracy", error=error) for error in (5.0, 64.0))
-CRASH, KNOWN_CRASH = CaseOutcome(V.CRASHED, "abort"), CaseOutcome(V.CRASHED, "abort", known=True)
+CRASH, KNOWN_CRASH = (
+    CaseOutcome(V.CRASHED, "abnormal exit"),
+    CaseOutcome(V.CRASHED, "abnormal exit", known=True),
+)
 FLAKY_CRASH = replace(KNOWN_CRASH, flaky=True)
 VARYING_CRASH = CaseOutcome(V.CRASHED, NOT_DETERMINISTIC, known=True, flaky=True)
 VARYING = CaseOutcome(V.DIVERGENT, NOT_DETERMINISTIC)

@@ -30,7 +30,7 @@ MADE = Baseline(
         ADD: {
             0: Case("aaaa", CaseOutcome(Verdict.PASS)),
             2: Case("bbbb", CaseOutcome(Verdict.INACCURATE, 'a "quoted"\nclass', False, 3.5)),
-            3: Case("cccc", CaseOutcome(Verdict.CRASHED, "abort", True)),
+            3: Case("cccc", CaseOutcome(Verdict.CRASHED, "abnormal exit", True)),
             4: Case("dddd", CaseOutcome(Verdict.UNSUPPORTED)),
             5: Case("eeee", CaseOutcome(Verdict.CRASHED, "not deterministic", True, flaky=True)),
             6: Case("ffff", replace(SIGN, known=True, wrong_digest="ab" * 8, entries=IDS)),

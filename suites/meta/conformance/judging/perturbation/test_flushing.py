@@ -99,7 +99,7 @@ def judge_as_program(text: str, inputs: list[np.ndarray], actual: complex) -> tu
 
 CANCELLING = np.array([2e-38, -1.5e-38, 2e-38], np.float32)
 """Normal numbers: 2e-38 - 1.5e-38 is subnormal."""
-LOST = (Verdict.FLUSHED, "subnormal intermediate")
+LOST = (Verdict.FLUSHED, "flushed")
 
 
 @pytest.mark.parametrize("text", [SUM.format(of="f32"), WINDOWS])

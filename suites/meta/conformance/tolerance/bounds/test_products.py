@@ -197,7 +197,7 @@ def test_underflow_is_gradual() -> None:
     """Products and operands that are lost because they are subnormal: flushed, not right."""
     tiny, zero = np.full((1, 3), 1e-20, np.float32), np.zeros((1, 1), np.float32)
     found = judge_result(tiny, tiny.T.copy(), zero)  # three products of 1e-40
-    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal result")
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "flushed")
     many = np.full((1, 300), 1e-20, np.float32)  # whose sum is a normal number
     found = judge_result(many, many.T.copy(), zero)
     assert found.verdict is Verdict.DIVERGENT
@@ -206,7 +206,7 @@ def test_underflow_is_gradual() -> None:
     assert judge_result(least, least.T.copy(), zero).verdict is Verdict.PASS
     subnormal, ten = np.full((1, 3), 1e-40, np.float32), np.full((3, 1), 1e10, np.float32)
     found = judge_result(subnormal, ten, zero)
-    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal input")
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "flushed")
     mixed = np.array([[1e-40, 1e-36, 1e-40]], np.float32)
     only = (mixed[:, 1:2].astype(np.float64) * 1e10).astype(np.float32)
     assert judge_result(mixed, ten, only).verdict is Verdict.FLUSHED

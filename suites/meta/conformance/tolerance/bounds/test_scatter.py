@@ -103,5 +103,5 @@ def test_a_replaced_element_is_one_of_its_updates(got: float, wrong: bool) -> No
     actual = (array([got, 5.0, 1.0]),)
     assert SCATTERED_UPDATES.excludes is not None
     (found,) = SCATTERED_UPDATES.excludes(made.subject, given, evaluate(made, given), actual)
-    marked = [mask.tolist() for label, mask in found if label == "no order of the updates"]
+    marked = [mask.tolist() for label, mask in found if label == "no possible order"]
     assert marked == [[wrong, False, False]]

@@ -75,7 +75,7 @@ def test_any_update_may_be_last_but_no_other_value() -> None:
     other = np.array([0, 5, 7], np.float32)
     assert judge_result(made, inputs, [other]) == (Verdict.UNSPECIFIED, "order of the updates")
     wrong = np.array([0, 4, 7], np.float32)
-    assert judge_result(made, inputs, [wrong]) == (Verdict.DIVERGENT, "no order of the updates")
+    assert judge_result(made, inputs, [wrong]) == (Verdict.DIVERGENT, "no possible order")
     lost = np.array([0, 6, 0], np.float32)
     assert judge_result(made, inputs, [lost])[0] is Verdict.DIVERGENT
 
@@ -101,7 +101,7 @@ def test_results_of_two_updates_are_not_mixed() -> None:
     first = [np.array([1, 0], np.float32), np.array([10, 0], np.int32)]
     assert judge_result(made, inputs, first)[0] is Verdict.UNSPECIFIED
     mixed = [np.array([1, 0], np.float32), np.array([20, 0], np.int32)]
-    assert judge_result(made, inputs, mixed) == (Verdict.DIVERGENT, "no order of the updates")
+    assert judge_result(made, inputs, mixed) == (Verdict.DIVERGENT, "no possible order")
 
 
 def test_orders_of_a_body_that_is_not_commutative_are_tried() -> None:
