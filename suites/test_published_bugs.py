@@ -15,6 +15,7 @@ from suites.published_bugs import Bug, bugs
 BUGS = bugs()
 
 
+@pytest.mark.slow
 @pytest.mark.x86
 def test_bugs_of_this_version_are_flagged_and_others_pass() -> None:
     jaxlib, backend = versions()["jaxlib"], parse("cpu")

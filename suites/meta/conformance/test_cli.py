@@ -222,6 +222,7 @@ def test_a_run_is_compared_with_a_baseline(
     assert "0 new, 0 lost" in out
 
 
+@pytest.mark.slow
 def test_a_ci_system_gets_the_failures(
     call, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

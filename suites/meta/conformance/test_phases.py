@@ -140,6 +140,7 @@ def _collect() -> None:
     gc.callbacks.remove(collect_slowly)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drop", [_finalize, _collect])
 def test_a_limit_that_is_over_where_python_drops_errors_is_not_lost(
     drop: Callable[[], None], monkeypatch: pytest.MonkeyPatch

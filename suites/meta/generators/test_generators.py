@@ -137,6 +137,7 @@ def representatives(op: str) -> list[ElementType]:
     return list({of.kind: of for of in ELEMENT_TYPES_OF[op]}.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", ELEMENT_TYPES_OF)
 def test_two_hundred_cases_reach_all_ranks_and_sizes(op: str) -> None:
     for of in representatives(op):
@@ -175,6 +176,7 @@ def drawn_profiles(op: str, of: ElementType, count: int) -> set[str]:
     return {name for one in found for recipe in one.inputs for name in recipe.profiles}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", [op for op, types in ELEMENT_TYPES_OF.items() if F32 in types])
 def test_every_profile_is_reached_for_floats(op: str) -> None:
     if op in ("iota", "constant"):

@@ -81,6 +81,7 @@ def pages(sources):
     return {name: Page(source) for name, source in sources.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_page_is_balanced_and_its_ids_are_unique(pages, name):
     page = pages[name]
@@ -200,6 +201,7 @@ def test_headline_says_whether_the_backend_conforms(runs, pages, name, status, h
     assert f"status-{status}" in next(iter(pages[name].all("h1")))["class"]
 
 
+@pytest.mark.slow
 def test_predicted_share_of_known_elements_is_in_every_report(runs):
     run = runs["passing"]
     cell = run.planned[0]

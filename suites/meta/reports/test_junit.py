@@ -14,6 +14,7 @@ from conformance.verdict import Detail, Element, Record, Verdict
 from reports import junit, view
 
 
+@pytest.mark.slow
 def test_junit_counts_and_kinds(tmp_path, runs):
     junit.render(runs["full"], tmp_path)
     parsed = JUnitXml.fromfile(str(tmp_path / "junit.xml"))

@@ -100,6 +100,7 @@ def test_everything_else_follows(
         assert caught.returncode == 0, caught.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("additions", "left_out", "asked_for"),
     [

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from reference.ops.table import OPS
 
 ROOT = Path(__file__).parents[3]
@@ -101,6 +103,7 @@ def _files() -> list[str]:
     return [name for name in names if not name.startswith(allowed)]
 
 
+@pytest.mark.slow
 def test_facts_about_ops_stand_on_their_records() -> None:
     found = [
         f"{name}:{line} {mnemonic}"

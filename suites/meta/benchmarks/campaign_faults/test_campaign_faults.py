@@ -42,6 +42,7 @@ def test_campaign_without_faults_finds_nothing() -> None:
     assert (found.programs, found.failure) == (16, "")
 
 
+@pytest.mark.slow
 def test_code_of_an_op_is_found_by_its_family_and_the_reference_is_unchanged() -> None:
     def reverse(operand, *, dimensions):
         del dimensions

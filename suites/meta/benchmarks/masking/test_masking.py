@@ -145,6 +145,7 @@ def test_near_misses_that_cannot_be_written_have_no_endings() -> None:
     assert 0 < len({one.id for one in found}) < len(tasks)
 
 
+@pytest.mark.slow
 def test_cases_with_a_known_divergence_are_counted_separately(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,6 +79,7 @@ def test_all_changes_of_a_function_are_generated() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_mutant_that_misplaces_elements_is_caught() -> None:
     assert fate("reverse", MOVEMENT, REVERSED) == (Fate.WRONG, ("smoke",))
 

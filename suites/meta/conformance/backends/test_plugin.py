@@ -81,6 +81,7 @@ def test_other_interface_version_is_one_line(tmp_path: Path, major: int, minor: 
     assert "has another version of PJRT's interface than jaxlib" in refusal(library)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["run", "check", "backends", "replay"])
 def test_a_plugin_that_is_not_there_exits_with_3(call, tmp_path: Path, command: str) -> None:
     backend, program = f"plugin:x={tmp_path / 'none.so'}", tmp_path / "program.mlir"
@@ -211,6 +212,7 @@ def test_a_plugin_may_be_named_by_the_package_that_installs_it(
     assert parse("plugin:x=one-pjrt").spelling == f"plugin:x={tmp_path / 'one-pjrt'}"
 
 
+@pytest.mark.slow
 def test_the_distribution_of_a_file_is_found(library: Path) -> None:
     assert file_version(Path(np.__file__)) == (("numpy", np.__version__),)
     assert file_version(library) == ()

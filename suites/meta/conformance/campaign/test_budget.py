@@ -81,6 +81,7 @@ def test_every_cell_has_its_first_helping_before_any_has_its_second() -> None:
         assert [name for name, _ in groupby(names)] == [*dict.fromkeys(names)]
 
 
+@pytest.mark.slow
 def test_cases_left_out_by_budget_are_reported_and_run_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +103,7 @@ def test_cases_left_out_by_budget_are_reported_and_run_later(
     assert resumed.errors == whole.errors
 
 
+@pytest.mark.slow
 def test_spent_budget_runs_nothing_and_larger_budget_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +128,7 @@ def test_run_started_without_budget_continues_with_budget(
     assert done.left_out == ()
 
 
+@pytest.mark.slow
 def test_left_out_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run(options(tmp_path / "whole"))
     baseline = ReadBaseline("base.txt", baseline_of(whole))
@@ -170,6 +173,7 @@ def test_failure_within_budget_fails_the_run(
     assert done.exit_code == 1
 
 
+@pytest.mark.slow
 def test_shards_with_a_limit_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = [
         limited_run(tmp_path / str(n), monkeypatch, 5 * n, shard=(n, 2), ops=("add", "abs"))

@@ -139,6 +139,7 @@ def test_flaky_entry_matches_classes_of_flaky_case(given, classes, knows) -> Non
     assert entry.matches(replace(record, repeats=Repeats(1, 4, classes))) == knows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words"),
     [("error_together", "INTERNAL: too many functions"), ("abort_together", "SIGABRT")],

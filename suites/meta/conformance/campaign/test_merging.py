@@ -50,6 +50,7 @@ def records_without_times(run: RunData) -> list[dict[str, Any]]:
     return [{**cell, "seconds": None} for cell in run.summary["cells"]]
 
 
+@pytest.mark.slow
 def test_shards_are_the_same_as_the_whole_run(whole, shards, tmp_path: Path) -> None:
     merged, missing = merge_runs(shards, tmp_path, "a command")
     assert missing == []
@@ -78,6 +79,7 @@ def test_a_missing_shard_is_said_and_fails(whole, shards, tmp_path: Path) -> Non
     assert merged.exit_code == exit_code(merged) == 1
 
 
+@pytest.mark.slow
 def test_a_part_without_cells_is_not_missing(tmp_path: Path) -> None:
     given = replace(OPTIONS, ops=("or",), element_types=("i1",), out=tmp_path / "1", shard=(1, 3))
     run(given)
@@ -124,6 +126,7 @@ def test_shards_of_two_builds_of_a_backend_are_refused(shards, tmp_path: Path) -
         merge_runs([copied.parent, shards[1]], tmp_path / "out", "")
 
 
+@pytest.mark.slow
 def test_unmergeable_runs_are_one_line(shards, run_elsewhere, tmp_path: Path) -> None:
     other = tmp_path / "other"
     run(replace(OPTIONS, out=other, ops=("or",), seed=1, shard=(2, 4)))

@@ -53,6 +53,7 @@ def as_if(done: RunData, out: Path, verdict: Verdict, kind: str) -> None:
         store.settle(changed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entries", "is_same", "varying"), [("none", True, True), (FLAKY, False, False)]
 )
@@ -81,6 +82,7 @@ def test_what_differs_from_run_to_run_is_not_lost(
     assert len(listener.said) == 1  # nothing is run again twice
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "is_same", "code"),
     [(NOT_DETERMINISTIC, False, 1), (NOT_DETERMINISTIC, True, 0), ("wrong value", False, 0)],
@@ -100,6 +102,7 @@ def test_flaky_case_that_always_fails_is_new_on_another_backend(
     assert run(options(tmp_path / "now", **fault, baseline=baseline)).exit_code == code
 
 
+@pytest.mark.slow
 def test_removed_entry_runs_nothing_again(tmp_path: Path) -> None:
     file = tmp_path / "flaky.toml"
     file.write_text(FLAKY)
@@ -110,6 +113,7 @@ def test_removed_entry_runs_nothing_again(tmp_path: Path) -> None:
     assert listener.said == []
 
 
+@pytest.mark.slow
 def test_other_wrong_values_of_the_same_backend_are_changed(tmp_path: Path) -> None:
     """An entry matches any failure of the op, and the wrong element moves."""
     file = tmp_path / "any.toml"
@@ -153,6 +157,7 @@ def test_ends_are_compared_by_what_no_entry_matches() -> None:
     assert join_records(unsupported, [right], [entry]) == right
 
 
+@pytest.mark.slow
 def test_many_changes_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetition, "MOST", 1)
     baseline = ReadBaseline("base.txt", baseline_of(run(options(tmp_path / "good"))))

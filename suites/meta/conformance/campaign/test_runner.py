@@ -182,6 +182,7 @@ def test_result_read_from_memory_has_its_class_if_only_batch_fails(
         assert (record.kind, record.repeats) == (NOT_DETERMINISTIC, Repeats(1, 4, ("wrong value",)))
 
 
+@pytest.mark.slow
 def test_records_do_not_depend_on_how_cases_are_split() -> None:
     cell = Cell("add", F32, "reference:flush_to_zero")
     whole = run_task(Task(cell, 3, 0, 40))
@@ -227,6 +228,7 @@ def test_crash_hang_and_memory_exhaustion_have_verdicts(
     assert all(r.detail is not None and "stablehlo.add" in r.detail.program for r in done.records)
 
 
+@pytest.mark.slow
 def test_only_the_cases_that_crash_are_blamed(tmp_path: Path) -> None:
     done = run(options(tmp_path, "abort_on_nan", profile="standard"))
     assert len(done.records) == PROFILES["standard"]
@@ -241,6 +243,7 @@ def test_only_the_cases_that_crash_are_blamed(tmp_path: Path) -> None:
     assert {record.verdict for record in done.records} == {Verdict.CRASHED, Verdict.PASS}
 
 
+@pytest.mark.slow
 def test_a_right_backend_conforms(tmp_path: Path) -> None:
     done = run(options(tmp_path, ops=("a*",), element_types=("i1", "bf16", "complex<f32>")))
     assert {record.verdict for record in done.records} <= {Verdict.PASS, Verdict.UNSPECIFIED}
@@ -288,6 +291,7 @@ def test_other_versions_are_another_run(
         run(options(finished_run))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["0123456789ab", None])
 def test_run_of_other_build_is_not_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str | None
@@ -326,6 +330,7 @@ def test_coverage_is_reported_by_dialect(tmp_path: Path) -> None:
     assert parts["StableHLO"]["pairs"] == both["StableHLO"].pairs
 
 
+@pytest.mark.slow
 def test_a_fresh_start_replaces_another_run(tmp_path: Path) -> None:
     run(options(tmp_path))
     assert run(options(tmp_path, seed=1, fresh=True)).seed == 1
@@ -339,6 +344,7 @@ class Interrupting(Watcher):
             raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_interrupted_run_is_resumed(tmp_path: Path) -> None:
     given = options(tmp_path / "a", ops=("a*",), jobs=1)
     with pytest.raises(KeyboardInterrupt):
@@ -461,6 +467,7 @@ def test_all_failures_of_case_are_stored_with_their_inputs(tmp_path: Path) -> No
         assert store.records() == [record]
 
 
+@pytest.mark.slow
 def test_an_error_of_the_harness_over_a_case_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

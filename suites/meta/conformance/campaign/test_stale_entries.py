@@ -57,6 +57,7 @@ def options(out: Path, fault: str, ops: tuple[str, ...]) -> Options:
     return Options(out, (f"reference:{fault}",), ops, ("f32",), "smoke", jobs=1)
 
 
+@pytest.mark.slow
 def test_fixed_counterexample_is_reported_and_fails_strict_run(
     tmp_path: Path,
 ) -> None:
@@ -75,6 +76,7 @@ def test_fixed_counterexample_is_reported_and_fails_strict_run(
     assert known.summary["fixed_expectations"] == ["mended"]
 
 
+@pytest.mark.slow
 def test_a_counterexample_that_fails_otherwise_is_stale_and_not_fixed(tmp_path: Path) -> None:
     file = tmp_path / "known.toml"
     file.write_text(SHOWN.replace(KINDS, 'kinds = ["NaN"]'))
@@ -93,6 +95,7 @@ def test_entry_about_timeouts_is_never_replayed_in_a_run(tmp_path: Path) -> None
     assert (known.stale, known.exit_code) == ((), 0)
 
 
+@pytest.mark.slow
 def test_counterexample_is_replayed_once_for_resumed_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +121,7 @@ def test_counterexample_is_replayed_once_for_resumed_run(
     assert heard.said == ["replaying the counterexamples of 1 entries that matched nothing"]
 
 
+@pytest.mark.slow
 def test_unreadable_counterexample_is_reported_and_refused_by_strict(
     tmp_path: Path,
 ) -> None:

@@ -154,6 +154,7 @@ def test_operations_on_a_device_s_shards_have_their_tolerances(tmp_path: Path) -
     assert (found.verdict, found.message) == (Verdict.PASS, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "operation"), [("sign_lost", "tanh %1"), ("share_lost", "all_reduce %2")]
 )

@@ -89,6 +89,7 @@ BESIDE = CHAIN.replace("exponential", "tanh")
 SINE, TANH = "sine %1 (line 4)", "tanh %3 (line 6)"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("use_faulty_backend")
 def test_a_known_operation_is_named_and_fails_nothing(tmp_path: Path) -> None:
     found = check_text(tmp_path, CHAIN, settings_for("sine"))
@@ -99,6 +100,7 @@ def test_a_known_operation_is_named_and_fails_nothing(tmp_path: Path) -> None:
     assert (found.known, found.is_new_failure, found.operation) == ((), True, SINE)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("use_faulty_backend")
 @pytest.mark.parametrize("text", [BEHIND, BESIDE])
 def test_second_fault_is_not_hidden_by_known_divergence(text: str, tmp_path: Path) -> None:
@@ -112,6 +114,7 @@ def test_second_fault_is_not_hidden_by_known_divergence(text: str, tmp_path: Pat
     assert (found.known, found.operation) == (("sine-wrong", "tanh-wrong"), SINE)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("use_faulty_backend")
 @pytest.mark.parametrize(
     "narrowed",
@@ -161,6 +164,7 @@ class Mixed(PjrtBackend):
         return Spoilt(super().compile(text, program), tuple(v.name in made for v in returned))
 
 
+@pytest.mark.slow
 def test_all_that_is_wrong_with_an_operation_must_be_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +197,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("use_faulty_backend")
 @pytest.mark.parametrize(
     ("text", "where"),

@@ -100,6 +100,7 @@ def export_program(name: str) -> str:
     return export.export(jax.jit(function))(*shapes).mlir_module()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_from_jax_agree_with_xla(name: str, tmp_path: Path) -> None:
     found = check_text(tmp_path, export_program(name), Settings("cpu"))

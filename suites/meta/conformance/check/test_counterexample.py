@@ -69,6 +69,7 @@ def test_invalid_program_reproduces_an_entry_about_refusals_only() -> None:
         replay(entry(counterexample=broken), RIGHT)
 
 
+@pytest.mark.slow
 def test_invalid_program_for_more_devices_is_not_fixed() -> None:
     of_too_many = Counterexample(UNKNOWN_IDS.replace("= 2", "= 4096"), ("1.0",) * 4096)
     found = replay(entry(counterexample=of_too_many, verdicts=("accepted",), kinds=("C2",)), "cpu")

@@ -53,6 +53,7 @@ def test_the_longest_wait_of_a_thread_counts_from_its_beginning() -> None:
     assert longest_wait({1: 5.0}, {}) == 0
 
 
+@pytest.mark.slow
 def test_a_timeout_states_how_long_the_worker_waited_for_a_processor() -> None:
     core = min(os.sched_getaffinity(0))
     with LocalExecutor(1) as workers, spinning(core):

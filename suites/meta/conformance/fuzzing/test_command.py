@@ -31,6 +31,7 @@ def findings(out: Path) -> list[dict]:
     return json.loads((out / "campaign.json").read_text())["findings"]
 
 
+@pytest.mark.slow
 def test_campaign_on_reference_finds_nothing(tmp_path: Path) -> None:
     assert campaign(tmp_path, "reference", 96) == 0
     assert findings(tmp_path) == []
@@ -89,6 +90,7 @@ def test_crash_is_found_and_minimised(tmp_path: Path) -> None:
     assert min(one["operations"] for one in found) <= 1
 
 
+@pytest.mark.slow
 def test_campaign_resumes_where_it_stopped(tmp_path: Path) -> None:
     campaign(tmp_path, "reference", 16)
     campaign(tmp_path, "reference", 48)

@@ -199,6 +199,7 @@ def test_finding_has_the_message_of_its_own_program() -> None:
     )
 
 
+@pytest.mark.slow
 def test_smaller_program_with_another_message_is_another_crash() -> None:
     small = CrashMinimisation(failures()[0])
     small.answer(f"{ENDED}: map.h:40] Check failed: found", 0.01)

@@ -207,6 +207,7 @@ def test_wrong_results_get_their_verdict_and_class(case: Wrong) -> None:
         assert judged.elements[0].actual in judged.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", list(CATALOG))
 def test_permitted_result_never_fails(op: str) -> None:
     """The reference's own results have no error at all."""

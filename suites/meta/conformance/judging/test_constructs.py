@@ -396,6 +396,7 @@ def placed_operations(program: Program) -> list[Operation]:
     return [one for one in within(program.main.body.operations) if one.name != "async_done"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("construct", CONSTRUCTS)
 def test_operations_in_a_construct_have_their_own_tolerances(construct: str) -> None:
     program, inputs = CONSTRUCTS[construct](case_of_each_rule())
@@ -404,6 +405,7 @@ def test_operations_in_a_construct_have_their_own_tolerances(construct: str) -> 
     assert found.steps is None  # perturbed evaluation reaches the results, without an audit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("construct", CONSTRUCTS)
 def test_every_wrong_operation_in_a_construct_is_named(construct: str) -> None:
     program, inputs = CONSTRUCTS[construct](case_of_each_kind())

@@ -230,6 +230,7 @@ def verdicts_in(op: str, column: Column, count: int) -> set[Verdict]:
     return verdicts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("op", "about"), WITHOUT_EFFECT)
 def test_ineffective_mutant_never_fails(op: str, about: str) -> None:
     """There are also cases where it could have an effect."""

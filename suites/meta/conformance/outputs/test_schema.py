@@ -131,6 +131,7 @@ def print_report(call: Call, *arguments: object) -> tuple[int, dict[str, Any]]:
     return code, told
 
 
+@pytest.mark.slow
 def test_a_run_that_passes(call: Call, whole: Path) -> None:
     before = {path.name: path.stat().st_mtime_ns for path in whole.iterdir()}
     code, told = print_report(call, whole)
@@ -157,6 +158,7 @@ def test_new_and_lost_against_a_baseline(call: Call, whole: Path, tmp_path: Path
     assert {change["op"] for change in told["comparison"]["changes"]} == {"not"}
 
 
+@pytest.mark.slow
 def test_known_divergences(call: Call, tmp_path: Path) -> None:
     (tmp_path / "ours.toml").write_text(KNOWN)
     given = ("--expectations", tmp_path / "ours.toml", "--out", tmp_path / "run")
@@ -188,6 +190,7 @@ def copy_of_run(whole: Path, folder: Path, started: str, versions: dict[str, str
     return folder
 
 
+@pytest.mark.slow
 def test_a_history_with_findings(call: Call, whole: Path, tmp_path: Path) -> None:
     old = copy_of_run(whole, tmp_path / "old", "2025-01-02T03:04:05+00:00", {"jax": "0.9"})
     finding = tmp_path / "corpus" / "not-1"

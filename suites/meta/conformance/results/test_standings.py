@@ -69,6 +69,7 @@ def test_conclusion_blames_only_backends_that_fail(outcomes, said):
     assert conclusion(standings(run_of(*outcomes))) == said
 
 
+@pytest.mark.slow
 def test_cells_add_up_on_every_backend():
     run = synthetic.run("full")
     (one,) = standings(run)

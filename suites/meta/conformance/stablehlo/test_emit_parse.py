@@ -135,6 +135,7 @@ def test_constants_reach_the_compiler_in_every_bit(of):
         np.testing.assert_array_equal(to_bits(got), to_bits(want))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", sorted(OPS))
 def test_generated_programs_are_read_back(op):
     types = OPS[op].element_types

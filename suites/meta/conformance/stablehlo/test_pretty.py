@@ -45,6 +45,7 @@ def test_arguments_of_regions_and_several_results_keep_theirs() -> None:
         assert name in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", BUILDERS)
 def test_the_pretty_form_is_the_same_program(op: str) -> None:
     of = OPS[op].element_types[0]

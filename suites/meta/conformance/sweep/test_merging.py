@@ -100,6 +100,7 @@ def test_a_sweep_is_printed(sweep: Call, report: Report, tmp_path: Path, asked: 
     assert asked == "text" or json.loads(told) == result
 
 
+@pytest.mark.slow
 def test_a_sweep_is_a_section_of_the_report_of_a_run(
     sweep: Call, report: Report, tmp_path: Path
 ) -> None:

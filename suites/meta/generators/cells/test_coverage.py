@@ -56,6 +56,7 @@ def test_standard_reaches_every_value_and_pair(op: str) -> None:
     assert whole.out_of_reach <= 0.02 * whole.declared_values, whole.missing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("op", "profile"),
     [*((op, "smoke") for op in SPECIFIED), *((op, "standard") for op in LOWERED)],
@@ -77,6 +78,7 @@ def test_every_value_is_reached_somewhere(op: str, profile: str) -> None:
     assert len(missing) <= 0.05 * len(offered), missing
 
 
+@pytest.mark.slow
 def test_every_pair_of_types_is_converted() -> None:
     for op in ("convert", "bitcast_convert"):
         for column in (c for c in plan.valid_columns(op) if c.name in ELEMENT_TYPES):
@@ -87,6 +89,7 @@ def test_every_pair_of_types_is_converted() -> None:
             assert len(targets) == len(offered["to"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "op", ["convolution", "dot_general", "gather", "reduce", "reduce_window", "scatter", "sort"]
 )
@@ -115,6 +118,7 @@ def test_fft_types_occur_in_every_complex_column() -> None:
     assert kinds == {"FFT", "IFFT", "IRFFT"}
 
 
+@pytest.mark.slow
 def test_case_does_not_depend_on_earlier_cases() -> None:
     late = plan.case("sort", F32, 5, 30)
     plan.coverage.cache_clear()

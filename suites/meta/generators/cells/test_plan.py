@@ -67,6 +67,7 @@ def test_cases_are_written_and_read_back(op: str) -> None:
                 assert ours.tobytes() == again.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", BUILDERS)
 def test_cases_depend_only_on_the_seed(op: str) -> None:
     of = OPS[op].element_types[-1]

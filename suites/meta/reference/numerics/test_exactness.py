@@ -30,6 +30,7 @@ def as_fractions(array: Array) -> list[Fraction]:
     return [Fraction(float(number)) for number in array]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", ["f2", "f4", "f8"])
 @pytest.mark.parametrize(
     ("mask_of", "rounded", "exact"),

@@ -309,6 +309,7 @@ def test_sizes_that_are_not_known_agree_with_all() -> None:
     assert violations(operation_of(program)) == ("C25",)
 
 
+@pytest.mark.slow
 def test_cases_reach_every_attribute() -> None:
     given: list[dict[str, Any]] = []
     for number in range(400):

@@ -72,6 +72,7 @@ STATIC: dict[str, tuple[str, tuple[str, ...]]] = {
 """The static op of each dynamic op, and the attributes that its last operands replace."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", STATIC)
 def test_like_the_static_op(op: str) -> None:
     name, numbers = STATIC[op]
@@ -320,6 +321,7 @@ def test_stablehlo_takes_constant_sizes_for_signed(size: int) -> None:
     assert refusal is None or "output shape [-8]" in refusal
 
 
+@pytest.mark.slow
 def test_every_case_is_of_its_op() -> None:
     for op in BUILDERS:
         for case in cases(op, F32, seed=0, count=20):

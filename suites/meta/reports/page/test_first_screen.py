@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
 from conformance.gate.baselines.comparison import compare
 from conformance.verdict import Verdict
@@ -60,6 +62,7 @@ def test_no_backend_is_the_worst_without_failures() -> None:
     assert not any(row.worst for row in first_screen(view.build(well)).rows)
 
 
+@pytest.mark.slow
 def test_backend_with_new_failures_is_worse_than_one_with_more_known_failures() -> None:
     run = failing_on("other")
     known = [

@@ -165,6 +165,7 @@ def test_bodies_in_another_quantized_type_are_judged(op: str) -> None:
         assert found[Verdict.DIVERGENT] + found[Verdict.INACCURATE] >= 3, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("op", "group"),
     [(op, n) for op in FOLDING for n, folded in enumerate(OPS[op].body_types) if folded],

@@ -231,6 +231,7 @@ def test_faults_that_end_the_process(fault, values, aborts):
     assert ("done" in done.stdout) is not aborts
 
 
+@pytest.mark.slow
 def test_faults_that_never_end():
     commands = [
         [sys.executable, "-c", _CHILD, f"reference:{fault}", "1", "-0.0"]
@@ -284,6 +285,7 @@ def test_every_fault_is_tested():
     assert set(FAULTS) == set(SEEN) | set(elsewhere.split()) | set(PROCESS_FAULTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", sorted(op for op in CATALOG if OPS[op].lower is None))
 def test_harmless_backends_are_never_accused(op):
     types = OPS[op].element_types

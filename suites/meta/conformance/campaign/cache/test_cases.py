@@ -117,6 +117,7 @@ def test_whatever_a_case_depends_on_is_part_of_its_key(
             assert count_from_cache(name) == 0, name
 
 
+@pytest.mark.slow
 def test_expectations_are_no_part_of_the_key(tmp_path: Path) -> None:
     """Only wrong elements are compared with the predictions of expectations."""
     file = tmp_path / "known.toml"
@@ -268,6 +269,7 @@ def test_failure_of_whole_batch_is_not_hidden_by_cache(tmp_path: Path, fault: st
     assert len(second.incidents) == len(first.incidents)
 
 
+@pytest.mark.slow
 def test_flaky_case_is_never_cached(tmp_path: Path) -> None:
     given = {"ops": ("add",), "element_types": ("f32",)}
     first = run(options(tmp_path, "first", "error_now_and_then", **given))

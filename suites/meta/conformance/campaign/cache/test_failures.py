@@ -104,6 +104,7 @@ def test_a_failure_that_is_known_comes_from_the_cache(tmp_path: Path, work: Work
     assert "which did not fail before, or failed as known" in " ".join(lines_of(second, "{}"))
 
 
+@pytest.mark.slow
 def test_a_new_failure_is_run_again(tmp_path: Path, work: Work) -> None:
     first = run(options(tmp_path, "first"))
     failed = sum(record.verdict.fails for record in first.records)
@@ -205,6 +206,7 @@ def test_a_near_miss_that_is_known_comes_from_the_cache(tmp_path: Path, work: Wo
     assert (work.compiled, second.from_cache) == ([], len(first.records))
 
 
+@pytest.mark.slow
 def test_a_case_that_always_ended_its_process_does_not_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def test_a_backend_that_prints_no_passes_has_none() -> None:
     assert observe_passes(Trial("reference", 0, 0, 1), FINDING, 60.0) == ((), Passes())
 
 
+@pytest.mark.slow
 def test_passes_of_a_program_that_ends_well_have_all_ended() -> None:
     unfinished, passes = observe_passes(Trial("cpu", 0, 0, 1), FINDING, 60.0)
     assert unfinished == ()

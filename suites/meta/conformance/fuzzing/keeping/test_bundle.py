@@ -40,6 +40,7 @@ def finding(of: str, expected: float, actual: float) -> Finding:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ["f32", "si32", "bf16"])
 def test_the_script_says_whether_the_bug_is_there(tmp_path: Path, of: str) -> None:
     there = write(tmp_path / "there", finding(of, 5, 3), CPU, "")
@@ -91,6 +92,7 @@ func.func @main(%x: tensor<3xf32>, %n: tensor<i32>) -> tensor<3xf32> {
 """A valid program that XLA cannot compile (set-dimension-size-into-a-loop)."""
 
 
+@pytest.mark.slow
 def test_an_error_that_a_backend_answers_with_is_the_bug(tmp_path: Path) -> None:
     program = parse_module(REFUSED)
     given = (array([1, 2, 3], "f32"), np.int32(3))
@@ -142,6 +144,7 @@ def run_script(folder: Path, *words: str, **variables: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["WRONG", "ABORTS"])
 def test_script_of_plugin_finding_needs_the_plugin(tmp_path: Path, fault: str) -> None:
     """The plugin moves the first result of tanh by 64 ulp, or aborts."""

@@ -25,6 +25,7 @@ from suites.meta.conformance.judging.sets.legal_executions import LegalExecution
 PROGRAMS = 150
 
 
+@pytest.mark.slow
 def test_every_permitted_evaluation_lies_in_the_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples move within the rules of operations; nothing else is left out or done otherwise."""
     followed = 0

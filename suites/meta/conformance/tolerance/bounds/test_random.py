@@ -53,6 +53,7 @@ def test_repeated_and_ordered_numbers_are_not_random(values: Array) -> None:
     assert is_not_random(values, F32_STEP)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [0, 1, 2, 10, 1000, 50_000])
 def test_independent_numbers_are_random(count: int) -> None:
     for seed in range(20):

@@ -120,6 +120,7 @@ def assert_floats(
             assert are_same(got, number), (given, want, got)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", REAL_TYPES, ids=str)
 @pytest.mark.parametrize("name", BINARY)
 def test_binary_floats(name: str, of: ElementType) -> None:
@@ -202,6 +203,7 @@ def test_sqrt(of: ElementType) -> None:
             assert (middle - below) ** 2 <= value <= (middle + ulp / 2) ** 2, x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("of", REAL_TYPES, ids=str)
 def test_compare_floats(of: ElementType, direction: str) -> None:

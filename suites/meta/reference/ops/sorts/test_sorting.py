@@ -54,6 +54,7 @@ def one_by_one(rows: tuple[Array, ...], body: Body) -> list[int]:
     return sorted(range(len(rows[0])), key=cmp_to_key(compare_positions))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ALL[::2], ids=str)
 def test_sort_is_a_stable_sort_by_the_comparator(of: Any) -> None:
     seen = 0
