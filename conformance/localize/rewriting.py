@@ -188,6 +188,8 @@ def _is_closer(
 ) -> bool:
     """Return whether more elements are as the module gives them than as the program does."""
     given = whole.evaluate(inputs), evaluate(program, inputs)
+    if any(describe_malformed(results, actual) is not None for results in given):
+        return False
     by_module, by_program = (
         sum(int((~equal_elements(*pair)).sum()) for pair in zip(results, actual, strict=True))
         for results in given
