@@ -36,6 +36,7 @@ from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+from reference.numerics.alike import equal_results
 
 PAIR = 2
 """Smallest number of operations that make a group."""
@@ -261,7 +262,25 @@ class Explainer:
         group = self._group(wrong)
         if len(group) < PAIR:
             return ()
-        return self._match_ids(group, wrong.judgement)
+        ids = self._match_ids(group, wrong.judgement)
+        return ids or self._match_rewritings_of_group(wrong, group)
+
+    def _match_rewritings_of_group(
+        self, wrong: WrongOperation, group: Sequence[Operation]
+    ) -> tuple[str, ...]:
+        """Return the expectations that match the compiler's rewritings of a group as a program of
+        its own, if these explain all results that are wrong in the whole program.
+        """
+        taken = _extract_group(wrong.program, group, wrong.operation, wrong.values)
+        try:
+            actual = self._run_group(wrong.program, group, wrong.operation, wrong.values)
+        except BackendError:
+            return ()
+        if not equal_results(actual, wrong.results):
+            return ()
+        rewritings = self.search.explain_by_module(taken[0], [taken[1]], [actual]).whole
+        ids = [self._match_rewriting(one, wrong.judgement) for one in rewritings]
+        return tuple(dict.fromkeys(ids)) if all(ids) else ()
 
     def _run_group(
         self,
@@ -271,10 +290,7 @@ class Explainer:
         values: Mapping[str, Array],
     ) -> Sequence[Array]:
         """Return the backend's results of operations of main as a program of their own."""
-        places = definition_index(program)
-        kept = {places[one.results[0].name] for one in operations}
-        group = extract(program, kept, last.results)
-        inputs = [values[one.name] for one in group.main.arguments]
+        group, inputs = _extract_group(program, operations, last, values)
         (got,) = self.search.run(group, [inputs])
         return got
 
@@ -365,3 +381,15 @@ class Explainer:
     def _match_all(self, failures: Sequence[Failure]) -> tuple[str, ...]:
         ids = [matching_entry(self.expectations, failure) for failure in failures]
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
+
+
+def _extract_group(
+    program: Program,
+    operations: Sequence[Operation],
+    last: Operation,
+    values: Mapping[str, Array],
+) -> tuple[Program, list[Array]]:
+    """Return operations of main as a program that returns what the last gives, and its inputs."""
+    places = definition_index(program)
+    group = extract(program, {places[one.results[0].name] for one in operations}, last.results)
+    return group, [values[one.name] for one in group.main.arguments]

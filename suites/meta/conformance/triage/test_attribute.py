@@ -14,7 +14,7 @@ import pytest
 from conformance.gate.expectations import Cause, Expectation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
-from conformance.localize.rewriting import ModuleExplanation, Rewriting
+from conformance.localize.rewriting import UNEXPLAINED, ModuleExplanation, Rewriting
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.values import foldable_values
 from conformance.triage.attribute import Explainer
@@ -70,6 +70,59 @@ def test_rewriting_of_the_whole_program_is_matched_by_its_cause(
     failed = FailedProgram(program, inputs, inputs, judgement)
     found = Explainer(search, (known,), "cpu").explain(failed)
     assert (found.is_known, found.known) == (is_known, ("log",) if is_known else ())
+
+
+MASKED = """
+func.func @main(%p: tensor<2xi1>, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.convert %p : (tensor<2xi1>) -> tensor<2xf32>
+  %1 = stablehlo.multiply %0, %x : tensor<2xf32>
+  %2 = stablehlo.exponential %1 : tensor<2xf32>
+  %3 = stablehlo.divide %2, %1 : tensor<2xf32>
+  return %3 : tensor<2xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("change", "explains", "is_known"),
+    [
+        ("multiply(*) => *select<*>(*)", True, True),
+        ("multiply(*) => *select<*>(*)", False, False),
+        ("multiply(*) => C", True, False),
+    ],
+)
+def test_rewriting_of_a_group_is_matched_by_its_cause(
+    change: str, explains: bool, is_known: bool
+) -> None:
+    """The module of the whole program may be too long to be judged; that of the group is not."""
+
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        is_whole = any(one.name == "convert" for one in program.walk())
+
+        def select(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+            if operation.name != "multiply" or not is_whole:
+                return results
+            return (np.where(results[0] == 0, np.float32(0), results[0]),)
+
+        for given in sets:
+            yield [np.asarray(one) for one in evaluate(program, given, on_result=select)]
+
+    def explain(program: Program, *_: object) -> ModuleExplanation:
+        names = [one.name for one in program.main.body.operations[:-1]]
+        if not explains or names != ["convert", "multiply"]:
+            return UNEXPLAINED
+        text = "multiply(convert<f32>(a), b) => select<f32>(a, b, C)"
+        return ModuleExplanation((Rewriting("algsimp", text, program.subject),))
+
+    program = parse_module(MASKED)
+    inputs = (np.array([False, True]), np.array([-2.0, 1.0], np.float32))
+    (actual,) = run(program, [inputs])
+    judgement = judge_program(PermittedResults(program, inputs), actual)
+    assert judgement.verdict.fails  # 1 / -0
+    known = Expectation("mask", ("multiply",), "", cause=Cause("algsimp", change))
+    steps = audit(run, "cpu", program, inputs, range(1))
+    explainer = Explainer(Search(run, "cpu", explain), (known,), "cpu")
+    found = explainer.explain(FailedProgram(program, inputs, actual, judgement, steps))
+    assert found.is_known is is_known
 
 
 SMALL = """
