@@ -109,10 +109,11 @@ class FailureGroup:
 
     @property
     def has_broken_heap(self) -> bool:
-        """Whether the allocator reported damage, so that the program may end differently in another
-        run.
+        """Whether the allocator reported damage, or programs end by either signal that follows from
+        it. Then the program may end differently in another run.
         """
-        return any(map(_is_allocator_abort, self.failures))
+        signals = {ending(one.failing.message) for one in self.failures}
+        return any(map(_is_allocator_abort, self.failures)) or signals >= {*OVERWRITTEN}
 
     @property
     def kinds(self) -> tuple[str, ...]:

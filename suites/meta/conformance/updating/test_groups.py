@@ -135,6 +135,8 @@ def test_program_that_corrupts_memory_is_matched_by_any_crash() -> None:
         assert all(map(entry_of(group, [], ()).matches, records))
     assert not entry.matches(words)
     assert other.cases == [words.id]
+    (either,) = group_failures(records[2:])  # silent, but by either signal
+    assert all(map(entry_of(either, [], ()).matches, records))
     (silent,) = group_failures([records[3]])
     assert entry_of(silent, [], ()).words == ("SIGSEGV",)
     assert [one for one in records if entry_of(silent, [], ()).matches(one)] == [records[3]]
