@@ -75,7 +75,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out deep tests, but for those of --deep, of -m and of files that are named."""
+    """Leave out deep tests, unless --deep or -m selects them, or the command names their file."""
     if config.getoption("markexpr"):
         return
     named = [Path(argument.partition("::")[0]).resolve() for argument in config.args]

@@ -66,8 +66,8 @@ class ModuleExplanation:
     `rewritings` change the meaning, in the order of the passes. `sets` are the numbers of the
     explained sets of results. In those that are `exact`, the reference's results of the module are
     the backend's, bit for bit; if it `flushes`, they are in some with subnormal numbers flushed.
-    Without rewritings and flushing, nothing is explained. `left` has the failures that are left in
-    sets of which the module explains some elements, by the number of the set.
+    Without rewritings and flushing, nothing is explained. Where the module explains only some
+    elements of a set, `left` has the other failures, by the number of the set.
     """
 
     rewritings: tuple[Rewriting, ...] = ()

@@ -271,14 +271,14 @@ class Explainer:
         """Return the expectations that match the compiler's rewritings of a group as a program of
         its own, if these explain all results that are wrong in the whole program.
         """
-        taken = _extract_group(wrong.program, group, wrong.operation, wrong.values)
+        program, inputs = _extract_group(wrong.program, group, wrong.operation, wrong.values)
         try:
-            actual = self._run_group(wrong.program, group, wrong.operation, wrong.values)
+            (actual,) = self.search.run(program, [inputs])
         except BackendError:
             return ()
         if not equal_results(actual, wrong.results):
             return ()
-        rewritings = self.search.explain_by_module(taken[0], [taken[1]], [actual]).whole
+        rewritings = self.search.explain_by_module(program, [inputs], [actual]).whole
         ids = [self._match_rewriting(one, wrong.judgement) for one in rewritings]
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
 

@@ -32,8 +32,6 @@ from reference.numerics.schedules import growth_of_sum
 MOST_ALTERNATIVES = 12
 """Largest number of intervals of an element; beyond it, they are joined."""
 
-_EVERYWHERE = (-np.inf, np.inf)
-
 ByProcess = Sequence[Sequence[ValueSet]]
 """The sets of an operation's operands or results in each process."""
 
@@ -116,7 +114,7 @@ def _widened(
 ) -> ValueSet:
     nan = is_nan(ends[0])
     least, most = (
-        step(move(end, way * error, _EVERYWHERE), way * np.sign(error))
+        step(move(end, way * error), way * np.sign(error))
         for end, way in zip(ends, (-1.0, 1.0), strict=True)
     )
     mixed = (is_nan(ends[1]) != nan) | ~np.isfinite(error) | may_overflow(least, most, nan)

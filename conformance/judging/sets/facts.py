@@ -226,13 +226,16 @@ def may_overflow(low: Array, high: Array, nan: Array) -> Array:
     return found | ((largest >= of.float_format.max_finite) & (to_float64(low) != to_float64(high)))
 
 
-def step(ends: Array, ulps: float | Array, span: tuple[float, float] = (-np.inf, np.inf)) -> Array:
+_ANY_NUMBER = (-np.inf, np.inf)
+
+
+def step(ends: Array, ulps: float | Array, span: tuple[float, float] = _ANY_NUMBER) -> Array:
     """Return ends moved by a number of ulp, within a span."""
     size = ulp_size(magnitude((ends, ends)), element_type_of(ends).part)
     return move(ends, ulps * size, span)
 
 
-def move(ends: Array, by: Array, span: tuple[float, float]) -> Array:
+def move(ends: Array, by: Array, span: tuple[float, float] = _ANY_NUMBER) -> Array:
     """Return ends moved by numbers, within a span; those that are not finite stay."""
     of = element_type_of(ends)
     if of.is_complex:

@@ -97,7 +97,7 @@ def _abs(context: Context, operation: Operation, operands: Sets) -> ValueSet:
 
 
 def _modulus(context: Context, operation: Operation, operand: ValueSet) -> ValueSet:
-    """Return magnitudes of complex numbers: they grow with those of the parts."""
+    """Return magnitudes of complex numbers, which grow with the magnitudes of both parts."""
     found: list[Interval] = []
     for low, high in operand.intervals:
         near, far = np.empty_like(low), np.empty_like(low)
@@ -182,8 +182,8 @@ def _remainder(_: Context, operation: Operation, operands: Sets) -> ValueSet:
 
 
 def _transform(_: Context, operation: Operation, operands: Sets) -> ValueSet:
-    """Return the results of a Fourier transform: those of the middles of the operand's intervals,
-    give or take what transforms of the half widths add up to, and the error of a transform.
+    """Return the results of a Fourier transform: the transform of the middle of each interval, and
+    around it an interval as wide as the sum of the half widths and the error of a transform.
     """
     low, high = operands[0].hull().intervals[0]
     middle = (low / 2 + high / 2).astype(low.dtype)
@@ -197,7 +197,7 @@ def _transform(_: Context, operation: Operation, operands: Sets) -> ValueSet:
     largest = (np.abs(result) + total).astype(np.float64)
     error = total + transform_bound(operation, (sizes,), (largest,))
     error = error * (1 + 2.0**-50)
-    ends = [move(result, way * error, (-np.inf, np.inf)) for way in (-1.0, 1.0)]
+    ends = [move(result, way * error) for way in (-1.0, 1.0)]
     least, most = (step(end, np.sign(error) * way) for end, way in zip(ends, (-1, 1), strict=True))
     open_ = ~np.isfinite(least) | ~np.isfinite(most)
     made = ValueSet(((least, most),), np.zeros(result.shape, np.bool_))

@@ -35,7 +35,6 @@ from reference.ops.folds.reduction import FOLDS
 from reference.ops.table import OPS
 
 _F64 = ELEMENT_TYPES["f64"]
-_ANY_NUMBER = (-np.inf, np.inf)
 
 
 def sets_at_both_ends(
@@ -59,7 +58,7 @@ def sets_at_both_ends(
         errors = [_reach(results[number], ends[number]) for results, ends in made]
         error = reduce(np.maximum, errors, _sum_errors(operation, joined))
         least, most = (
-            step(move(one, way * error, _ANY_NUMBER), way if error.any() else 0.0)
+            step(move(one, way * error), way if error.any() else 0.0)
             for one, way in ((low, -1.0), (high, 1.0))
         )
         mixed = (is_nan(high) != nan) | ~np.isfinite(error) | may_overflow(least, most, nan)
