@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import resource
 import signal
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,7 +14,7 @@ from types import FrameType
 from conformance.limits import Limits
 
 _AGAIN = 0.5
-"""Seconds between two interrupts of an expired limit: see `_is_dropped`."""
+"""Seconds between two interrupts of an expired limit: Python may drop the first."""
 
 
 class TooSlow(Exception):
@@ -35,17 +35,23 @@ class Clock(Enum):
     PROCESSOR = (signal.ITIMER_PROF, signal.SIGPROF)
 
 
-def _is_dropped(frame: FrameType | None) -> bool:
-    """Return whether Python discards exceptions raised here: in a finalizer, or a callback of its
-    garbage collector. jax has such a callback; one limit in twenty expires in it (measured while
-    programs were evaluated).
+@contextmanager
+def _keep_quiet(error: BaseException) -> Generator[None]:
+    """Do not print this error where Python drops it: in a finalizer, in the callback of a weak
+    reference or of the garbage collector. jax has such callbacks; one limit in twenty expires in
+    one (measured while programs were evaluated).
     """
-    callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
-    while frame is not None:
-        if frame.f_code in callbacks or frame.f_code.co_name == "__del__":
-            return True
-        frame = frame.f_back
-    return False
+    before = sys.unraisablehook
+
+    def report(unraisable: sys.UnraisableHookArgs) -> None:
+        if unraisable.exc_value is not error:
+            before(unraisable)
+
+    sys.unraisablehook = report
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 @contextmanager
@@ -55,7 +61,7 @@ def interrupt_after(
     """Raise this error in the block after `seconds`.
 
     Signals reach only the main thread: other threads have no limit. Limits of one clock cannot be
-    nested. If Python would drop the error, it is raised later.
+    nested. If Python drops the error, it is raised again.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -64,8 +70,8 @@ def interrupt_after(
     left = False
 
     def over(number: int, frame: FrameType | None) -> None:
-        del number
-        if not (left or _is_dropped(frame)):
+        del number, frame
+        if not left:
             raise error
 
     timer, number = clock.value
@@ -73,7 +79,8 @@ def interrupt_after(
     signal.setitimer(timer, seconds, _AGAIN)
     try:
         try:
-            yield
+            with _keep_quiet(error):
+                yield
         finally:
             left = True
     finally:
