@@ -16,7 +16,7 @@ from conformance.backends.registry import names_of
 from conformance.executors.lost import ending, own_words
 from conformance.gate.classes import NOT_DETERMINISTIC, UNPREDICTED
 from conformance.known.crashing_operations import describes
-from conformance.known.entry_prediction import EntryPrediction, ulps
+from conformance.known.entry_prediction import ROUNDING, EntryPrediction, ulps
 from conformance.results.store import CellKey
 from conformance.stablehlo.emit import operations_in, spell_operation
 from conformance.text import contains, matches_any
@@ -94,7 +94,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     An entry with a `cause` matches only failures that this rewriting explains.
 
     `computes` is what the backend computes in place of the op (conformance/known/template.py). The
-    entry then matches only elements that differ from it by no more than `within`. If it `flushes`,
+    entry then matches only elements that differ from it by no more than `within`, or that it permits
+    as a program (`ROUNDING`). If it `flushes`,
     intermediate subnormal numbers are zeros. `constants` are the operands that must be constants to
     a compiler, by name or glob. With `any_value`, elements for which its mask is false may have any
     value.
@@ -143,6 +144,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             self.where,
             self.unpredictable,
             self.any_value,
+            self.within == ROUNDING,
         )
 
     def applies(self, cell: CellKey) -> bool:

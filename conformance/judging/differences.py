@@ -11,6 +11,7 @@ import numpy as np
 
 from conformance.judging.joint_results import RuleAnswers
 from conformance.judging.questions import Predicted
+from conformance.judging.sets.evaluate import evaluate_sets
 from conformance.judging.summands import factors_read
 from conformance.known import subnormal_order
 from conformance.known.broadcasting import broadcast_operands
@@ -18,7 +19,7 @@ from conformance.known.hypothesis import NEAR, Hypothesis
 from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.ulp import bound_distances, ulp_distances, ulps_from_prediction
 from conformance.verdict import Element
-from reference.interpreter.evaluate import apply, reshape_operation
+from reference.interpreter.evaluate import apply, evaluate, reshape_operation
 from reference.ir.op import Op
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
@@ -119,11 +120,35 @@ class DifferingElements:
 
     def matches(self, hypothesis: Hypothesis) -> Array:
         """Return a mask of the elements that match a hypothesis, zeros' signs included."""
-        return self._hypothesis_errors(hypothesis.errors) <= 1
+        return (self._hypothesis_errors(hypothesis.errors) <= 1) | self._permitted_by(hypothesis)
 
     def hypothesis_prediction(self, hypothesis: Hypothesis) -> Predicted:
-        """Return a function that gives the elements within `NEAR` ulp of a hypothesis."""
-        return lambda: self._hypothesis_errors(hypothesis.ulps) <= NEAR
+        """Return a function that gives the elements within `NEAR` ulp of a hypothesis, or that its
+        program permits.
+        """
+
+        def is_predicted() -> Array:
+            near = self._hypothesis_errors(hypothesis.ulps) <= NEAR
+            return near | self._permitted_by(hypothesis)
+
+        return is_predicted
+
+    def _permitted_by(self, hypothesis: Hypothesis) -> Array:
+        """Return a mask of the elements that a hypothesis's program permits.
+
+        Where it has one result more, a mask, elements for which that is false are none of its.
+        """
+        nothing = np.zeros(len(self.where), np.bool_)
+        program = hypothesis.program and hypothesis.program(self.operation)
+        if program is None or not all(isinstance(one, np.ndarray) for one in self.operands):
+            return nothing
+        sets = evaluate_sets(program, self.operands, self.platform, flushes=hypothesis.flushes)
+        if sets is None or sets[self.number].shape != self.actual.shape:
+            return nothing
+        permitted = sets[self.number].holds(self.actual)
+        if len(sets) > len(self.operation.results):
+            permitted &= evaluate(program, self.operands)[-1].astype(np.bool_)
+        return permitted.reshape(-1)[self.where]
 
     def prediction(self, other: Array) -> Predicted:
         """Return a function that gives the elements within `NEAR` ulp of `other`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -35,15 +35,19 @@ def label(entry: str) -> str:
     return f"as computed by {entry}"
 
 
+ROUNDING = "rounding"
+"""The `within` of an entry whose operations may round as operations of any program may."""
+
+
 def ulps(within: str) -> float:
-    """Return the distance in ulp that `within` permits; 0 if it is empty.
+    """Return the distance in ulp that `within` permits; 0 if it is empty or `ROUNDING`.
 
     Raises:
         ValueError: if the text cannot be parsed.
     """
     found = _ULPS.fullmatch(within)
-    if within and found is None:
-        raise ValueError(f"'within' must be written such as '2 ulp', not {within!r}")
+    if within not in ("", ROUNDING) and found is None:
+        raise ValueError(f"'within' must be '2 ulp' or the like, or '{ROUNDING}', not {within!r}")
     return float(found[1]) if found else 0.0
 
 
@@ -52,8 +56,9 @@ class EntryPrediction:
     """Results that a backend computes for an op, as an expectation entry states them.
 
     `text` is in the language of template.py. A result may differ from its predicted value by
-    `within` ulp; if that is 0, both have the same bits. If `flushes`, subnormal operands and
-    results of its arithmetic are zeros. `constants` are the operands that must be constants to a
+    `within` ulp; if that is 0, both have the same bits. If it `rounds`, a result may be any that
+    the text permits as a program. If it `flushes`, subnormal operands and results of its arithmetic
+    are zeros. `constants` are the operands that must be constants to a
     compiler, by name or glob. If there is `where`, any of its texts must describe the operation. If
     `unpredictable`, elements that the text's mask omits may have any value, if all others are as
     predicted; if `any_value`, whatever the others are.
@@ -69,6 +74,7 @@ class EntryPrediction:
     where: tuple[str, ...] = ()
     unpredictable: bool = False
     any_value: bool = False
+    rounds: bool = False
 
     @property
     def label(self) -> str:
@@ -99,6 +105,8 @@ class EntryPrediction:
             self._distances,
             unsteady=self.unpredictable,
             stated=True,
+            program=partial(_program, self.text) if self.rounds else None,
+            flushes=self.flushes,
         )
 
     def predicted(self, operation: Operation, operands: Sequence[Any]) -> tuple[Array, ...] | None:

@@ -6,12 +6,14 @@ predicts, is of its class. Expectation files state on which backends a class is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from conformance.tolerance.rule import Measure
+from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
 Results = tuple[Array, ...]
@@ -49,7 +51,9 @@ class Hypothesis:
     errors of the value computed instead. Signs of zeros count. If `unsteady`, the elements may
     differ in every execution, as they depend on memory outside of the program. `stated`: an
     expectation in force states it. `ulps` returns the errors in ulp of the values computed instead,
-    infinite where there are none; None if `errors` only bounds the distance.
+    infinite where there are none; None if `errors` only bounds the distance. `program` returns a
+    program whose operations may round as any may: what it permits belongs to the class, too, also
+    if some subnormal numbers are zeros (`flushes`).
     """
 
     label: str
@@ -57,6 +61,8 @@ class Hypothesis:
     ulps: Measure | None = None
     unsteady: bool = False
     stated: bool = False
+    program: Callable[[Operation], Program | None] | None = None
+    flushes: bool = False
 
 
 def value_hypothesis(label: str, errors: Measure) -> Hypothesis:

@@ -37,7 +37,7 @@ from reference.numerics.alike import equal_elements, equal_results
 TRANSLATION = "translation"
 """The name, in place of a pass, of the translation of StableHLO to what the backend reads."""
 
-MOST_OPERATIONS = 300
+MOST_OPERATIONS = 1000
 """Largest number of operations of a module that is judged."""
 
 MOST = 8

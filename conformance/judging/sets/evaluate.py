@@ -47,13 +47,15 @@ def evaluate_sets(
     taken: Mapping[str, Array] | None = None,
     *,
     is_strict: bool = False,
+    flushes: bool = False,
 ) -> list[ValueSet] | None:
     """Return the sets of main's results; None if the program cannot be followed.
 
     `taken` are values of main that replace those that operations give, as in `PermittedResults`;
     results stay what their operations give. There are none in programs of several processes. The
     evaluation `is_strict` if nothing is left out and nothing is done otherwise than operations say,
-    within their own tolerances.
+    within their own tolerances. If it `flushes`, zero stands beside subnormal inputs and results
+    of operations in a program of one process.
     """
     if taken and program.process_count > 1:
         return None
@@ -62,10 +64,11 @@ def evaluate_sets(
         dict(zip(names, map(ValueSet.of, given), strict=True))
         for given in split_by_process(program, inputs)
     ]
-    evaluator, body = _Evaluator(Enclosures(platform, is_strict)), program.main.body
+    evaluator, body = _Evaluator(Enclosures(platform, is_strict), flushes), program.main.body
     try:
         if program.process_grid is None or program.process_count == 1:
-            found = evaluator.run(body, values[0], taken or {})
+            held = {name: evaluator.flush(one) for name, one in values[0].items()}
+            found = evaluator.run(body, held, taken or {})
         else:
             found = evaluator.run_together(body, values, program.process_grid)
         return [_of_tensor(one) for one in found]
@@ -76,6 +79,7 @@ def evaluate_sets(
 @dataclass(slots=True)
 class _Evaluator:
     enclosures: Enclosures
+    flushes: bool = False
     count: int = 0
 
     def run(
@@ -87,13 +91,17 @@ class _Evaluator:
             self.count += 1
             if self.count > MOST_OPERATIONS:
                 raise Unknown
-            results = self._results(operation, values)
+            results = map(self.flush, self._results(operation, values))
             for value, one in zip(operation.results, results, strict=True):
                 made[value.name] = values[value.name] = one
                 if value.name in taken:
                     values[value.name] = ValueSet.of(taken[value.name])
         ends = region.operations[-1].operands
         return [made.get(one.name, values[one.name]) for one in ends]
+
+    def flush(self, held: Held) -> Held:
+        """Return a value, with zeros beside subnormal numbers if the evaluation flushes."""
+        return held.flushed() if self.flushes and isinstance(held, ValueSet) else held
 
     def run_together(
         self, region: Region, values: Sequence[dict[str, Held]], grid: ProcessGrid

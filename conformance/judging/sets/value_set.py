@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reference.ir.types import Array, ElementType, element_type_of
+from reference.numerics.alike import flush_subnormals, has_subnormals
 from reference.numerics.rounding import to_float64
 
 
@@ -175,6 +176,18 @@ class ValueSet:
         for others in self.intervals[1:]:
             low, high = lesser(low, others[0]), greater(high, others[1])
         return ValueSet(((low, high),), self.nan)
+
+    def flushed(self) -> ValueSet:
+        """Return the set with zero for subnormal numbers beside them."""
+        of = self.element_type
+        ends = [end for interval in self.intervals for end in interval]
+        if not (of.is_float or of.is_complex) or not any(map(has_subnormals, ends)):
+            return self
+        intervals = tuple(
+            (lesser(low, flush_subnormals(low)), greater(high, flush_subnormals(high)))
+            for low, high in self.intervals
+        )
+        return ValueSet(intervals, self.nan)
 
     def at(self, flat: Array) -> ValueSet:
         """Return the set of the elements with these flat indices."""

@@ -135,7 +135,12 @@ reason = "so it is"
         ("tanh", "%0 = stablehlo.abs %operand : $lhs", "", "unknown placeholder 'lhs'"),
         ("tanh", "%0 = $op", "", "'$op' must be followed by operands"),
         ("tanh", "%0 = stablehlo.constant dense<1.0> : tensor<99xf32>", "", "different type"),
-        ("tanh", "%0 = $op(%operand)", 'within = "2"', "such as '2 ulp', not '2'"),
+        (
+            "tanh",
+            "%0 = $op(%operand)",
+            'within = "2"',
+            "'2 ulp' or the like, or 'rounding', not '2'",
+        ),
         ("tanh", "%0 = $op(%operand)", 'kinds = ["NaN"]', "'kinds' cannot be combined with"),
         ("tanh", "%0 = $op(%operand)", "max_ulp = 3", "'max_ulp' cannot be combined with"),
         ("tanh", "%0 = $op(%operand)", 'verdicts = ["crashed"]', "never 'crashed'"),

@@ -260,13 +260,55 @@ def test_entry_with_flushes_flushes_intermediates(flushes: bool) -> None:
     assert {kind for _, kind in other.findings} != {"as computed by mine"}
 
 
+SINH = """
+%half = stablehlo.constant dense<0.5> : $T
+%up = stablehlo.exponential %operand : $T
+%minus = stablehlo.negate %operand : $T
+%down = stablehlo.exponential %minus : $T
+%twice = stablehlo.subtract %up, %down : $T
+%0 = stablehlo.multiply %half, %twice : $T
+"""
+
+
 @pytest.mark.parametrize(
-    ("text", "number"), [("", 0), ("2 ulp", 2), ("1 ulps", 1), ("0.5 ulp", 0.5)]
+    ("got", "explained"),
+    [
+        (0.0, True),
+        (1e-3, True),
+        (0.99995e-3, True),
+        (0.9998e-3, False),
+        (1.001e-3, False),
+        (-1e-3, False),
+        (np.nan, False),
+    ],
+)
+def test_an_entry_with_rounding_is_a_program_whose_steps_round(got: float, explained: bool) -> None:
+    x = array([1e-9 if got == 0 else 1e-3, 1.0])
+    actual = array([got, np.sinh(1.0)])
+    found = judge_result(a_tanh(2), [x], actual, entry(SINH, rounds=True))
+    kinds = {kind for _, kind in found.findings} or {found.kind}
+    assert (kinds == {"as computed by mine"}) is explained
+
+
+def test_an_entry_with_rounding_and_flushes_permits_zero_for_subnormals() -> None:
+    text = "%0 = stablehlo.multiply %operand, %operand : $T"
+    x, got = array([1e-20, 2.0]), array([0.0, 4.0])
+    for flushes in (False, True):
+        known = entry(text, rounds=True, flushes=flushes)
+        found = judge_result(a_tanh(2), [x], got, known)
+        kinds = {kind for _, kind in found.findings} or {found.kind}
+        assert (kinds == {"as computed by mine"}) is flushes
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("", 0), ("2 ulp", 2), ("1 ulps", 1), ("0.5 ulp", 0.5), ("rounding", 0)]
 )
 def test_distances_are_in_ulp(text: str, number: float) -> None:
     assert ulps(text) == number
 
 
 def test_a_distance_without_its_unit_is_an_error() -> None:
-    with pytest.raises(ValueError, match="'within' must be written such as '2 ulp', not '2'"):
+    with pytest.raises(
+        ValueError, match="'within' must be '2 ulp' or the like, or 'rounding', not '2'"
+    ):
         ulps("2")

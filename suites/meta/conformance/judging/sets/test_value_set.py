@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from conformance.judging.sets.value_set import WIDE, ValueSet, greater, lesser, union
 from reference.ir.types import ELEMENT_TYPES
@@ -45,3 +46,15 @@ def test_numbers_are_chosen_rather_than_nan() -> None:
     one, other = array([1.0, np.nan]), array([2.0, 3.0])
     assert lesser(one, other).tolist() == [1.0, 3.0]
     assert greater(one, other).tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("of", ["f32", "complex<f32>"])
+def test_a_flushed_set_has_zero_beside_subnormal_numbers(of: str) -> None:
+    low, high = array([1e-40, -2e-40, 1e-30, -5.0]), array([2e-40, -1e-40, 1.0, 1e-40])
+    if of != "f32":
+        low, high = low + 1j * low, high + 1j * high
+    found = ValueSet(((low, high),), np.zeros(4, bool)).flushed()
+    zero = np.zeros_like(low)
+    assert found.holds(zero).tolist() == [True, True, False, True]
+    assert found.holds(low).all()
+    assert found.holds(high).all()
