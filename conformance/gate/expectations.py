@@ -94,11 +94,10 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     An entry with a `cause` matches only failures that this rewriting explains.
 
     `computes` is what the backend computes in place of the op (conformance/known/template.py). The
-    entry then matches only elements that differ from it by no more than `within`, or that it permits
-    as a program (`ROUNDING`). If it `flushes`,
-    intermediate subnormal numbers are zeros. `constants` are the operands that must be constants to
-    a compiler, by name or glob. With `any_value`, elements for which its mask is false may have any
-    value.
+    entry then matches only elements that differ from it by no more than `within`, or that it
+    permits as a program (`ROUNDING`). If it `flushes`, intermediate subnormal numbers are zeros.
+    `constants` are the operands that must be constants to a compiler, by name or glob. With
+    `any_value`, elements for which its mask is false may have any value.
     """
 
     id: str
