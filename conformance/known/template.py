@@ -7,8 +7,9 @@ operand that may occur any number of times is `%inputs` if there is exactly one,
 - `$lhs`: the type of that operand;
 - `$lhs.E`, `$lhs.S`: its element type and its sizes: `tensor<$lhs.Sxf32>` has its shape;
 - `$lhs.R`: the type of the parts of its complex elements, of other elements their own type;
+- `$lhs.D`: its dimensions by number: `dimensions = [$lhs.D]`;
 - `$inputs.0`, `$inputs.1.E`: the same for one operand of several;
-- `$T`, `$E`, `$S`, `$R`: the same for the (first) result;
+- `$T`, `$E`, `$S`, `$R`, `$D`: the same for the (first) result;
 - `$dimension`: the value of that attribute of the operation;
 - `$op(%a, %b)`: the operation itself, with its attributes and regions, on other operands;
 - `$op(...)`: the operation as it is.
@@ -39,13 +40,13 @@ from reference.ops.table import OPS
 ANY = ("any",)
 """The `constants` of an entry about operations of which any operand is a constant."""
 
-_RESULT = ("T", "E", "S", "R")
+_RESULT = ("T", "E", "S", "R", "D")
 _ITSELF = "op"
 _OPERAND = r"%[\w.$-]+"
 _PLACEHOLDER = re.compile(
     rf"\$(?:(?P<itself>{_ITSELF})\s*\((?P<given>[^()]*)\)"
-    r"|(?P<result>[TESR])(?P<of_result>x?)"
-    r"|(?P<name>[a-z]\w*)(?P<number>\.\d+)?(?:\.(?P<part>[ESR])(?P<of_part>x?))?)"
+    r"|(?P<result>[TESRD])(?P<of_result>x?)"
+    r"|(?P<name>[a-z]\w*)(?P<number>\.\d+)?(?:\.(?P<part>[ESRD])(?P<of_part>x?))?)"
 )
 _EVERY = re.compile(r"([%$]\w+)\.\*")
 _ASSIGNED = re.compile(rf"\s*({_OPERAND})\s*=[^=]")
@@ -230,12 +231,16 @@ def _fill_placeholders(text: str, operation: Operation, names: Sequence[str]) ->
 
 
 def _type(value: Value | None, part: str, following: str) -> str:
-    """Return the type of a value, its element type, or its sizes with what follows them."""
+    """Return the type of a value, its element type, its dimensions, or its sizes with what follows
+    them.
+    """
     of = None if value is None else value.type
     if of is not None and part == "T":
         return spell(of) + following
     if not isinstance(of, TensorType):
-        raise TemplateError("$E, $S and $R are defined for tensors only")
+        raise TemplateError("$E, $S, $R and $D are defined for tensors only")
+    if part == "D":
+        return ", ".join(map(str, range(len(of.shape)))) + following
     if part == "S":
         sizes = "x".join("?" if size is None else str(size) for size in of.shape)
         return f"{sizes}{following}" if sizes else ""
