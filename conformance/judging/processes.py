@@ -34,11 +34,11 @@ from reference.ir.program import (
     Value,
     single_op,
 )
+from reference.ir.regions import components
 from reference.ir.types import BOOLEAN, Array, element_type_of, to_bits
 from reference.numerics.alike import equal_elements
 from reference.numerics.monoids import can_fold
 from reference.ops.distribution.distribution import Contributions, contributions
-from reference.ops.folds.folding import components
 from reference.ops.table import OPS
 
 _FLAG = TensorType((), BOOLEAN[0])

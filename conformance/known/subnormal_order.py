@@ -19,6 +19,7 @@ from conformance.transforms.flushed_comparison import flush_comparisons
 from conformance.transforms.outline import outline_region
 from reference.interpreter.evaluate import EvaluationError, body_of, evaluate
 from reference.ir.program import Operation, Region
+from reference.ir.regions import components
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.alike import flush_subnormals, has_subnormals
 from reference.numerics.rounding import to_float64
@@ -155,7 +156,7 @@ def _selectable_elements(
     if not OPS[operation.name].body_types:
         return nothing
     found: list[Array] = []
-    for number, monoid in enumerate(folding.components(operation.regions[-1])):
+    for number, monoid in enumerate(components(operation.regions[-1])):
         bits = to_bits(actual[number])
         if monoid is None or not monoid.extremum or bits.ndim > actual[number].ndim:
             found.append(nothing[number])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from reference.ir.monoid import MONOIDS, Monoid
+from reference.ir.monoid import ADD, MONOIDS, Monoid
 from reference.ir.notation import is_quantized
-from reference.ir.program import Region, ValueType
-from reference.ir.types import Array
+from reference.ir.program import Operation, Region, TensorType, Value, ValueType
+from reference.ir.types import Array, ElementType
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,83 @@ def output_types(region: Region) -> tuple[ValueType, ...]:
 
 def monoid_of(region: Region) -> Monoid | None:
     """Return the monoid of a region that only applies it to its two arguments, else None."""
-    if len(region.operations) != 2 or len(region.arguments) != 2:
+    found = components(region)
+    return found[0] if len(found) == 1 else None
+
+
+@lru_cache(maxsize=1024)
+def components(region: Region) -> tuple[Monoid | None, ...]:
+    """Return for each result the only op that computes it from its two arguments, else None.
+
+    A body of N results takes 2 N arguments; result i depends on arguments i and N + i. Conversions
+    to a wider type and back do not count where the op's result is the same without them.
+    """
+    if not region.operations:
+        return ()
+    count = len(region.operations[-1].operands)
+    if len(region.arguments) != 2 * count:
+        return (None,) * count
+    made = {value.name: o for o in region.operations for value in o.results}
+    return tuple(
+        _component(made, result, region.arguments[number], region.arguments[count + number])
+        for number, result in enumerate(region.operations[-1].operands)
+    )
+
+
+def _component(
+    made: Mapping[str, Operation], result: Value, left: Value, right: Value
+) -> Monoid | None:
+    if is_quantized(result.type):  # each application rounds to a code
         return None
-    operation, end = region.operations
-    if any(is_quantized(value.type) for value in (*operation.operands, *operation.results)):
-        return None  # each step rounds to a code
-    names = {value.name for value in region.arguments}
-    applied = {value.name for value in operation.operands}
-    alone = end.operands == operation.results and len(operation.operands) == 2
-    return MONOIDS.get(operation.name) if alone and applied == names else None
+    applied = _without_identities(made, result)
+    operation = made.get(applied.name)
+    if operation is not None and operation.name == "convert":
+        applied = _without_identities(made, operation.operands[0])
+        operation = made.get(applied.name)
+    monoid = MONOIDS.get(operation.name) if operation is not None else None
+    if operation is None or monoid is None:
+        return None
+    taken = set[str]()
+    for operand in operation.operands:
+        value = _without_identities(made, operand)
+        maker = made.get(value.name)
+        if maker is not None and maker.name == "convert" and applied.type != result.type:
+            value = _without_identities(made, maker.operands[0])
+        taken.add(value.name)
+    alone = taken == {left.name, right.name}
+    of, wide = (
+        one.type.element_type if isinstance(one.type, TensorType) else None
+        for one in (result, applied)
+    )
+    if not alone or not isinstance(of, ElementType) or not isinstance(wide, ElementType):
+        return None
+    same = result.type == applied.type or (
+        left.type == result.type and _rounds_once(monoid, of, wide)
+    )
+    return monoid if same else None
+
+
+def _without_identities(made: Mapping[str, Operation], value: Value) -> Value:
+    """Return the value that a value is, before reshapes and conversions to its own type."""
+    while (operation := made.get(value.name)) is not None and (
+        operation.name == "reshape"
+        or (operation.name == "convert" and operation.operands[0].type == value.type)
+    ):
+        (value,) = operation.operands
+    return value
+
+
+def _rounds_once(monoid: Monoid, of: ElementType, wide: ElementType) -> bool:
+    """Return whether results of a wider type, rounded to `of`, are those computed in `of`.
+
+    Source: Figueroa, When is double rounding innocuous? (SIGNUM Newsletter 30, 1995): sums need
+    2 p + 2 digits.
+    """
+    if not (of.is_float and wide.is_float and of.float_format.has_zero):
+        return False
+    narrow, format_ = of.float_format, wide.float_format
+    holds = narrow.precision <= format_.precision and narrow.exponent_bits <= format_.exponent_bits
+    exact = monoid is ADD or narrow.exponent_bits < format_.exponent_bits
+    return holds and (
+        not monoid.rounds or (exact and 2 * narrow.precision + 2 <= format_.precision)
+    )

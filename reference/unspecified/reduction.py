@@ -21,13 +21,14 @@ import numpy as np
 from reference.interpreter.evaluate import EvaluationError, body_of
 from reference.ir.monoid import ADD, Monoid
 from reference.ir.program import Operation
-from reference.ir.regions import Body
+from reference.ir.regions import Body, components
 from reference.ir.types import Array, element_type_of
 from reference.numerics import accumulation, monoids
 from reference.numerics.alike import equal_elements
 from reference.numerics.contributions import Leaves, Slices, Windows
+from reference.numerics.rounding import to_float64
 from reference.ops.folds import folding
-from reference.ops.folds.folding import Lanes, Rows, Schedule, components, init_row, tree
+from reference.ops.folds.folding import Lanes, Rows, Schedule, init_row, tree
 from reference.ops.folds.windows import (
     NOWHERE,
     Tree,
@@ -40,6 +41,9 @@ from reference.unspecified.reasons import Reason, Unspecified
 
 _MAX_SEQUENTIAL_LEAVES = 4096
 """Maximum number of leaves folded sequentially, which calls the body once per leaf."""
+
+ORDER = "order of the reduction, or init values"
+"""The label of results for which two permitted trees differ."""
 
 _MAX_LEAVES = 1 << 20
 """Maximum number of leaves of all results for which every position of an init value is
@@ -156,27 +160,73 @@ def _complex_order(parts: Reduction, number: int) -> list[Unspecified]:
 def _tree_dependent(parts: Reduction, number: int) -> list[Unspecified]:
     """Return masks of elements for which two permitted trees give different results."""
     try:
-        first, *others = (
-            folding.fold_by_schedule(
-                parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule
-            )
-            for schedule in SCHEDULES
-        )
+        first, *others = _results_by_tree(parts)
     except EvaluationError:  # the body uses outer values, which are unknown here
         return [("body that is not known", np.ones(parts.leaves.shape, np.bool_))]
     open_ = np.zeros(parts.leaves.shape, np.bool_)
-    for other in (*others, *_results_without_padding(parts)):
+    for other in others:
         open_ |= differing_elements(first[number], other[number])
-    open_ |= _init_position_dependent(parts, first[number], number)
-    return [("order of the reduction, or init values", open_)]
+    flat = open_.reshape(-1)
+    for where, other in _results_by_init_position(parts, number):
+        mine = np.broadcast_to(first[number].reshape(-1)[where], other.shape)
+        flat[where] |= differing_elements(mine, other).any(axis=0)
+    return [(ORDER, flat.reshape(open_.shape))]
 
 
-def _init_position_dependent(parts: Reduction, result: Array, number: int) -> Array:
-    """Return masks of results that a single init value between some two leaves changes.
+def range_of_trees(parts: Reduction, number: int) -> tuple[Array, Array, Array]:
+    """Return the least and the greatest real result of the trees that are tried, and the largest
+    finite magnitude among the partial results of one tree: float64. Results are NaN where that of
+    any tree is.
+
+    Raises:
+        EvaluationError: when the body uses values of other regions.
+    """
+    first, *others = (to_float64(one[number]) for one in _results_by_tree(parts))
+    low, high = first.reshape(-1).copy(), first.reshape(-1).copy()
+    for other in others:
+        low, high = np.minimum(low, other.reshape(-1)), np.maximum(high, other.reshape(-1))
+    for where, other in _results_by_init_position(parts, number):
+        wide = to_float64(other)
+        low[where] = np.minimum(low[where], wide.min(axis=0))
+        high[where] = np.maximum(high[where], wide.max(axis=0))
+    size = _largest_partial_result(parts, number)
+    return low.reshape(first.shape), high.reshape(first.shape), size
+
+
+def _largest_partial_result(parts: Reduction, number: int) -> Array:
+    """Return the largest finite magnitude of a partial result of elements, in one tree. Those of
+    init values alone do not count: they may be as large as -1e30.
+    """
+    count = len(parts.values)
+
+    def lanes(*arguments: Array) -> Rows:
+        left, right = arguments[: count + 2], arguments[count + 2 :]
+        both = parts.body.lanes(*left[:-2], *right[:-2])
+        has_element, size = left[-2] | right[-2], np.abs(to_float64(both[number]))
+        mine = np.where(has_element & np.isfinite(size), size, 0.0)
+        return (*both, has_element, np.maximum.reduce((left[-1], right[-1], mine)))
+
+    given, zero = parts.values[number].shape, np.zeros(())
+    values = (*parts.values, np.ones(given, np.bool_), np.zeros(given))
+    inits = (*parts.inits, np.zeros((), np.bool_), zero)
+    return folding.fold_by_schedule(lanes, values, inits, parts.leaves, folding.init_then_tree)[-1]
+
+
+def _results_by_tree(parts: Reduction) -> Iterator[tuple[Array, ...]]:
+    for schedule in SCHEDULES:
+        yield folding.fold_by_schedule(
+            parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule
+        )
+    yield from _results_without_padding(parts)
+
+
+def _results_by_init_position(parts: Reduction, number: int) -> Iterator[tuple[Array, Array]]:
+    """Yield flat indices of results, and their results with a single init value between each two
+    neighbouring leaves: [leaves - 1, results].
 
     The leaves before and after it are folded by separate trees.
     """
-    lanes, open_ = parts.body.lanes, np.zeros(result.size, np.bool_)
+    lanes = parts.body.lanes
     for where, rows in parts.leaves.groups(parts.values, parts.inits):
         if len(rows[0]) < 2 or rows[0].size > _MAX_LEAVES:
             continue
@@ -184,10 +234,7 @@ def _init_position_dependent(parts: Reduction, result: Array, number: int) -> Ar
         start = (np.broadcast_to(init, x[1:].shape) for init, x in
                  zip(init_row(rows, parts.inits), rows, strict=True))  # fmt: skip
         folded = lanes(*(x[:-1] for x in before), *start)
-        other = lanes(*folded, *(x[1:] for x in behind))[number]
-        mine = np.broadcast_to(result.reshape(-1)[where], other.shape)
-        open_[where] = differing_elements(mine, other).any(axis=0)
-    return open_.reshape(result.shape)
+        yield where, lanes(*folded, *(x[1:] for x in behind))[number]
 
 
 def _prefix_folds(lanes: Lanes, rows: Rows, *, backwards: bool = False) -> Rows:

@@ -1,4 +1,4 @@
-"""Sets of unspecified values: results of any order of updates, bits of any NaN."""
+"""Sets of unspecified values: results of any order of updates or elements, bits of any NaN."""
 
 from __future__ import annotations
 
@@ -6,18 +6,27 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from conformance.judging.sets.facts import Context, Sets, anything, stored
+from conformance.judging.sets.facts import (
+    Context,
+    Sets,
+    anything,
+    everything_like,
+    step,
+    stored,
+)
 from conformance.judging.sets.value_set import Interval, ValueSet, is_nan, union
+from conformance.tolerance.bounds.reduction import permitted_ranges
 from reference.interpreter.evaluate import body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, to_bits
-from reference.numerics.rounding import to_float64
+from reference.numerics.rounding import round_to, to_float64
 from reference.ops.indexed.scatter import overwriting_updates
 from reference.ops.indexed.update_orders import (
     MAX_ORDERED_UPDATES,
     Scattering,
     decompose_scatter,
 )
+from reference.unspecified.reduction import ORDER
 from reference.unspecified.table import unspecified_elements
 
 _ORDER = "order of the updates"
@@ -49,6 +58,28 @@ def sets_of_update_orders(
         arrays = [one[number].reshape(parts.shape) for one in outcomes]
         nan = np.any([is_nan(one) for one in arrays], axis=0)
         found.append(union([(one, one) for one in arrays], nan))
+    return found
+
+
+def sets_of_trees(
+    operation: Operation, operands: Sequence[Array], results: Sequence[Array]
+) -> list[ValueSet] | None:
+    """Return the results of a fold in any order, where orders differ only by rounding.
+
+    None if other elements are unspecified, and for folds that have no ranges.
+    """
+    found: list[ValueSet] = []
+    for number, ends in enumerate(permitted_ranges(operation, tuple(operands))):
+        open_ = unspecified_elements(operation, operands, results[number], number)
+        if ends is None or {label for label, _ in open_} != {ORDER}:
+            return None
+        of, is_known = stored(operation), np.isfinite(ends[0])
+        low, high = (
+            step(round_to(np.where(is_known, end, 0.0), of), way)
+            for end, way in zip(ends, (-1.0, 1.0), strict=True)
+        )
+        made = ValueSet(((low, high),), np.zeros(low.shape, np.bool_))
+        found.append(made.where(~is_known, everything_like(operation, number, low.shape)))
     return found
 
 

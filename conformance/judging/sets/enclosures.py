@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.judging.sets.choices import sets_of_update_orders
+from conformance.judging.sets.choices import sets_of_trees, sets_of_update_orders
 from conformance.judging.sets.facts import (
     Context,
     Sets,
@@ -355,6 +355,10 @@ def _of_choices(
         orders = sets_of_update_orders(operation, given, results)
         if orders is not None:
             return orders
+    if operation.name in FOLDS:
+        trees = sets_of_trees(operation, [one.point for one in operands], results)
+        if trees is not None:
+            return trees
     chosen = chosen_operands(operation) if operation.name == "sort" else None
     if chosen is not None:
         return _of_chosen(operation, operands, chosen)

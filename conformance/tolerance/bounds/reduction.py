@@ -8,7 +8,7 @@ round differently, so the bound is one rounding for each rounding operation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from conformance.tolerance.bounds.underflow import flush_loss
 from conformance.tolerance.rule import Bound, Rule
 from conformance.transforms.values import nested_operations
+from reference.ir.errors import EvaluationError
 from reference.ir.monoid import ADD, MULTIPLY, Monoid
 from reference.ir.notation import is_promotable
 from reference.ir.op import Rounding
@@ -27,7 +28,23 @@ from reference.numerics.monoids import all_negative_zeros
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative_zero, is_zero
 from reference.ops.table import OPS
-from reference.unspecified.reduction import Reduction, decompose_reduction
+from reference.unspecified.reduction import (
+    ORDER,
+    Reduction,
+    decompose_reduction,
+    range_of_trees,
+)
+from reference.unspecified.table import unspecified_elements
+
+NO_ORDER = "no possible order"
+"""The class of results that no permitted order gives."""
+
+OF_A_FUNCTION = 32
+"""Error of a function, in units of u, that counts as its rounding: the largest budget, 16 ulp."""
+
+SAME_UP_TO_ROUNDING = 4
+"""Width of the range of the trees tried, in rounding errors of all applications of a body, up to
+which the body counts as associative."""
 
 _REAL: dict[Monoid, Callable[..., Array]] = {
     ADD: accumulation.sum_bound,
@@ -65,6 +82,65 @@ def _bound(parts: Reduction, number: int, expected: Array) -> Array | None:
     return roundings * (parts.leaves.counts + 1) * u * magnitude
 
 
+def exclude_beyond_orders(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Sequence[tuple[str, Array]], ...]:
+    """Mark elements of folds with other bodies that no order gives, where orders differ only by
+    rounding (see `permitted_ranges`).
+    """
+    ranges = permitted_ranges(operation, operands)
+    found: list[Sequence[tuple[str, Array]]] = []
+    for number, (ends, want, got) in enumerate(zip(ranges, expected, actual, strict=True)):
+        if ends is None:
+            found.append(())
+            continue
+        wide = to_float64(got)
+        beyond = ~((wide >= ends[0]) & (wide <= ends[1])) & (ends[0] > -np.inf)
+        for label, mask in unspecified_elements(operation, operands, want, number):
+            if label != ORDER:
+                beyond = beyond & ~mask
+        found.append(((NO_ORDER, beyond),))
+    return tuple(found)
+
+
+def permitted_ranges(
+    operation: Operation, operands: tuple[Array, ...]
+) -> tuple[tuple[Array, Array] | None, ...]:
+    """Return the range of each result of a fold whose body is no monoid: float64.
+
+    Where the trees tried differ by no more than `SAME_UP_TO_ROUNDING` rounding errors of all
+    applications of the body, the body counts as associative up to rounding: results are in their
+    range, widened by its width and by these errors. Elsewhere the range is infinite. None for
+    results that are no real numbers or not rounded.
+    """
+    parts = decompose_reduction(operation, operands)
+    found: list[tuple[Array, Array] | None] = []
+    for number, roundings in enumerate(weigh_rounding_operations(parts.body.region)):
+        of = element_type_of(parts.values[number])
+        if parts.monoid(number) is not None or not roundings or not of.is_float:
+            found.append(None)
+            continue
+        try:
+            low, high, size = range_of_trees(parts, number)
+        except EvaluationError:
+            found.append(None)
+            continue
+        error = roundings * (parts.leaves.counts + 1) * accumulation.unit_roundoff(of) * size
+        found.append(_widen(low, high, error))
+    return tuple(found)
+
+
+def _widen(low: Array, high: Array, error: Array) -> tuple[Array, Array]:
+    with np.errstate(all="ignore"):
+        width = high - low
+        is_associative = np.isfinite(width) & (width <= SAME_UP_TO_ROUNDING * error)
+        reach = np.where(is_associative, width + error, np.inf)
+    return np.nan_to_num(low) - reach, np.nan_to_num(high) + reach
+
+
 def reduction_flush_loss(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
@@ -81,9 +157,27 @@ def reduction_flush_loss(
     )
 
 
-@lru_cache(maxsize=1024)
 def count_rounding_operations(region: Region) -> tuple[int, ...]:
-    """Count, for each result of a body, the rounding operations that it depends on.
+    """Count, for each result of a body, the rounding operations that it depends on."""
+    return tuple(map(len, _rounding_operations(region)))
+
+
+def weigh_rounding_operations(region: Region) -> tuple[int, ...]:
+    """Return, for each result of a body, a bound on the error of one application in units of u: one
+    for each correct rounding, `OF_A_FUNCTION` for each function.
+    """
+    return tuple(sum(map(_weight, each)) for each in _rounding_operations(region))
+
+
+def _weight(operation: Operation) -> int:
+    record = OPS.get(operation.name)
+    is_function = record is not None and record.rounding is Rounding.APPROXIMATES
+    return OF_A_FUNCTION if is_function else 1
+
+
+@lru_cache(maxsize=1024)
+def _rounding_operations(region: Region) -> tuple[tuple[Operation, ...], ...]:
+    """Return, for each result of a body, the rounding operations that it depends on.
 
     A result is an argument of the body in the next iteration. So all results that depend on it
     share its dependencies.
@@ -91,7 +185,7 @@ def count_rounding_operations(region: Region) -> tuple[int, ...]:
     made = {value.name: o for o in region.operations for value in o.results}
     results = region.operations[-1].operands
     places = {value.name: n % len(results) for n, value in enumerate(region.arguments)}
-    found: list[int] = []
+    found: list[tuple[Operation, ...]] = []
     for result in results:
         seen: set[str] = set()
         left = [result.name]
@@ -108,13 +202,9 @@ def count_rounding_operations(region: Region) -> tuple[int, ...]:
                     value.name for one in nested_operations(made[name]) for value in one.operands
                 ]
         reached = {id(made[name]): made[name] for name in seen if name in made}
-        found.append(sum(map(_roundings, reached.values())))
+        every = (each for one in reached.values() for each in (one, *nested_operations(one)))
+        found.append(tuple(filter(may_round, every)))
     return tuple(found)
-
-
-def _roundings(operation: Operation) -> int:
-    """Count the operations that round in an operation, each nested operation once."""
-    return may_round(operation) + sum(map(may_round, nested_operations(operation)))
 
 
 def may_round(operation: Operation) -> bool:
@@ -218,6 +308,7 @@ _SOURCE = (
 _RULE_PARTS: dict[str, Any] = {
     "bound": reduction_bound,
     "permits": permit_reduction_parts,
+    "excludes": exclude_beyond_orders,
     "either_zero": either_zero,
     "flush_loss": reduction_flush_loss,
 }

@@ -10,7 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from conformance.tolerance.bounds.reduction import count_rounding_operations
+from conformance.tolerance.bounds.reduction import (
+    NO_ORDER,
+    count_rounding_operations,
+    weigh_rounding_operations,
+)
 from conformance.tolerance.bounds.underflow import flush_loss
 from conformance.tolerance.rule import Rule
 from reference.interpreter.evaluate import body_of
@@ -20,7 +24,12 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics import accumulation
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_zero
-from reference.ops.indexed.update_orders import Scattering, decompose_scatter, unexplained_elements
+from reference.ops.indexed.update_orders import (
+    MAX_ORDERED_UPDATES,
+    Scattering,
+    decompose_scatter,
+    unexplained_elements,
+)
 from reference.unspecified.gathering import update_leaves
 from reference.unspecified.table import unspecified_elements
 
@@ -114,15 +123,43 @@ def _exclude_unexplained(
     """Mark elements with several updates that no order of the updates gives."""
     region = operation.regions[0]
     parts = decompose_scatter(operation, operands, body_of(region))
-    exact = not any(count_rounding_operations(region))
-    if parts.is_order_independent or not exact or parts.groups.max_updates <= 1:
+    if parts.is_order_independent or parts.is_sum_or_product or parts.groups.max_updates <= 1:
         return ((),) * len(expected)
-    wrong = unexplained_elements(parts, actual).reshape(actual[0].shape)
+    if any(count_rounding_operations(region)):
+        wrong = _beyond_orders(parts, actual)
+    else:
+        wrong = unexplained_elements(parts, actual)
+    wrong = wrong.reshape(actual[0].shape)
     for number, result in enumerate(expected):
         for label, mask in unspecified_elements(operation, operands, result, number):
             if label != _ORDER:
                 wrong = wrong & ~mask
-    return ((("no possible order", wrong),),) * len(expected)
+    return (((NO_ORDER, wrong),),) * len(expected)
+
+
+def _beyond_orders(parts: Scattering, actual: Sequence[Array]) -> Array:
+    """Return a flat mask of the elements of which a real result is beyond those of all orders, by
+    more than the rounding errors of the body. Elements with too many updates are not included.
+    """
+    found = np.zeros(len(parts.inputs[0]), np.bool_)
+    for number, weight in enumerate(weigh_rounding_operations(parts.body.region)):
+        of = element_type_of(actual[number])
+        if not of.is_float:
+            continue
+        wide = to_float64(actual[number]).reshape(-1)
+        sizes = [np.abs(to_float64(one[number])) for one in (parts.inputs, parts.updates)]
+        for count in range(2, MAX_ORDERED_UPDATES + 1):
+            outcomes = [(at, to_float64(one[number])) for at, one in parts.outcomes(count)]
+            if not outcomes:
+                continue
+            targets, values = outcomes[0][0], np.stack([one for _, one in outcomes])
+            low, high = values.min(axis=0), values.max(axis=0)
+            updates = sizes[1][parts.colliding_updates(count)[1]].max(axis=0)
+            size = np.maximum.reduce((sizes[0][targets], updates, np.abs(values).max(axis=0)))
+            error = weight * (count + 1) * accumulation.unit_roundoff(of) * size
+            got, known = wide[targets], np.isfinite(low) & np.isfinite(high)
+            found[targets] |= known & ~((got >= low - error) & (got <= high + error))
+    return found
 
 
 SCATTERED_UPDATES = Rule(

@@ -24,7 +24,7 @@ from reference.ir.op import (
 )
 from reference.ir.processes import Process, ProcessId
 from reference.ir.program import Dense, Operation, QuantizedType, TensorType, ValueType
-from reference.ir.regions import Body
+from reference.ir.regions import Body, components
 from reference.ir.types import ALL, ELEMENT_TYPES, Array
 from reference.numerics import monoids
 from reference.numerics.contributions import Slices
@@ -112,7 +112,7 @@ def fold_arrays(computation: Body, arrays: Sequence[Array]) -> Array:
     monoid."""
     (element,) = folding.argument_elements(computation.region)[:1]
     values = np.stack(folding.convert_arrays(arrays, (element,) * len(arrays)))
-    (monoid,) = folding.components(computation.region)
+    (monoid,) = components(computation.region)
     if monoid is not None and monoids.can_fold(monoid, element):
         leaves = Slices(values.shape, (0,))
         return monoids.fold(monoid, values, values.dtype.type(0), leaves, 0)

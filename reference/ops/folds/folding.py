@@ -10,14 +10,11 @@ number of leaves has bits. If other trees give other results, the result is unsp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 import numpy as np
 
-from reference.ir.monoid import MONOIDS, Monoid
-from reference.ir.notation import is_quantized
 from reference.ir.program import Region, TensorType
-from reference.ir.regions import Body, argument_types
+from reference.ir.regions import Body, argument_types, components
 from reference.ir.types import Array, ElementType
 from reference.numerics import monoids
 from reference.numerics.contributions import Leaves
@@ -47,29 +44,6 @@ def convert_arrays(arrays: Sequence[Array], to: Sequence[ElementType]) -> tuple[
     """Convert arrays one by one, as the specification's `to_destination_type` does."""
     pairs = zip(arrays, to, strict=True)
     return tuple(x if x.dtype == of.storage else convert_to(x, of) for x, of in pairs)
-
-
-@lru_cache(maxsize=1024)
-def components(region: Region) -> tuple[Monoid | None, ...]:
-    """Return for each result the only op that computes it from its two arguments, else None.
-
-    A body of N results takes 2 N arguments; result i depends on arguments i and N + i.
-    """
-    if not region.operations:
-        return ()
-    count = len(region.operations[-1].operands)
-    if len(region.arguments) != 2 * count:
-        return (None,) * count
-    made = {value.name: o for o in region.operations for value in o.results}
-    found: list[Monoid | None] = []
-    for number, result in enumerate(region.operations[-1].operands):
-        operation = made.get(result.name)
-        pair = {region.arguments[number].name, region.arguments[count + number].name}
-        alone = operation is not None and {v.name for v in operation.operands} == pair
-        monoid = MONOIDS.get(operation.name) if operation is not None and alone else None
-        # of quantized elements each application rounds to a code
-        found.append(None if is_quantized(result.type) else monoid)
-    return tuple(found)
 
 
 def fold(

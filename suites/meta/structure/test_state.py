@@ -153,7 +153,7 @@ STATE = {
         "reference.interpreter.quantized.plain_operation",
         "reference.numerics.conversion._few_indices",
         "reference.ops.convolution._static_geometry",
-        "reference.ops.folds.folding.components",
+        "reference.ir.regions.components",
         "reference.ops.quantization._steps",
         "reference.ops.sorts.comparators.order_of",
     ),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from generators.regions.bodies import BodyBuilder
 from reference.ir.monoid import ADD
 from reference.ir.program import Operation, QuantizedType, Region, TensorType, Value
 from reference.ir.regions import Body, argument_types, monoid_of, output_types
@@ -35,6 +38,29 @@ def test_types_of_a_region() -> None:
 def test_a_monoid_applies_one_op_to_both_arguments_in_either_order() -> None:
     assert monoid_of(region()) is ADD
     assert monoid_of(region(operands="ba")) is ADD
+
+
+@pytest.mark.parametrize(
+    ("op", "of", "wide", "same"),
+    [
+        ("add", "bf16", "f32", True),
+        ("add", "f16", "f32", True),
+        ("maximum", "f16", "f32", True),
+        ("multiply", "f16", "f32", True),
+        ("multiply", "bf16", "f32", False),  # products below f32's range are rounded twice
+        ("add", "f16", "bf16", False),
+        ("add", "f32", "f32", True),
+        ("add", "si8", "si32", False),  # a number out of range is converted in no stated way
+    ],
+)
+def test_an_op_in_a_wider_type_is_the_op_where_it_rounds_once(
+    op: str, of: str, wide: str, same: bool
+) -> None:
+    block = BodyBuilder.of(element_type(of), element_type(of))
+    a, b = (block.op("convert", one, to=element_type(wide)) for one in block.arguments)
+    total = block.op("reshape", block.op(op, a, b))
+    found = monoid_of(block.finish_region(block.op("convert", total, to=element_type(of))))
+    assert (found is not None) is same
 
 
 def test_everything_else_is_none() -> None:

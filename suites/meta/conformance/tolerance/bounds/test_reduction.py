@@ -8,6 +8,7 @@ from conformance.judging.compare import judge
 from conformance.tolerance.bounds.reduction import (
     count_rounding_operations,
     reduction_bound,
+    weigh_rounding_operations,
 )
 from conformance.tolerance.ulp import bound_distances
 from conformance.verdict import Verdict
@@ -165,3 +166,45 @@ def test_subnormals_may_be_flushed_in_a_whole_reduction() -> None:
     program, arrays = reduction_program(fold_of("add", F32), (numbers,))
     zero = np.zeros((), np.float32)
     assert judge_result(program, arrays, (zero,), "reduce") is Verdict.FLUSHED
+
+
+def a_body(of: ElementType, kind: str) -> Monoid:
+    """Return a body that is a sum up to rounding, a logarithm of a sum, or no monoid at all."""
+    block = BodyBuilder.of(of, of)
+    a, b = block.arguments
+    if kind == "sum":
+        end = block.op("add", a, block.op("multiply", b, block.constant(1.0, of)))
+    elif kind == "difference":
+        end = block.op("subtract", a, b)
+    else:
+        apart = block.op("negate", block.op("abs", block.op("subtract", a, b)))
+        near = block.op("log_plus_one", block.op("exponential", apart))
+        end = block.op("add", block.op("maximum", a, b), near)
+    identity = bodies.literal(-1e30 if kind == "logarithm" else 0.0, of)
+    return Monoid(kind, block.finish_region(end), (of,), (identity,), ())
+
+
+@pytest.mark.parametrize("kind", ["sum", "logarithm"])
+def test_what_no_order_of_a_rounded_body_gives_is_wrong(kind: str) -> None:
+    numbers = np.random.default_rng(0).uniform(-1, 1, (100, 3)).astype(np.float32)
+    program, arrays = reduction_program(a_body(F32, kind), (numbers,))
+    (right,) = evaluate(program, arrays)
+    for wrong in (-right, right * np.float32(1.01), np.full_like(right, np.nan)):
+        assert judge_result(program, arrays, (wrong,), "reduce") is Verdict.DIVERGENT
+    for end in (np.inf, -np.inf):
+        near = np.nextafter(right, np.float32(end))
+        assert not judge_result(program, arrays, (near,), "reduce").fails
+    other = reduction_of(a_body(F32, kind), numbers[::-1])
+    assert not judge_result(program, arrays, (other,), "reduce").fails
+
+
+def test_a_body_that_is_not_associative_leaves_all_open() -> None:
+    numbers = np.random.default_rng(0).uniform(-1, 1, (9, 3)).astype(np.float32)
+    program, arrays = reduction_program(a_body(F32, "difference"), (numbers,))
+    anything = np.full(3, 100, np.float32)
+    assert judge_result(program, arrays, (anything,), "reduce") is Verdict.UNSPECIFIED
+
+
+def test_functions_count_more_than_roundings() -> None:
+    assert weigh_rounding_operations(a_body(F32, "sum").region) == (2,)
+    assert weigh_rounding_operations(a_body(F32, "logarithm").region) == (66,)

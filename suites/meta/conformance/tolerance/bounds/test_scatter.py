@@ -105,3 +105,16 @@ def test_a_replaced_element_is_one_of_its_updates(got: float, wrong: bool) -> No
     (found,) = SCATTERED_UPDATES.excludes(made.subject, given, evaluate(made, given), actual)
     marked = [mask.tolist() for label, mask in found if label == "no possible order"]
     assert marked == [[wrong, False, False]]
+
+
+@pytest.mark.parametrize(("got", "wrong"), [(0.7, False), (0.70000005, False), (0.71, True)])
+def test_a_difference_is_that_of_some_order_up_to_rounding(got: float, wrong: bool) -> None:
+    made = scatter_program(fold_of("subtract", F32).region)
+    given = (START, INDICES, UPDATES)
+    expected = evaluate(made, given)
+    actual = expected[0].copy()
+    actual[0] = got
+    assert SCATTERED_UPDATES.excludes is not None
+    ((found,),) = SCATTERED_UPDATES.excludes(made.subject, given, expected, (actual,))
+    assert found[0] == "no possible order"
+    assert found[1].tolist() == [wrong, False, False]

@@ -8,6 +8,7 @@ import pytest
 from generators.regions.bodies import BodyBuilder, fold_of
 from reference.interpreter.evaluate import body_of
 from reference.ir.program import Region
+from reference.ir.regions import components
 from reference.ir.types import Array, element_type
 from reference.numerics.contributions import Slices
 from reference.ops.folds import folding
@@ -65,10 +66,10 @@ def test_arrays_are_converted_to_the_types_of_the_body() -> None:
 
 
 def test_a_result_made_by_one_op_of_its_own_arguments_is_a_monoid() -> None:
-    (monoid,) = folding.components(fold_of("maximum", SI32).region)
+    (monoid,) = components(fold_of("maximum", SI32).region)
     assert monoid is not None
     assert monoid.name == "maximum"
-    assert folding.components(difference()) == (None,)
+    assert components(difference()) == (None,)
 
 
 def test_results_of_several_inputs_are_looked_at_one_by_one() -> None:
@@ -76,7 +77,7 @@ def test_results_of_several_inputs_are_looked_at_one_by_one() -> None:
     block = BodyBuilder.of(SI32, SI32, SI32, SI32)
     a, b, c, _ = block.arguments
     region = block.finish_region(block.op("add", a, c), block.op("add", a, b))
-    first, second = folding.components(region)
+    first, second = components(region)
     assert first is not None
     assert second is None
 
