@@ -169,14 +169,17 @@ def explain_by_module(
             for number in verdicts:
                 chain = _Chain(session, program, sets[number], seconds)
                 made = chain.rewritings(stages) if stages else chain.changes_of(whole, name)
-                named |= {str(one): one for one in made}
+                for one in made:
+                    named.setdefault(str(one), one)
             is_one = len(working_operations(inline(program).program)) == 1
             for number in verdicts if not named else ():
                 chain = _Chain(session, program, sets[number], seconds, results[number])
+                is_flushed = verdicts[number] is Verdict.FLUSHED
                 if number in exact:  # an operation within is wrong
                     named |= {str(one): one for one in chain.rewritings(stages)}
-                elif is_one and number not in left:
-                    named |= {str(one): one for one in chain.inaccurate_rewritings(stages)}
+                elif is_one is not is_flushed and number not in left:
+                    made = chain.permitting_rewritings(stages, flushes=is_flushed)
+                    named |= {str(one): one for one in made}
         flushes = Verdict.FLUSHED in verdicts.values()
         return ModuleExplanation(tuple(named.values()), flushes, tuple(verdicts), exact, left)
     except (BackendError, EvaluationError, TooSlow):
@@ -267,8 +270,11 @@ class _Chain:
             meaning, begin = after, wrong
         raise NotReadBack("too many passes change the meaning")
 
-    def inaccurate_rewritings(self, stages: Sequence[Stage]) -> Iterator[Rewriting]:
-        """Yield the rewriting of an operation to others whose roundings permit the wrong results.
+    def permitting_rewritings(
+        self, stages: Sequence[Stage], *, flushes: bool
+    ) -> Iterator[Rewriting]:
+        """Yield the rewriting of an operation to others whose roundings permit the wrong results,
+        or whose subnormal numbers do if they are flushed.
 
         On other inputs it changes the meaning: there is no change of values to see on these.
         """
@@ -277,10 +283,12 @@ class _Chain:
         def forbids(number: int) -> bool:
             stage = stages[number].read(self.program)
             judge = ResultJudge(stage.program, self.inputs, self.session)
-            if judge.is_single:  # its rule is narrower than the hull
+            if judge.is_single and not flushes:  # its rule is narrower than the hull
                 return not judge.is_right(wrong)
             judged = _judge_by_module(stage, self.inputs, wrong, self.session)
-            return judged is not None and judged.verdict.fails
+            if judged is None or (flushes and judged.verdict is Verdict.FLUSHED):
+                return False
+            return judged.verdict.fails
 
         def is_before(number: int) -> bool | None:
             return self._in_time(partial(forbids, number))

@@ -152,3 +152,38 @@ func.func @main(%x: tensor<9x1xf32>, %s: tensor<1xf32>, %o: tensor<1xf32>) -> ({
     wrong = (0 * ones, array([1.0]), array([2.0**-24]))
     assert "algsimp: divide(a, C) => multiply(a, C)" in found(program, inputs, wrong)
     assert found(program, inputs, (0 * ones, array([1.0]), array([0.5]))) == []
+
+
+def test_rewriting_whose_steps_flush_is_found_by_what_it_permits() -> None:
+    """The quotient is normal, and e^-x is not (jax-ml/jax#38098)."""
+    program = parse_module("""
+func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {
+  %a = stablehlo.constant dense<1.442695> : tensor<1xf32>
+  %0 = stablehlo.exponential %x : tensor<1xf32>
+  %1 = stablehlo.divide %a, %0 : tensor<1xf32>
+  return %1 : tensor<1xf32>
+}
+""")
+    inputs = (array([87.33655]),)
+    (actual,) = open_session("cpu").run(program, [inputs])
+    if actual[0][0]:
+        pytest.skip("this release divides")
+    change = "divide(C, exponential(a)) => multiply(C, exponential(negate(a)))"
+    assert found(program, inputs, tuple(actual)) == [f"algsimp: {change}"]
+
+
+def test_the_first_of_equal_rewritings_is_named() -> None:
+    program = parse_module("""
+func.func @main() -> (tensor<1xi1>, tensor<1xi1>) {
+  %n = stablehlo.constant dense<0x7FC00000> : tensor<1xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<1xf32>
+  %0 = stablehlo.compare LT, %n, %z, TOTALORDER : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xi1>
+  %1 = stablehlo.compare GT, %n, %z, TOTALORDER : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xi1>
+  %2 = stablehlo.compare LT, %z, %n, TOTALORDER : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xi1>
+  return %1, %2 : tensor<1xi1>, tensor<1xi1>
+}
+""")
+    session = open_session("cpu")
+    (actual,) = session.run(program, [()])
+    made = explain_by_module(session, 5.0, program, [()], [actual]).rewritings
+    assert [one.operation for one in made] == [program.main.body.operations[3]]
