@@ -10,15 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conformance.catalog import CATALOG
 from conformance.gate.classes import UNEXPLAINED
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import ExpectationError, read
 from conformance.gate.unpredictable import check
-from conformance.known.entry_prediction import EntryPrediction
+from conformance.judging.compare import judge
+from conformance.known.entry_prediction import ROUNDING, EntryPrediction
+from conformance.known.in_force import in_force
 from conformance.text import matches_any
 from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array
+from reference.ops.table import OPS
 from suites.meta.support.small_programs import array, op_program, tensor_of
 
 SHIPPED_ONES = [one for path in sorted(SHIPPED.glob("*.toml")) for one in read(path)]
@@ -105,3 +110,26 @@ def test_entries_without_prediction_or_cause_are_few() -> None:
         e.id for e in others if e.any_value or any(matches_any(k, e.kinds) for k in UNEXPLAINED)
     }
     assert len(triggers) <= 90
+
+
+@pytest.mark.parametrize(
+    "entry", [e for e in SHIPPED_ONES if e.within == ROUNDING], ids=lambda e: e.id
+)
+def test_an_entry_with_rounding_does_not_permit_everything(entry: Expectation) -> None:
+    """A result that is off by a part in 64 is not explained, for ordinary operands."""
+    known = entry.hypothesis
+    assert known is not None
+    (name,) = entry.op
+    count = len(OPS[name].operands)
+    of = tensor_of(64, of="complex<f64>")
+    program = op_program(name, [of] * count, of)
+    random = np.random.default_rng(0)
+    parts = random.uniform(0.5, 2, (count, 2, 64))
+    inputs = tuple(real + 1j * imaginary for real, imaginary in parts)
+    (expected,) = evaluate(program, inputs)
+    rule = CATALOG[name].tolerance
+    with in_force([known]):
+        for near, factor in ((True, 1 + 2.0**-50), (False, 1 + 2.0**-6), (False, -1)):
+            judgement = judge(program, inputs, [expected], [expected * factor], rule)
+            assert known.label not in judgement.kind or near
+            assert near or judgement.wrong == expected.size
