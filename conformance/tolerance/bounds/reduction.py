@@ -2,8 +2,9 @@
 
 Extrema, bits, integers and booleans are the same in any order. Sums and products may be folded in
 any order, so only their rounding errors are bounded; exact data has none. The result of any other
-body is unspecified where two orders differ. Where no tried orders differ, another order may still
-round differently, so the bound is one rounding for each rounding operation.
+body is unspecified where two orders differ; if they differ only by rounding, what lies beyond them
+is wrong. Where no tried orders differ, another order may still round differently, so the bound is
+one rounding for each rounding operation.
 """
 
 from __future__ import annotations
@@ -298,7 +299,8 @@ _TEXT = (
     "likely to add up to, and the reference's own rounding, products within |product| "
     "((1 + u)^n - 1), u of the body's type, complex numbers by the modulus; no error for "
     "exact data; extrema, bits and integers bit for bit; other bodies within one rounding per "
-    "operation and element where all orders tried agree"
+    "operation and element where all orders tried agree, within the range of these orders, widened "
+    "by its width and all rounding errors, where they differ by no more than rounding"
 )
 _SOURCE = (
     "Higham 4.2; Jeannerod and Rump 2013; Higham and Mary 2019; Brent, Percival and Zimmermann "

@@ -49,6 +49,18 @@ def test_placeholders_have_types_of_the_operation(shape: tuple[int, ...]) -> Non
     assert np.array_equal(compute_text(a_tanh(*shape), text, x), x)
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+def test_dimensions_are_written_by_number(shape: tuple[int, ...]) -> None:
+    text = """
+    %zero = stablehlo.constant dense<0.0> : tensor<$E>
+    %sum = stablehlo.reduce(%operand init: %zero) applies stablehlo.add across dimensions = [$D] :
+      ($operand, tensor<$E>) -> tensor<$E>
+    %r = stablehlo.broadcast_in_dim %sum, dims = [] : (tensor<$E>) -> $T
+    """
+    x = np.ones(shape, np.float32)
+    assert np.array_equal(compute_text(a_tanh(*shape), text, x), np.full(shape, x.size, np.float32))
+
+
 def test_comments_regions_and_attributes_in_several_lines_are_read() -> None:
     text = """
     %zero = stablehlo.constant dense<0.0> : tensor<$E>  // a } here
