@@ -167,13 +167,23 @@ def find_changes(
 def _parts_apart(
     old: Expression, new: Expression, values: ValuesByProcess
 ) -> list[tuple[Expression, Expression]]:
-    """Return the pairs of parts whose values differ, of expressions that differ in nothing else."""
-    if not old.differs_in_parts_from(new):
+    """Return the pairs of parts whose values differ, of expressions that differ in nothing else, or
+    in that the new one is computed in a wider type and rounded.
+    """
+    if old.differs_in_parts_from(new):
+        others = new.parts
+    elif new.name == "convert" and new.operands[0].name == old.name:
+        others = tuple(map(_before_conversion, new.operands[0].parts))
+    else:
         return []
-    pairs = zip(old.parts, new.parts, strict=True)
+    pairs = zip(old.parts, others, strict=False)
     return [
         one for one in pairs if one[0].key != one[1].key and not _have_equal_values(*one, values)
     ]
+
+
+def _before_conversion(one: Expression) -> Expression:
+    return one.operands[0] if one.name == "convert" else one
 
 
 def _without_movement(old: Expression, new: Expression) -> tuple[Expression, Expression]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -121,3 +122,32 @@ def test_values_are_compared_in_all_processes() -> None:
     assert [one.text for one in find_changes(before, after, given)] == [
         "all_gather(a) with other replica_groups", "add(a, a) => multiply(a, a)",
     ]  # fmt: skip
+
+
+def test_an_operation_in_a_wider_type_is_no_change_if_its_result_is_rounded() -> None:
+    """Only what feeds it is computed otherwise: a sum that is not rounded."""
+
+    def text(*lines: str) -> Program:
+        body = "\n".join(lines)
+        return parse_module(
+            "func.func @main(%x: tensor<9xbf16>, %y: tensor<9xbf16>) -> tensor<9xbf16> {\n"
+            f"{body}\nreturn %r : tensor<9xbf16>\n}}"
+        )
+
+    to = "(tensor<9xbf16>) -> tensor<9xf32>"
+    back = "(tensor<9xf32>) -> tensor<9xbf16>"
+    wide = "tensor<9xf32>"
+    sine = (f"%e = stablehlo.sine %c : {wide}", f"%n = stablehlo.convert %e : {back}")
+    before = text(
+        "%s = stablehlo.add %x, %y : tensor<9xbf16>", f"%c = stablehlo.convert %s : {to}", *sine,
+        "%r = stablehlo.multiply %n, %y : tensor<9xbf16>",
+    )  # fmt: skip
+    after = text(
+        f"%a = stablehlo.convert %x : {to}", f"%b = stablehlo.convert %y : {to}",
+        f"%c = stablehlo.add %a, %b : {wide}", *sine,
+        f"%m = stablehlo.convert %n : {to}", f"%p = stablehlo.multiply %m, %b : {wide}",
+        f"%r = stablehlo.convert %p : {back}",
+    )  # fmt: skip
+    inputs = np.random.default_rng(0).uniform(1, 9, (2, 9)).astype(ml_dtypes.bfloat16)
+    (found,) = find_changes(before, after, tuple(inputs))
+    assert found.text == "convert<f32>(add(a, b)) => add(convert<f32>(a), convert<f32>(b))"
