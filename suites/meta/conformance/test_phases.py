@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import time
 import weakref
 from collections.abc import Callable
@@ -126,6 +127,12 @@ def _be_busy(*_: object) -> None:
     last = time.process_time() + 0.2
     while time.process_time() < last:
         pass
+
+
+@pytest.mark.parametrize("sent", [signal.SIGALRM, signal.SIGPROF])
+def test_a_signal_of_others_does_not_end_a_limit(sent: signal.Signals) -> None:
+    with interrupt_after(600, TooSlow()), limit_evaluation(600):
+        signal.raise_signal(sent)
 
 
 class _Slow:
