@@ -81,7 +81,8 @@ def interrupt_after(
 
     def over(number: int, frame: FrameType | None) -> None:
         del number, frame
-        if not left and clock.now >= last - _EARLY:  # libtpu, too, sends signals of these timers
+        # the kernel's timer counts whole ticks, and runs ahead in a process of many threads (libtpu)
+        if not left and clock.now >= last - _EARLY:
             raise error
 
     timer, number = clock.value
@@ -95,7 +96,8 @@ def interrupt_after(
             left = True
     finally:
         signal.setitimer(timer, 0)
-        signal.signal(number, before)
+        # a signal that is under way must not end the process
+        signal.signal(number, signal.SIG_IGN if before is signal.SIG_DFL else before)
 
 
 def memory_note() -> str:
