@@ -174,9 +174,11 @@ def _parts_apart(
         others = new.parts
     elif new.name == "convert" and new.operands[0].name == old.name:
         others = tuple(map(_before_conversion, new.operands[0].parts))
+        if [one.value.type for one in others] != [one.value.type for one in old.parts]:
+            return []
     else:
         return []
-    pairs = zip(old.parts, others, strict=False)
+    pairs = zip(old.parts, others, strict=True)
     return [
         one for one in pairs if one[0].key != one[1].key and not _have_equal_values(*one, values)
     ]
