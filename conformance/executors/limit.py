@@ -81,7 +81,7 @@ def interrupt_after(
 
     def over(number: int, frame: FrameType | None) -> None:
         del number, frame
-        # the kernel's timer counts whole ticks, and runs ahead in a process of many threads (libtpu)
+        # The kernel's timer counts whole ticks: with many threads, as libtpu has, it runs ahead.
         if not left and clock.now >= last - _EARLY:
             raise error
 
