@@ -63,6 +63,9 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("conformance/backends/compiled/costly.py", "divide"): "the cost in a compiler, no meaning",
     ("conformance/backends/compiled/costly.py", "remainder"): "the cost in a compiler, no meaning",
     ("reports/markdown.py", "case"): "the heading of a column, no mnemonic",
+    ("reference/ir/regions.py", "convert"): "below the records: a body is read by its operations",
+    ("reference/ir/regions.py", "reshape"): "below the records: a body is read by its operations",
+    ("conformance/localize/change.py", "convert"): "what compilers put around wider arithmetic",
 }
 """(file, mnemonic) and why it is named there."""
 

@@ -147,7 +147,7 @@ STATE = {
         "conformance.sweep.arguments._sample",
         "conformance.sweep.strata.thresholds",
         "conformance.text._compile_pattern",
-        "conformance.tolerance.bounds.reduction.count_rounding_operations",
+        "conformance.tolerance.bounds.reduction._rounding_operations",
         "conformance.transforms.flushed_comparison.flush_comparisons",
         "generators.case.choices._cached_labels",
         "reference.interpreter.quantized.plain_operation",

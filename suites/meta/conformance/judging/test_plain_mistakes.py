@@ -49,6 +49,10 @@ STATED = {
 PREDICTED: dict[tuple[str, str], str] = {
     ("atan2", "as computed by atan2-of-subnormals"): "NaN for two subnormal operands",
     ("atan2", "as computed by atan2-of-subnormals-in-f64"): "NaN for two subnormal operands",
+    (
+        "chlo.next_after",
+        "as computed by chlo-neighbours-of-subnormals-in-f64",
+    ): "a zero of the other sign, where y is that zero",
     ("convert", "as computed by double-rounding-of-integers"): "the number next to the right one",
     ("divide", "reciprocal"): "NaN or 0 where the reciprocal overflows or underflows",
     ("reduce_window", "as computed by ynn-extremum-of-zeros"): "a zero of the other sign",
