@@ -17,6 +17,9 @@ from conformance.limits import Limits
 _AGAIN = 0.5
 """Seconds between two interrupts of an expired limit: Python may drop the first."""
 
+_EARLY = 0.02
+"""Seconds by which a timer may expire before the time is over by its clock."""
+
 
 class TooSlow(Exception):
     """A computation that took longer than it may: one line."""
@@ -27,10 +30,6 @@ class OutOfTime(BaseException):
 
     It is no `Exception`, because sessions turn these into answers of the backend.
     """
-
-
-_EARLY = 0.02
-"""Seconds by which a timer may expire before the time is over by its clock."""
 
 
 class Clock(Enum):

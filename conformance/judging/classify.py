@@ -153,7 +153,7 @@ def _match_hypotheses(d: DifferingElements, hypotheses: Iterable[Hypothesis]) ->
     divergent.
     """
     for hypothesis in hypotheses:
-        explained, predicted = d.matches(hypothesis), d.hypothesis_prediction(hypothesis)
+        explained, predicted = d.matches(hypothesis)
         near = explained & _is_inaccurate(d) & d.has_permitted_zeros
         yield Verdict.INACCURATE, hypothesis.label, near, predicted
         yield Verdict.DIVERGENT, hypothesis.label, explained, predicted

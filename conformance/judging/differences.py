@@ -118,20 +118,13 @@ class DifferingElements:
         masks = subnormal_order.explained_elements(self.operation, self.operands, actual, self.rule)
         return masks[self.number].reshape(-1)[self.where]
 
-    def matches(self, hypothesis: Hypothesis) -> Array:
-        """Return a mask of the elements that match a hypothesis, zeros' signs included."""
-        return (self._hypothesis_errors(hypothesis.errors) <= 1) | self._permitted_by(hypothesis)
-
-    def hypothesis_prediction(self, hypothesis: Hypothesis) -> Predicted:
-        """Return a function that gives the elements within `NEAR` ulp of a hypothesis, or that its
-        program permits.
+    def matches(self, hypothesis: Hypothesis) -> tuple[Array, Predicted]:
+        """Return a mask of the elements that match a hypothesis, zeros' signs included, and a
+        function that gives those within `NEAR` ulp of it, or that its program permits.
         """
-
-        def is_predicted() -> Array:
-            near = self._hypothesis_errors(hypothesis.ulps) <= NEAR
-            return near | self._permitted_by(hypothesis)
-
-        return is_predicted
+        permitted = self._permitted_by(hypothesis)
+        explained = (self._hypothesis_errors(hypothesis.errors) <= 1) | permitted
+        return explained, lambda: (self._hypothesis_errors(hypothesis.ulps) <= NEAR) | permitted
 
     def _permitted_by(self, hypothesis: Hypothesis) -> Array:
         """Return a mask of the elements that a hypothesis's program permits.

@@ -25,6 +25,9 @@ from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.table import OPS
 
+ROUNDING = "rounding"
+"""The `within` of an entry whose operations may round as operations of any program may."""
+
 _ULPS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*ulps?\s*")
 _KEPT = 256
 """Largest number of cached instantiations; the most recently used are kept."""
@@ -33,10 +36,6 @@ _KEPT = 256
 def label(entry: str) -> str:
     """Return the class of the elements that an entry predicts."""
     return f"as computed by {entry}"
-
-
-ROUNDING = "rounding"
-"""The `within` of an entry whose operations may round as operations of any program may."""
 
 
 def ulps(within: str) -> float:
@@ -58,10 +57,10 @@ class EntryPrediction:
     `text` is in the language of template.py. A result may differ from its predicted value by
     `within` ulp; if that is 0, both have the same bits. If it `rounds`, a result may be any that
     the text permits as a program. If it `flushes`, subnormal operands and results of its arithmetic
-    are zeros. `constants` are the operands that must be constants to a
-    compiler, by name or glob. If there is `where`, any of its texts must describe the operation. If
-    `unpredictable`, elements that the text's mask omits may have any value, if all others are as
-    predicted; if `any_value`, whatever the others are.
+    are zeros. `constants` are the operands that must be constants to a compiler, by name or glob.
+    If there is `where`, any of its texts must describe the operation. If `unpredictable`, elements
+    that the text's mask omits may have any value, if all others are as predicted; if `any_value`,
+    whatever the others are.
     """
 
     entry: str

@@ -75,10 +75,17 @@ def unspecified_elements(
 
 
 def unspecified_mask(
-    operation: Operation, operands: Sequence[Array], result: Array, number: int = 0
+    operation: Operation,
+    operands: Sequence[Array],
+    result: Array,
+    number: int = 0,
+    apart_from: str = "",
 ) -> Array:
-    """Return a mask of the elements that are unspecified for any reason, of the result's shape."""
+    """Return a mask of the elements that are unspecified for any reason but that of this label, of
+    the result's shape.
+    """
     found = np.zeros(result.shape, np.bool_)
-    for _, mask in unspecified_elements(operation, operands, result, number):
-        found |= mask
+    for label, mask in unspecified_elements(operation, operands, result, number):
+        if label != apart_from:
+            found |= mask
     return found

@@ -35,7 +35,7 @@ from reference.unspecified.reduction import (
     decompose_reduction,
     range_of_trees,
 )
-from reference.unspecified.table import unspecified_elements
+from reference.unspecified.table import unspecified_mask
 
 NO_ORDER = "no possible order"
 """The class of results that no permitted order gives."""
@@ -100,9 +100,8 @@ def exclude_beyond_orders(
             continue
         wide = to_float64(got)
         beyond = ~((wide >= ends[0]) & (wide <= ends[1])) & (ends[0] > -np.inf)
-        for label, mask in unspecified_elements(operation, operands, want, number):
-            if label != ORDER:
-                beyond = beyond & ~mask
+        if beyond.any():
+            beyond &= ~unspecified_mask(operation, operands, want, number, apart_from=ORDER)
         found.append(((NO_ORDER, beyond),))
     return tuple(found)
 

@@ -31,7 +31,7 @@ from reference.ops.indexed.update_orders import (
     unexplained_elements,
 )
 from reference.unspecified.gathering import update_leaves
-from reference.unspecified.table import unspecified_elements
+from reference.unspecified.table import unspecified_mask
 
 _ORDER = "order of the updates"
 
@@ -131,9 +131,7 @@ def _exclude_unexplained(
         wrong = unexplained_elements(parts, actual)
     wrong = wrong.reshape(actual[0].shape)
     for number, result in enumerate(expected):
-        for label, mask in unspecified_elements(operation, operands, result, number):
-            if label != _ORDER:
-                wrong = wrong & ~mask
+        wrong = wrong & ~unspecified_mask(operation, operands, result, number, apart_from=_ORDER)
     return (((NO_ORDER, wrong),),) * len(expected)
 
 
