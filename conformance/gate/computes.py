@@ -13,16 +13,17 @@ from typing import Any
 
 from msgspec import structs
 
+from conformance.catalog import RULED
 from conformance.errors import describe_unknown
 from conformance.gate.expectations import WITH_RESULTS, Expectation
-from conformance.known.entry_prediction import instantiate, label, ulps
+from conformance.known.entry_prediction import RESULT_TYPE, instantiate, label, ulps
 from conformance.known.template import ANY, TemplateError, check_names
 from conformance.text import matches_any
 from conformance.verdict import Verdict
 from generators.case.quantized_types import QuantizedColumn
 from reference.ir.op import Op, Structure
 from reference.ir.program import Operation
-from reference.ir.types import ElementType
+from reference.ir.types import ELEMENT_TYPES, ElementType
 from reference.ops.table import OPS
 from reference.ops.xla.lowering import lower_program
 
@@ -30,6 +31,7 @@ VERDICTS = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
 """Verdicts on elements that an entry with `computes` predicts."""
 
 _OTHERS = ("within", "flushes", "constants", "any_value")
+_SUMS = "sums"
 _WITHOUT = ("kinds", "words", "max_ulp", "rare")
 _JOINED = " + "
 _TRIED = 8
@@ -46,11 +48,13 @@ def add_prediction_class(found: Expectation, given: Mapping[str, Any]) -> Expect
         for key in _OTHERS:
             if key in given:
                 raise ValueError(f"{key!r} is only for entries with 'computes'")
-        return found
-    for key in _WITHOUT:
-        if key in given:
+        if not found.sums:
+            return found
+    stated = "computes" if found.computes else _SUMS
+    for key in (*_WITHOUT, "computes", _SUMS):
+        if key in given and key != stated:
             raise ValueError(
-                f"{key!r} cannot be combined with 'computes', which predicts the values"
+                f"{key!r} cannot be combined with {stated!r}, which predicts the values"
             )
     if found.verdicts == WITH_RESULTS:
         found = structs.replace(found, verdicts=VERDICTS)
@@ -58,15 +62,19 @@ def add_prediction_class(found: Expectation, given: Mapping[str, Any]) -> Expect
 
 
 def check(found: Expectation) -> None:
-    """Check the parts of `computes` that do not require parsing it as StableHLO.
+    """Check `sums`, and the parts of `computes` that do not require parsing it as StableHLO.
 
     Raises:
         ValueError: if any is wrong; the message says how to mend the entry.
     """
     ulps(found.within)
+    stated = "computes" if found.computes else _SUMS
     wrong = [verdict for verdict in found.verdicts if verdict not in VERDICTS]
     if wrong:
-        raise ValueError(f"'computes' predicts values, which are never {wrong[0]!r}")
+        raise ValueError(f"{stated!r} predicts values, which are never {wrong[0]!r}")
+    if found.sums:
+        _check_sums(found)
+        return
     for pattern in found.op:
         if _JOINED in pattern:
             raise ValueError(
@@ -74,6 +82,15 @@ def check(found: Expectation) -> None:
             )
     for name in _ops(found):
         _check_op(found, OPS[name])
+
+
+def _check_sums(found: Expectation) -> None:
+    if found.sums != RESULT_TYPE and found.sums not in ELEMENT_TYPES:
+        known = (RESULT_TYPE, *ELEMENT_TYPES)
+        raise ValueError(f"'sums': {describe_unknown('element type', found.sums, known)}")
+    for pattern in found.op:
+        if pattern not in RULED or RULED[pattern].tolerance.measure_in is None:
+            raise ValueError(f"'sums' is of an op that adds products up, and {pattern!r} does not")
 
 
 def _check_op(found: Expectation, record: Op) -> None:

@@ -98,8 +98,9 @@ def _class_mismatch(entry: Expectation, failure: Failure | Record, under: Circum
         return ""
     if failure.kind == NOT_DETERMINISTIC and not entry.flaky:
         return "it lacks flaky = true, and the case does not fail every time"
-    if entry.computes:
-        return f"its 'computes' does not predict these values, of class {failure.kind!r}"
+    if entry.predicts:
+        key = "computes" if entry.computes else "sums"
+        return f"its {key!r} does not predict these values, of class {failure.kind!r}"
     found = _quote_all(classes) if classes else repr(failure.kind)
     return f"it matches the class {_quote_all(entry.kinds)}, not {found}"
 

@@ -97,7 +97,9 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     entry then matches only elements that differ from it by no more than `within`, or that it
     permits as a program (`ROUNDING`). If it `flushes`, intermediate subnormal numbers are zeros.
     `constants` are the operands that must be constants to a compiler, by name or glob. With
-    `any_value`, elements for which its mask is false may have any value.
+    `any_value`, elements for which its mask is false may have any value. `sums` instead is the type
+    in which the backend adds products up, `$E` for the result's: the entry then matches only
+    elements within the bound of such sums.
     """
 
     id: str
@@ -123,13 +125,19 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     flushes: bool = False
     constants: tuple[str, ...] = ()
     any_value: bool = False
+    sums: str = ""
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the entry states what the backend computes, and not only classes."""
+        return bool(self.computes or self.sums)
 
     @property
     def hypothesis(self) -> EntryPrediction | None:
         """The stated hypothesis: what a backend computes in place of the op. None if the entry
         states no hypothesis.
         """
-        if not self.computes:
+        if not self.predicts:
             return None
         within = ulps(self.within)
         return EntryPrediction(
@@ -144,6 +152,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             self.unpredictable,
             self.any_value,
             self.within == ROUNDING,
+            self.sums,
         )
 
     def applies(self, cell: CellKey) -> bool:

@@ -236,7 +236,7 @@ def _check_meaning(found: Expectation) -> None:
     _check_names("op", ops, OPS)
     _check_names("element type", found.element_types, columns)
     classes = [kind for kind in found.kinds if not _CONSTRAINT.fullmatch(kind)]
-    if found.computes:
+    if found.predicts:
         classes = []
         computes.check(found)
     _check_names("class", classes, CLASSES)

@@ -17,7 +17,7 @@ def check(found: Expectation) -> None:
     Raises:
         ValueError: if not; the message says how to mend the entry.
     """
-    if found.computes:
+    if found.predicts:
         return
     if not found.unpredictable:
         for kind in found.kinds:

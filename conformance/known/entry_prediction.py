@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.catalog import column_of
+from conformance.catalog import column_of, rule_of
 from conformance.known.crashing_operations import describes
 from conformance.known.hypothesis import Hypothesis, predict_nothing
 from conformance.known.template import TemplateError, has_constants, module_text
@@ -20,13 +20,16 @@ from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
 from reference.ir.op import Rounding
 from reference.ir.program import Operation, Program
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.table import OPS
 
 ROUNDING = "rounding"
 """The `within` of an entry whose operations may round as operations of any program may."""
+
+RESULT_TYPE = "$E"
+"""The `sums` of an entry whose sums are accumulated in the result's element type."""
 
 _ULPS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*ulps?\s*")
 _KEPT = 256
@@ -60,7 +63,7 @@ class EntryPrediction:
     are zeros. `constants` are the operands that must be constants to a compiler, by name or glob.
     If there is `where`, any of its texts must describe the operation. If `unpredictable`, elements
     that the text's mask omits may have any value, if all others are as predicted; if `any_value`,
-    whatever the others are.
+    whatever the others are. `sums` instead of a text is the type in which products are added up.
     """
 
     entry: str
@@ -74,6 +77,7 @@ class EntryPrediction:
     unpredictable: bool = False
     any_value: bool = False
     rounds: bool = False
+    sums: str = ""
 
     @property
     def label(self) -> str:
@@ -98,6 +102,8 @@ class EntryPrediction:
     def hypothesis(self, folded: Sequence[bool] | None = None) -> Hypothesis:
         """Return the class of predicted results, with the distance from the prediction."""
         del folded
+        if self.sums:
+            return Hypothesis(self.label, self._errors_of_sums, stated=True)
         return Hypothesis(
             self.label,
             self._errors,
@@ -119,6 +125,20 @@ class EntryPrediction:
             return evaluate(program, operands)
         except EvaluationError:
             return None
+
+    def _errors_of_sums(
+        self,
+        operation: Operation,
+        operands: tuple[Any, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        """Return errors in units of the bound of sums that are accumulated in the stated type."""
+        rule, of = rule_of(operation), element_type_of(expected[0])
+        if rule is None or rule.measure_in is None or not (of.is_float or of.is_complex):
+            return predict_nothing(expected)
+        sums = of.part if self.sums == RESULT_TYPE else ELEMENT_TYPES[self.sums]
+        return rule.measure_in(sums)(operation, operands, expected, actual)
 
     def _errors(
         self,

@@ -66,6 +66,11 @@ as float64.
 They are in units of the permitted error, such as a residual over its bound.
 """
 
+MeasureIn = Callable[[ElementType], Measure]
+"""A function measure_in(type): the `Measure` of sums that are accumulated in that type, with its
+subnormal numbers flushed if hardware has a mode for it.
+"""
+
 Excludes = Callable[
     [Operation, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]],
     tuple[Sequence[tuple[str, Array]], ...],
@@ -128,7 +133,8 @@ class Rule:
 
     `flush_loss` is the largest error that results have beside the bound if intermediate subnormal
     numbers are flushed to zero. It permits nothing: flushed programs are judged by it.
-    `summation` gives the sums of an op that adds products of its first operands.
+    `summation` gives the sums of an op that adds products of its first operands. `measure_in`
+    permits nothing either: it measures results whose sums are accumulated in a stated type.
     """
 
     name: str
@@ -149,6 +155,7 @@ class Rule:
     complex_rule: Rule | None = None
     flush_loss: Bound | None = None
     summation: Summation | None = None
+    measure_in: MeasureIn | None = None
 
     @property
     def is_backward(self) -> bool:

@@ -59,7 +59,7 @@ def explain(id_: str, db: Path, given: Given = None) -> int:
     for failure in new_failures(bare):
         lines, known = _explain_failure(failure, entries, under)
         is_new |= not known
-        asks_computed |= not known and any(one.computes for _, one in entries)
+        asks_computed |= not known and any(one.predicts for _, one in entries)
         matching += known
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     if asks_computed and given is not None:
@@ -210,8 +210,9 @@ def _prediction(failure: NewFailure, entry: Expectation) -> Iterator[str]:
         by = "words" if entry.words else "where"
         yield f"  by its {by}: {', '.join(map(repr, getattr(entry, by)))}"
         return
-    if entry.computes:
-        yield "  its 'computes' predicts the values"
+    if entry.predicts:
+        key = "computes" if entry.computes else "sums"
+        yield f"  its {key!r} predicts the values"
     else:
         yield f"  by the class {one.kind!r}"
     if one.wrong:

@@ -45,6 +45,9 @@ def sum_of_products_rule(name: str, summation: Summation, depth: Depth) -> Rule:
             flush_loss=make_flush_loss(*of),
             either_zero=make_either_zero(*of),
             summation=summation,
+            measure_in=lambda sums: make_measure(
+                summation, depth, replace(default, sums=sums), flushes=True
+            ),
         )
 
     by_hardware = tuple(

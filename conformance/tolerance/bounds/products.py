@@ -62,7 +62,7 @@ class DefaultPrecision:
     `operands` are the unit roundoffs of operands that are rounded to 16 bits on any platform; their
     sums are accumulated like sums of 16-bit numbers. A sum may then be rounded to a type of unit
     roundoff `intermediate` before it is converted to the result's type. `sums` is the accumulation
-    type if it differs from the requested type.
+    type if it differs from the requested type, whatever algorithm the operation states.
     """
 
     default: float = 0.0
@@ -123,7 +123,7 @@ def precision_of(
     given = given_attributes(operation)
     result, own = unit_roundoff(to), element_type_of(operands[0])
     intermediate = _operand_roundoff(own, result)
-    if given.get("accumulation_type") is not None:
+    if given.get("accumulation_type") is not None and default.sums is None:
         return _algorithm_precision(given, operands, result)
     if default.sums is not None or default.operands is not None:
         of = default.sums or _accumulation_type(_F16.bits, to)
@@ -379,7 +379,7 @@ def quantum_of(magnitudes: Array) -> float:
 
 def _order_factor(sums: _Sums, precision: Precision, default: DefaultPrecision) -> float:
     """Return the factor of the sums' second bound; infinity if additions may truncate."""
-    is_imprecise = sums.operation.attribute("allow_imprecise_accumulation")
+    is_imprecise = sums.operation.attribute("allow_imprecise_accumulation") and default.sums is None
     if is_imprecise or not default.rounds_to_nearest:
         return np.inf
     if not has_likely_bound(sums.depth):

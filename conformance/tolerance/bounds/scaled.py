@@ -14,6 +14,7 @@ convert.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,9 @@ from conformance.tolerance.bounds.products import (
     make_measure,
 )
 from conformance.tolerance.bounds.zeros import make_either_zero
-from conformance.tolerance.rule import Rule
+from conformance.tolerance.rule import Measure, Rule
 from reference.ir.program import Operation, TensorType, Value, tensor_of
-from reference.ir.types import Array, element_type
+from reference.ir.types import Array, ElementType, element_type
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.zeros import is_zero
@@ -96,6 +97,15 @@ def scale_operands(make: RulePart) -> Callable[..., Any]:
     return part
 
 
+def _measure_in(sums: ElementType) -> Measure:
+    """Return the measure of scaled products that are accumulated in a type."""
+
+    def make(summation: Summation, depth: Depth, default: DefaultPrecision) -> Measure:
+        return make_measure(summation, depth, replace(default, sums=sums), flushes=True)
+
+    return scale_operands(make)
+
+
 def _either_zero(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
@@ -122,4 +132,5 @@ SCALED = Rule(
     measure=scale_operands(make_measure),
     flush_loss=scale_operands(make_flush_loss),
     either_zero=_either_zero,
+    measure_in=_measure_in,
 )

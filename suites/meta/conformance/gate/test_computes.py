@@ -172,6 +172,23 @@ def test_keys_of_computes_entries_are_refused_in_others(more: str, tmp_path: Pat
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("op", "more", "reason"),
+    [
+        ("tanh", 'sums = "f16"', "is of an op that adds products up, and 'tanh' does not"),
+        ("dot_general", 'sums = "f17"', "unknown element type 'f17'"),
+        ("dot_general", 'sums = "f16"\nmax_ulp = 3', "cannot be combined with 'sums'"),
+        ("dot_general", 'sums = "f16"\nverdicts = ["crashed"]', "'sums' predicts values"),
+        ("dot_general", 'sums = "f16"\nwithin = "2 ulp"', "only for entries with 'computes'"),
+    ],
+)
+def test_sums_in_another_type_are_checked(op: str, more: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_text(f'[[known]]\nid = "mine"\nop = "{op}"\nreason = "so"\n{more}\n')
+    with pytest.raises(ExpectationError, match=reason):
+        read(path)
+
+
 SHIPPED_ONES = [
     one for path in sorted(SHIPPED.glob("*.toml")) for one in read(path) if one.computes
 ]

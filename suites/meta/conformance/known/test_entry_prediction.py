@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
@@ -324,3 +325,22 @@ def test_a_distance_without_its_unit_is_an_error() -> None:
         ValueError, match="'within' must be '2 ulp' or the like, or 'rounding', not '2'"
     ):
         ulps("2")
+
+
+@pytest.mark.parametrize(("sums", "got", "is_known"), [
+    ("bf16", 256.0, True), ("bf16", 200.0, False), ("$E", 256.0, True), ("f64", 256.0, False),
+])  # fmt: skip
+def test_sums_in_another_type_are_within_their_own_bound(
+    sums: str, got: float, is_known: bool
+) -> None:
+    lhs, rhs = (np.ones(4, bfloat16) for _ in range(2))
+    lhs[0] = 256
+    known = EntryPrediction("mine", ("dot_general",), ("bf16",), "", sums=sums)
+    numbers = tensor_of(4, of="bf16")
+    program = op_program(
+        "dot_general", [numbers, numbers], tensor_of(of="bf16"),
+        lhs_contracting_dimensions=(0,), rhs_contracting_dimensions=(0,),
+    )  # fmt: skip
+    found = judge_result(program, [lhs, rhs], np.asarray(got, bfloat16), known)
+    assert (found.kind == "as computed by mine") is is_known
+    assert found.verdict.fails
