@@ -12,7 +12,10 @@ operand that may occur any number of times is `%inputs` if there is exactly one,
 - `$T`, `$E`, `$S`, `$R`, `$D`: the same for the (first) result;
 - `$dimension`: the value of that attribute of the operation;
 - `$op(%a, %b)`: the operation itself, with its attributes and regions, on other operands;
-- `$op(...)`: the operation as it is.
+- `$op(...)`: the operation as it is;
+- `$op(%a, %b: i64)`: the operation with another element type of an operand;
+- `$room`: the largest start indices of windows that are inside of a scatter's input, as elements of
+  its index vectors in the shape of `%scatter_indices`.
 
 A line with `.*` is repeated for each operand of those that may occur any number of times, with the
 operand's number in place of `*`: `%low.* = stablehlo.abs %inputs.* : $inputs.*`. In a line with
@@ -29,12 +32,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from conformance.errors import describe_unknown
 from conformance.stablehlo.attributes import float_literal
 from conformance.stablehlo.emit import spell, spell_operation
 from conformance.text import matches_any
+from reference.interpreter.evaluate import given_attributes
 from reference.ir.op import Op
-from reference.ir.program import Operation, TensorType, Value
+from reference.ir.program import Operation, TensorType, Value, ValueType, tensor_of
+from reference.ir.types import ELEMENT_TYPES
 from reference.ops.table import OPS
 
 ANY = ("any",)
@@ -42,14 +49,16 @@ ANY = ("any",)
 
 _RESULT = ("T", "E", "S", "R", "D")
 _ITSELF = "op"
+_ROOM, _SCATTER = "room", "scatter"
 _OPERAND = r"%[\w.$-]+"
 _PLACEHOLDER = re.compile(
-    rf"\$(?:(?P<itself>{_ITSELF})\s*\((?P<given>[^()]*)\)"
+    rf"\$(?:(?P<itself>{_ITSELF})\s*\((?P<given>[^()]*)\)|(?P<room>{_ROOM})\b"
     r"|(?P<result>[TESRD])(?P<of_result>x?)"
     r"|(?P<name>[a-z]\w*)(?P<number>\.\d+)?(?:\.(?P<part>[ESRD])(?P<of_part>x?))?)"
 )
 _EVERY = re.compile(r"([%$]\w+)\.\*")
-_ASSIGNED = re.compile(rf"\s*({_OPERAND})\s*=[^=]")
+_ASSIGNED = re.compile(rf"\s*({_OPERAND})(?::\d+)?\s*=[^=]")
+_ITSELF_LAST = re.compile(rf"({_OPERAND})\s*=\s*(\${_ITSELF}\([^()]*\)\s*)\Z")
 _RETURNS = re.compile(r"\s*(?:func\.)?return\b")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _COMMENT = re.compile(r"//.*")
@@ -113,12 +122,14 @@ def check_names(text: str, record: Op) -> None:
         TemplateError: if any placeholder means nothing.
     """
     operands = [name.removeprefix("*") for name in record.operands]
-    known = (*_RESULT, _ITSELF, *operands, *record.attributes)
+    known = (*_RESULT, _ITSELF, _ROOM, *operands, *record.attributes)
     text = _repeat_lines(text, record, 1)
     left = re.search(r"\$(\w*)", _PLACEHOLDER.sub("", _OWN_TEXT.sub("", text)))
     if left is not None:
         raise TemplateError(f"{describe_unknown('placeholder', left[1], known)} (of {record.name})")
     for found in _PLACEHOLDER.finditer(text):
+        if found["room"] and record.name != _SCATTER:
+            raise TemplateError(f"'$room' is of {_SCATTER}, not of {record.name}")
         name = found["name"]
         if name is None:
             continue
@@ -145,6 +156,8 @@ def module_text(text: str, operation: Operation) -> str:
     arguments = ", ".join(f"%{name}: {of}" for name, of in zip(names, types, strict=True))
     results = [spell(value.type) for value in operation.results]
     body = _COMMENT.sub("", text)
+    if len(results) > 1:
+        body = _ITSELF_LAST.sub(rf"\1:{len(results)} = \2", body)
     record = OPS.get(operation.name)
     if record is not None:
         grouped = record.group_operands(operation.operands)
@@ -155,9 +168,7 @@ def module_text(text: str, operation: Operation) -> str:
     if returned is not None and _count(returned) == len(results) + 1:
         results.append(f"tensor<{_type(operation.results[0], 'S', 'x')}i1>")
     if returned is None:
-        if len(operation.results) != 1:
-            raise TemplateError(f"{operation.name} has several results: end with a 'return'")
-        body = f"{body.rstrip()}\nreturn {_last_result(body)} : {results[0]}"
+        body = f"{body.rstrip()}\nreturn {_last_results(body, operation)} : {', '.join(results)}"
     return f"func.func @main({arguments}) -> ({', '.join(results)}) {{\n{body}\n}}"
 
 
@@ -197,14 +208,18 @@ def _outermost_lines(body: str) -> list[str]:
     return lines
 
 
-def _last_result(body: str) -> str:
-    """Return the name of the result of the body's last operation."""
+def _last_results(body: str, operation: Operation) -> str:
+    """Return the names of the results of the body's last operation, which has as many as the op."""
     names = [found[1] for line in _outermost_lines(body) if (found := _ASSIGNED.match(line))]
     if not names:
         raise TemplateError(
             "no operation computes a value; write for example '%0 = stablehlo.abs %x : $T'"
         )
-    return names[-1]
+    if len(operation.results) == 1:
+        return names[-1]
+    if f"{names[-1]}:{len(operation.results)}" not in body:
+        raise TemplateError(f"{operation.name} has several results: end with a 'return'")
+    return ", ".join(f"{names[-1]}#{n}" for n in range(len(operation.results)))
 
 
 def _fill_placeholders(text: str, operation: Operation, names: Sequence[str]) -> str:
@@ -216,6 +231,8 @@ def _fill_placeholders(text: str, operation: Operation, names: Sequence[str]) ->
     def replacement(found: re.Match[str]) -> str:
         if found["itself"]:
             return _own_operation(operation, found["given"], names)
+        if found["room"]:
+            return _largest_starts(operation)
         if found["result"]:
             value = operation.results[0] if operation.results else None
             return _type(value, found["result"], found["of_result"])
@@ -250,9 +267,12 @@ def _type(value: Value | None, part: str, following: str) -> str:
 
 
 def _own_operation(operation: Operation, given: str, own: Sequence[str]) -> str:
-    names = [one.strip() for one in given.split(",")] if given.strip() else []
+    stated = [one.partition(":") for one in given.split(",")] if given.strip() else []
+    names = [name.strip() for name, _, _ in stated]
+    types = [of.strip() for _, _, of in stated]
     if names == ["..."]:
         names = [f"%{name}" for name in own]
+        types = [""] * len(names)
     if len(names) != len(operation.operands):
         count = len(operation.operands)
         raise TemplateError(
@@ -261,13 +281,44 @@ def _own_operation(operation: Operation, given: str, own: Sequence[str]) -> str:
     if not all(re.fullmatch(_OPERAND, name) for name in names):
         raise TemplateError(f"$op({given}): operands are values, such as %lhs")
     operands = tuple(
-        replace(value, name=name.removeprefix("%"))
-        for value, name in zip(operation.operands, names, strict=True)
+        Value(name.removeprefix("%"), _stated_type(value, of))
+        for value, name, of in zip(operation.operands, names, types, strict=True)
     )
     spelled = spell_operation(replace(operation, operands=operands))
     if not spelled:
         raise TemplateError(f"this {operation.name} cannot be written")
     return spelled.partition(" = ")[2]
+
+
+def _stated_type(value: Value, spelling: str) -> ValueType:
+    """Return a value's type, with another element type if one is stated."""
+    if not spelling:
+        return value.type
+    element = next((one for one in ELEMENT_TYPES.values() if one.mlir == spelling), None)
+    if element is None or not isinstance(value.type, TensorType):
+        raise TemplateError(f"$op(%{value.name}: {spelling}): {spelling!r} is no element type")
+    return replace(value.type, element_type=element)
+
+
+def _largest_starts(operation: Operation) -> str:
+    """Return the largest start indices of a scatter's windows inside the input, as MLIR spells
+    elements in the shape of the indices.
+    """
+    given = given_attributes(operation)
+    types = [tensor_of(value) for value in operation.operands]
+    dims = given["scatter_dims_to_operand_dims"]
+    if not dims or not all(one.is_static for one in types):
+        raise TemplateError("'$room' is of static sizes and indices with components")
+    shapes = [one.static_shape for one in types]
+    sizes, indices, updates = shapes[0], shapes[len(shapes) // 2], shapes[-1]
+    left_out = {*given["inserted_window_dims"], *given["input_batching_dims"]}
+    kept = [d for d in range(len(sizes)) if d not in left_out]
+    windows = dict(zip(kept, (updates[d] for d in given["update_window_dims"]), strict=True))
+    rooms = np.array([sizes[d] - windows.get(d, 1) for d in dims])
+    axis, rank = given["index_vector_dim"], len(indices)
+    if axis < rank:
+        rooms = rooms.reshape([-1 if d == axis else 1 for d in range(rank)])
+    return str(np.broadcast_to(rooms, indices if indices else (1,)).reshape(indices).tolist())
 
 
 def _attribute(operation: Operation, name: str) -> str:

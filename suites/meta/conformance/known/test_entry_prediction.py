@@ -12,6 +12,7 @@ from conformance.judging.judgement import Judgement
 from conformance.known.entry_prediction import EntryPrediction, instantiate, ulps
 from conformance.known.in_force import in_force
 from conformance.known.template import TemplateError, check_names, module_text
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Dense, Program
@@ -344,3 +345,49 @@ def test_sums_in_another_type_are_within_their_own_bound(
     found = judge_result(program, [lhs, rhs], np.asarray(got, bfloat16), known)
     assert (found.kind == "as computed by mine") is is_known
     assert found.verdict.fails
+
+
+ROOM = """
+%room = stablehlo.constant dense<$room> : tensor<$scatter_indices.Sxi64>
+%last = stablehlo.convert %room : (tensor<$scatter_indices.Sxi64>) -> $scatter_indices
+%far = stablehlo.constant dense<1000> : tensor<$scatter_indices.Sxi64>
+%wide = stablehlo.convert %scatter_indices :
+  ($scatter_indices) -> tensor<$scatter_indices.Sxi64>
+%inside = stablehlo.compare LE, %scatter_indices, %last :
+  ($scatter_indices, $scatter_indices) -> tensor<$scatter_indices.Sxi1>
+%indices = stablehlo.select %inside, %wide, %far :
+  tensor<$scatter_indices.Sxi1>, tensor<$scatter_indices.Sxi64>
+%result = $op(%inputs.*, %indices: i64, %updates.*)
+"""
+
+OVERWRITE_TWO = """
+func.func @main(%x: tensor<4xf32>, %i: tensor<3x1xi8>, %u: tensor<3x2xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>) {
+  %0:2 = "stablehlo.scatter"(%x, %x, %i, %u, %u) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>, %d: tensor<f32>):
+    stablehlo.return %c, %d : tensor<f32>, tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} :
+    (tensor<4xf32>, tensor<4xf32>, tensor<3x1xi8>, tensor<3x2xf32>, tensor<3x2xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>)
+  return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
+}
+"""
+
+
+def test_windows_outside_of_a_scatter_are_told_by_their_room() -> None:
+    operation = parse_module(OVERWRITE_TWO).main.body.operations[0]
+    x, updates = array([0, 0, 0, 0]), array([[1, 2], [3, 4], [5, 6]])
+    indices = np.array([[0], [2], [3]], np.int8)
+    found = evaluate(instantiate(ROOM, operation), [x, x, indices, updates, updates])
+    assert [one.tolist() for one in found] == 2 * [[1, 2, 3, 4]]  # not the 5 of positions 3 and 4
+
+
+def test_room_is_of_a_scatter_only() -> None:
+    with pytest.raises(TemplateError, match="'\\$room' is of scatter"):
+        check_names("%0 = stablehlo.constant dense<$room> : $T", OPS["gather"])
+
+
+def test_another_element_type_must_be_one() -> None:
+    with pytest.raises(TemplateError, match="'i65' is no element type"):
+        module_text("%0 = $op(%operand: i65)", a_tanh(2).subject)
