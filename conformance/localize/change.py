@@ -157,7 +157,11 @@ def find_changes(
         if parts and _are_counterparts(old, new, parts, values):
             left += parts
             continue
-        old, new = _without_movement(old, new)
+        moved = _without_movement(old, new)
+        if moved != (old, new) and _keep_order((old, new), moved, values):
+            left.insert(0, moved)
+            continue
+        old, new = moved
         operation = old.operation or new.operation
         if operation is not None:
             found[keys] = Change(operation, _describe(old, new))
@@ -194,6 +198,24 @@ def _without_movement(old: Expression, new: Expression) -> tuple[Expression, Exp
     if computed is old or computed.operation is None or computed.is_constant:
         return old, new
     return (old, new) if _moved(new).key == computed.key else (computed, _moved(new))
+
+
+def _keep_order(
+    pair: tuple[Expression, Expression],
+    moved: tuple[Expression, Expression],
+    values: ValuesByProcess,
+) -> bool:
+    """Return whether the elements of both expressions, in row-major order, are those of what they
+    move.
+    """
+    for own in values:
+        for outer, inner, known in zip(pair, moved, own, strict=True):
+            result, computed = known.get(outer.value.name), known.get(inner.value.name)
+            if not (isinstance(result, np.ndarray) and isinstance(computed, np.ndarray)):
+                return False
+            if not equal_results([result.reshape(-1)], [computed.reshape(-1)]):
+                return False
+    return True
 
 
 def _moved(one: Expression) -> Expression:
@@ -315,7 +337,7 @@ class _Writer:
             return "..."
         regions = (self._list(region, depth) for region in one.regions)
         bodies = "".join(f"{{{region}}}" for region in regions)
-        return f"{one.name}{_type_text(one)}{bodies}({self._list(one.operands, depth)})"
+        return f"{_name_text(one)}{_type_text(one)}{bodies}({self._list(one.operands, depth)})"
 
     def _list(self, several: Sequence[Expression], depth: int) -> str:
         return ", ".join(self.write(one, depth - 1) for one in several)
@@ -325,6 +347,12 @@ class _Writer:
             turn, letter = divmod(len(self.letters), len(ascii_lowercase))
             self.letters[key] = ascii_lowercase[letter] + (str(turn) if turn else "")
         return self.letters[key]
+
+
+def _name_text(one: Expression) -> str:
+    """Return the name of an operation's op, or of the op that it is lowered to."""
+    record = OPS.get(one.name)
+    return record.twin if record is not None and record.twin else one.name
 
 
 def _type_text(one: Expression) -> str:

@@ -35,6 +35,12 @@ def op(result: str, name: str, *operands: str, of: str = "tensor<64xf32>") -> st
             [op("p", "multiply", "y", "z"), op("r", "divide", "x", "p")],
             {"divide(divide(a, b), c) => divide(a, multiply(b, c))"},
         ),
+        (
+            [op("e", "sine", "x"), op("f", "exponential", "e"),
+             "%r = stablehlo.transpose %f, dims = [0] : (tensor<64xf32>) -> tensor<64xf32>"],
+            [op("e", "cosine", "x"), op("r", "exponential", "e")],
+            {"sine(a) => cosine(a)"},
+        ),
         ([C, op("r", "divide", "x", "c")], [C, op("r", "multiply", "x", "c")],
          {"divide(a, C) => multiply(a, C)"}),
         (
