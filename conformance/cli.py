@@ -32,6 +32,7 @@ from conformance.commands.reporting import (
     write_reports,
 )
 from conformance.commands.schemas import schema
+from conformance.commands.serving import serve
 from conformance.commands.sweeping import sweep
 from conformance.errors import (
     INTERRUPTED,
@@ -247,6 +248,7 @@ def check(
 app.command()(sweep)
 app.command()(fuzz)
 app.command()(reduce)
+app.command()(serve)
 app.add_typer(known_divergences.app, name="expectations")
 
 

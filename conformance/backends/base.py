@@ -146,7 +146,8 @@ class HasLoweredProgram(Protocol):
 class Backend(Protocol):
     """An open backend: it compiles and runs StableHLO programs on this machine.
 
-    `name` is its name in records, `hardware` selects the tolerances that apply to it.
+    `name` is its name in records, `hardware` selects the tolerances that apply to it. A backend may
+    have `batches = False`: then each module has a single program.
     """
 
     name: str

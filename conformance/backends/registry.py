@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -236,6 +238,30 @@ def _choose_plugin(family: str, argument: str) -> Choice:
     return Choice(family, f"{name}={_library(path)}", f"{family}:{name}")
 
 
+def _choose_command(family: str, argument: str) -> Choice:
+    name, _, command = argument.partition("=")
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    if not (_PLUGIN_NAME.fullmatch(name) and words):
+        given = f"{family}:{argument}" if argument else family
+        raise UsageError(
+            f"{given!r} is not a command: write command:NAME=COMMAND, a name that you choose "
+            "(letters, digits, '.', '_', '-') and the command as a shell takes it, such as "
+            "'command:mine=./driver --fast'"
+        )
+    if os.sep in words[0]:
+        words[0] = str(Path(words[0]).expanduser().absolute())
+    return Choice(family, f"{name}={shlex.join(words)}", f"{family}:{name}")
+
+
+def _open_command(choice: Choice) -> Backend:
+    from conformance.backends.command.backend import CommandBackend
+
+    return CommandBackend(choice.name, choice.argument.partition("=")[2])
+
+
 def _library(given: str) -> Path:
     """Return the absolute path of a plugin, given by its path or an installed package's name.
 
@@ -292,6 +318,15 @@ BACKENDS: dict[str, Family] = {
         arguments="NAME=PATH: a name that you choose, and its library or installed package",
         needs_argument=True,
         workers=1,  # whether its device takes more, only who made it can tell
+    ),
+    "command": Family(
+        "any compiler that answers requests on its standard input and output",
+        _choose_command,
+        _open_command,
+        ("conformance.backends.command.backend",),
+        arguments="NAME=COMMAND: a name that you choose, and the command that starts it",
+        needs_argument=True,
+        workers=1,
     ),
     "cpu-compile": Family(
         "the optimised modules of XLA's compiler for this machine's CPU",

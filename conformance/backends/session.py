@@ -146,9 +146,11 @@ class Session:
     def batch_kind(self, program: Program) -> Hashable:
         """Return the traits that programs must share to be compiled as a batch.
 
-        A program that the backend separates shares them with no other.
+        A program that the backend separates shares them with no other, nor does any program of a
+        backend without batches.
         """
-        return object() if is_separated(self.name, program) else merge_kind(program)
+        is_alone = is_separated(self.name, program) or not getattr(self._backend, "batches", True)
+        return object() if is_alone else merge_kind(program)
 
     def run_batch(
         self, programs: Sequence[Program], sets: Sequence[Sequence[Sequence[Array]]]

@@ -10,7 +10,7 @@ from conformance.errors import UsageError
 
 
 def test_unknown_names_say_what_is_known():
-    known = "cpu, gpu, tpu, plugin, cpu-compile, gpu-compile, tpu-compile, interpreter, reference"
+    known = ", ".join(BACKENDS)
     with pytest.raises(UsageError, match=f"unknown backend 'abacus'; known: {known}"):
         parse("abacus")
     with pytest.raises(UsageError, match="unknown backend 'gpu:3'; did you mean gpu"):
@@ -28,6 +28,6 @@ def test_descriptions_name_device_and_versions():
     assert {"jax", "jaxlib"} <= dict(cpu.versions).keys()
     assert "3 ulp" in open_session("reference:off_by_three_ulp").describe().device
     compiled = {"cpu-compile", "gpu-compile", "tpu-compile"}
-    executed = {"cpu", "gpu", "tpu", "plugin", "interpreter", "reference"}
+    executed = {"cpu", "gpu", "tpu", "plugin", "command", "interpreter", "reference"}
     assert set(BACKENDS) == compiled | executed
     assert {name for name, of in BACKENDS.items() if of.only_compiles} == compiled

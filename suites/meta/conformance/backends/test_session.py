@@ -93,10 +93,12 @@ def test_backends_are_chosen_once_and_have_different_names_in_records() -> None:
 
 
 def test_backend_that_may_own_its_device_has_one_worker() -> None:
-    assert workers(parse("tpu")) == workers(parse("plugin:a=/x.so")) == 1
+    assert {workers(parse(one)) for one in ("tpu", "plugin:a=/x.so", "command:a=x")} == {1}
     assert workers(parse("gpu")) <= 4
     assert workers(parse("cpu")) == workers(parse("reference")) >= 1
-    assert {name for name, family in BACKENDS.items() if family.needs_argument} == {"plugin"}
+    assert {name for name, family in BACKENDS.items() if family.needs_argument} == {
+        "plugin", "command",
+    }  # fmt: skip
 
 
 # Sessions

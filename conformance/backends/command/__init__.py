@@ -1,0 +1,1 @@
+"""Compilers behind a command: a process that answers requests on its standard input and output."""

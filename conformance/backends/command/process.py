@@ -1,0 +1,124 @@
+"""A compiler's process: it is started, asked, and ended with all that it has started."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import IO, cast
+from weakref import finalize
+
+from conformance.backends.base import Failed
+from conformance.backends.command.protocol import Connection
+from conformance.errors import NotAvailable
+
+
+class Process:
+    """A process that speaks the protocol on its standard input and output.
+
+    Its standard error is this process's. It has a process group of its own, which ends when this
+    process does, however it ends.
+    """
+
+    def __init__(self, command: str) -> None:
+        """Start the command, whose words are split as a shell does.
+
+        Raises:
+            NotAvailable: when there is no such program, or it cannot be started.
+        """
+        words = shlex.split(command)
+        try:
+            child = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+            )
+        except OSError as error:
+            raise NotAvailable(f"{words[0]} cannot be started: {error.strerror}") from error
+        self._child = child
+        Thread(target=_end_group_after, args=(child,), daemon=True).start()
+        streams = cast("IO[bytes]", child.stdout), cast("IO[bytes]", child.stdin)
+        self.connection = Connection(*streams)
+        self._end = finalize(self, _end, child, streams, _end_group_with_this_process(child.pid))
+
+    def end(self) -> None:
+        """End the process and all of its group."""
+        self._end()
+
+    def lost(self) -> Failed:
+        """Return the answer of a process that has ended or closed its output.
+
+        In a worker the answer is that the worker ends in the same way, so that the program which
+        does it is told from others of its module.
+        """
+        try:
+            code = self._child.wait(timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.end()
+            return Failed("the process has closed its output, and still runs")
+        self.end()
+        if code < 0 and multiprocessing.parent_process() is not None:
+            _end_by_signal(-code)
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        return Failed(f"the process ended {how}")
+
+
+_PATIENCE = 2.0
+"""Seconds that a process may take to end after it has closed its output."""
+
+
+def _end_group_after(child: subprocess.Popen[bytes]) -> None:
+    """Wait for a process, and end what it leaves behind, which may hold its output open."""
+    child.wait()
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+def _end(child: subprocess.Popen[bytes], streams: tuple[IO[bytes], ...], guard: int) -> None:
+    """End a process and its group, and close what leads to it."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    for stream in streams:
+        with suppress(OSError):
+            stream.close()
+    os.close(guard)
+
+
+def _end_by_signal(number: int) -> None:
+    """End this process by a signal, without a core dump of its own."""
+    with suppress(OSError, ValueError):
+        signal.signal(number, signal.SIG_DFL)
+    sys.stderr.flush()
+    os.kill(os.getpid(), number)
+
+
+def _end_group_with_this_process(group: int) -> int:
+    """Start a process that kills a process group once this process has ended; return the descriptor
+    that keeps it waiting.
+    """
+    waits, keeps = os.pipe()
+    if os.fork():
+        os.close(waits)
+        return keeps
+    try:  # only system calls: other threads of this process may hold any lock
+        os.setsid()
+        os.closerange(0, waits)
+        os.closerange(waits + 1, _MOST_DESCRIPTORS)
+        os.read(waits, 1)
+        os.killpg(group, signal.SIGKILL)
+    finally:
+        os._exit(0)
+
+
+_MOST_DESCRIPTORS = 1 << 16
+
+
+def program_of(command: str) -> Path | None:
+    """Return the file of a command's program, if it is given by its path."""
+    first = Path(shlex.split(command)[0]).expanduser()
+    return first if first.name != str(first) and first.is_file() else None

@@ -1,0 +1,99 @@
+"""The other side of the protocol: any backend of ours answers requests on standard streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from conformance.backends.base import BackendError, HasOptimisedModule, Rejected, Unsupported
+from conformance.backends.command.protocol import VERSION, Connection, ProtocolError, number, quote
+from conformance.backends.session import Compiled, Session
+from conformance.stablehlo.parse import ParseError, parse_module
+from reference.ir.types import Array
+
+MOST = 1 << 40
+"""Largest length of a program or array in bytes."""
+
+
+@dataclass(slots=True)
+class Server:
+    """A session that answers the requests of a connection, one after the other."""
+
+    session: Session
+    connection: Connection
+    programs: dict[int, Compiled] = field(default_factory=dict[int, Compiled])
+
+    def serve(self) -> None:
+        """Answer requests until the stream ends.
+
+        Raises:
+            ProtocolError: for a request that the protocol does not have.
+        """
+        requests = {
+            "describe": self._describe, "compile": self._compile, "execute": self._execute,
+            "module": self._module, "free": self._free,
+        }  # fmt: skip
+        with suppress(EOFError):
+            while True:
+                words = self.connection.line()
+                if words[0] not in requests:
+                    raise ProtocolError(f"{quote(words)} is no request")
+                try:
+                    requests[words[0]](words[1:])
+                except BackendError as error:
+                    self.connection.send_text(_word_of(error), text=str(error))
+
+    def _describe(self, _: Sequence[str]) -> None:
+        described = self.session.describe()
+        lines = [
+            f"protocol {VERSION}",
+            f"hardware {self.session.hardware.value}",
+            f"platform {described.platform}",
+            f"device {described.device}",
+            *(f"version {name} {version}" for name, version in described.versions),
+        ]
+        self.connection.send_text("ok", text="\n".join(lines))
+
+    def _compile(self, words: Sequence[str]) -> None:
+        if len(words) != 2:
+            raise ProtocolError("a program has a number and a length")
+        key, length = words
+        text = self.connection.block(number(length, MOST)).decode()
+        try:
+            program = parse_module(text)
+        except ParseError as error:
+            raise Rejected(str(error)) from error
+        self.programs[number(key, MOST)] = self.session.compile(program, text)
+        self.connection.send("ok")
+
+    def _execute(self, words: Sequence[str]) -> None:
+        if len(words) != 3:
+            raise ProtocolError("an execution has a program, processes and a number of arrays")
+        key, processes, count = (number(word, MOST) for word in words)
+        arrays = [self.connection.array(lambda _: True) for _ in range(count)]
+        program = self.programs.get(key)
+        if program is None or program.processes != processes:
+            raise ProtocolError(f"there is no program {key} of {processes} processes")
+        results: Sequence[Array] = program.run(arrays)
+        self.connection.send_arrays("ok", arrays=results)
+
+    def _module(self, words: Sequence[str]) -> None:
+        program = self.programs.get(number(words[0], MOST))
+        executable = None if program is None else program.executable
+        if not isinstance(executable, HasOptimisedModule) or not (
+            module := executable.optimised_module()
+        ):
+            raise Unsupported("there is no optimised module")
+        self.connection.send("ok", len(module), blocks=[module])
+
+    def _free(self, words: Sequence[str]) -> None:
+        self.programs.pop(number(words[0], MOST), None)
+        self.connection.send("ok")
+
+
+def _word_of(error: BackendError) -> str:
+    """Return the protocol's word for an answer that is not a result."""
+    if isinstance(error, Unsupported):
+        return "unsupported"
+    return "rejected" if isinstance(error, Rejected) else "failed"
