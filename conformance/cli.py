@@ -279,15 +279,25 @@ def ops(
 @app.command()
 def backends(
     names: options.BackendNames = None,
+    self_test: options.SelfTest = False,
     format: options.FormatOption = options.Format.TABLE,  # noqa: A002 - the option's name
 ) -> int:
     """List the backends and whether each works on this machine.
 
     Exits with 3 if a given backend does not. A plugin is listed only if its name and library are
-    given.
+    given. With --self-test, exits with 1 if a check fails.
     """
     from conformance import listing
 
+    if self_test:
+        if not names:
+            raise UsageError("--self-test needs the name of a backend")
+        findings = listing.self_test_entries(names)
+        if format is options.Format.JSON:
+            _print_json(findings)
+        else:
+            Console().print(listing.self_test_table(findings))
+        return 1 if any(one["problem"] for one in findings) else 0
     entries = listing.backend_entries(names or ())
     if format is options.Format.JSON:
         _print_json(entries)

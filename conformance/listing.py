@@ -221,6 +221,35 @@ def _backend_entry(choice: Choice) -> dict[str, Any]:
     return entry | {"platform": found.platform, "device": found.device, "versions": versions}
 
 
+def self_test_entries(names: Sequence[str]) -> list[dict[str, str]]:
+    """Return the findings of the self-test of backends.
+
+    Raises:
+        NotAvailable: if a backend is not available.
+        UsageError: if a name is no backend.
+    """
+    from conformance.backends.self_test import self_test
+
+    return [
+        {"backend": choice.name, **asdict(finding)}
+        for choice in parse_all(names)
+        for finding in self_test(choice)
+    ]
+
+
+def self_test_table(entries: Sequence[dict[str, str]]) -> Table:
+    """Return the findings of self-tests as a table, a line each."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("backend", "check", "result"):
+        table.add_column(heading)
+    for entry in entries:
+        unsupported = entry["unsupported"] and f"unsupported: {entry['unsupported']}"
+        table.add_row(
+            entry["backend"], Text(entry["check"]), Text(entry["problem"] or unsupported or "ok")
+        )
+    return table
+
+
 def backends_table(entries: list[dict[str, Any]]) -> Table:
     """Return the backends as a table, a line each."""
     table = Table(box=None, pad_edge=False)

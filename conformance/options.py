@@ -351,6 +351,13 @@ OpsFormatOption = Annotated[
     OpsFormat,
     typer.Option("--format", help="How to print; markdown is the page of all that is covered."),
 ]
+SelfTest = Annotated[
+    bool,
+    typer.Option(
+        "--self-test",
+        help="Check that the backends return arrays of every type and shape as they got them.",
+    ),
+]
 BackendNames = Annotated[
     list[str] | None,
     typer.Argument(metavar="[BACKEND]...", help="Backends to show, such as plugin:NAME=PATH."),

@@ -224,12 +224,12 @@ def _open_reference(choice: Choice) -> Backend:
     return ReferenceBackend(choice.name)
 
 
-_PLUGIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
 def _choose_plugin(family: str, argument: str) -> Choice:
     name, _, path = argument.partition("=")
-    if not (_PLUGIN_NAME.fullmatch(name) and path):
+    if not (_NAME.fullmatch(name) and path):
         given = f"{family}:{argument}" if argument else family
         raise UsageError(
             f"{given!r} is not a plugin: write plugin:NAME=PATH, a name that you choose (letters, "
@@ -244,7 +244,7 @@ def _choose_command(family: str, argument: str) -> Choice:
         words = shlex.split(command)
     except ValueError:
         words = []
-    if not (_PLUGIN_NAME.fullmatch(name) and words):
+    if not (_NAME.fullmatch(name) and words):
         given = f"{family}:{argument}" if argument else family
         raise UsageError(
             f"{given!r} is not a command: write command:NAME=COMMAND, a name that you choose "
@@ -260,6 +260,23 @@ def _open_command(choice: Choice) -> Backend:
     from conformance.backends.command.backend import CommandBackend
 
     return CommandBackend(choice.name, choice.argument.partition("=")[2])
+
+
+def _choose_python(family: str, argument: str) -> Choice:
+    name, _, path = argument.partition("=")
+    if not (_NAME.fullmatch(name) and path):
+        given = f"{family}:{argument}" if argument else family
+        raise UsageError(
+            f"{given!r} is not a Python file: write python:NAME=FILE, a name that you choose "
+            "(letters, digits, '.', '_', '-') and the file, such as python:mine=my_backend.py"
+        )
+    return Choice(family, f"{name}={Path(path).expanduser().absolute()}", f"{family}:{name}")
+
+
+def _open_python(choice: Choice) -> Backend:
+    from conformance.backends.python_file import FileBackend
+
+    return FileBackend(choice.name, Path(choice.argument.partition("=")[2]))
 
 
 def _library(given: str) -> Path:
@@ -325,6 +342,15 @@ BACKENDS: dict[str, Family] = {
         _open_command,
         ("conformance.backends.command.backend",),
         arguments="NAME=COMMAND: a name that you choose, and the command that starts it",
+        needs_argument=True,
+        workers=1,
+    ),
+    "python": Family(
+        "a backend in a Python file",
+        _choose_python,
+        _open_python,
+        ("conformance.backends.python_file",),
+        arguments="NAME=FILE: a name that you choose, and a file with open_backend()",
         needs_argument=True,
         workers=1,
     ),

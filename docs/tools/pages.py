@@ -34,6 +34,7 @@ _FENCE = re.compile(
 )
 _DIRECTIVE = re.compile(r"<!-- (not run|narrowed): ((?:(?!-->).)*) -->\s*\Z", re.DOTALL)
 _EXIT_CODE = re.compile(r"\s+# exit code (\d+)$")
+_EXAMPLES = ROOT / "examples"
 _TITLE = re.compile(r'title="([^"]+)"')
 
 
@@ -154,7 +155,7 @@ def run_page(page: Path, folder: Path, program: Sequence[str] = ()) -> int:
 
     Args:
         page: the page.
-        folder: an empty folder.
+        folder: an empty folder, where the examples of this checkout will be in `examples/`.
         program: the command to run for `hlo-conformance`; by default, this checkout's.
 
     Raises:
@@ -165,6 +166,7 @@ def run_page(page: Path, folder: Path, program: Sequence[str] = ()) -> int:
     environment, count = _environment(folder, program), 0
     work = folder / "work"
     work.mkdir()
+    (work / "examples").symlink_to(_EXAMPLES)
     for step in steps(page.read_text(encoding="utf-8")):
         if isinstance(step, PageFile):
             path = work / step.name

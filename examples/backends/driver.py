@@ -26,7 +26,7 @@ def compile_module(text: str) -> tuple[list[str], list[tuple[str, ...]], list[st
     is_known = all(op in OPS for _, op, _ in steps) and text.count(" = ") == len(steps) + 2
     if not is_known or len(types) != 1 or not re.fullmatch(r"tensor<(\d+x)*f32>", types.pop()):
         return None
-    results = re.search(r'"func\.return"\((.*?)\)', text)[1].split(", ")
+    results = re.findall(r"%\w+", re.search(r'"func\.return"\((.*?)\)', text)[1])
     return re.findall(r"(%\w+): tensor", text), steps, results
 
 
