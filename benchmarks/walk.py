@@ -27,7 +27,7 @@ from pebble import ProcessFuture
 from conformance.campaign import replay, runner
 from conformance.campaign.planning import Options
 from conformance.campaign.session import RunSession
-from conformance.check import command, files
+from conformance.checking import command, files
 from conformance.executors.local import LocalExecutor
 from conformance.executors.pool import Pool
 from conformance.fuzzing.campaign import CampaignSession
@@ -39,7 +39,7 @@ from conformance.results.store import Store
 ROOT = Path(__file__).parents[1]
 WAYS = {
     "run": ("conformance/campaign/", "conformance/pipeline/"),
-    "check": ("conformance/check/", "conformance/pipeline/"),
+    "check": ("conformance/checking/", "conformance/pipeline/"),
     "fuzz": ("conformance/fuzzing/", "conformance/pipeline/"),
     "replay": ("conformance/campaign/", "conformance/pipeline/"),
 }

@@ -227,7 +227,7 @@ def check(
 
     Exits with 1 if a program fails in a way that no expectation matches.
     """
-    from conformance.check import command
+    from conformance.checking import command
 
     asked = command.Options(
         files=tuple(files),

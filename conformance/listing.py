@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +15,12 @@ from conformance.errors import NotAvailable
 from conformance.text import join_versions, one_line
 from reference.ops.table import OPS
 from reference.ops.xla.page import UNSUPPORTED_HEADINGS
+
+if TYPE_CHECKING:  # loads what opens a backend
+    from conformance.backends.self_test import Finding
+
+SECONDS = 30.0
+"""Seconds that a check of a backend may take."""
 
 
 def op_entry(row: Row) -> dict[str, Any]:
@@ -228,13 +234,35 @@ def self_test_entries(names: Sequence[str]) -> list[dict[str, str]]:
         NotAvailable: if a backend is not available.
         UsageError: if a name is no backend.
     """
-    from conformance.backends.self_test import self_test
-
     return [
         {"backend": choice.name, **asdict(finding)}
         for choice in parse_all(names)
         for finding in self_test(choice)
     ]
+
+
+def self_test(choice: Choice) -> Iterator[Finding]:
+    """Yield the finding of each check of a backend, whose worker may end or hang in any of them.
+
+    Raises:
+        NotAvailable: if the backend is not available.
+    """
+    from conformance.backends.self_test import Finding, checks, run_check
+    from conformance.executors.backend_workers import describe, executor_of
+    from conformance.executors.local import Call, WorkerCrash
+
+    with executor_of(choice, jobs=1, functions=[run_check]) as executor:
+        describe(executor, choice)
+        for check in checks():
+            call = Call(check, run_check, (choice.spelling, check), SECONDS)
+            answer = executor.one(call)
+            if isinstance(answer, Finding):
+                yield answer
+            elif isinstance(answer, WorkerCrash):
+                words = f"the process ended: {answer.reason} {answer.last_words}"
+                yield Finding(check, words.strip())
+            else:
+                yield Finding(check, f"no answer within {SECONDS:g} s")
 
 
 def self_test_table(entries: Sequence[dict[str, str]]) -> Table:

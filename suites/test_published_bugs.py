@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from conformance.backends.registry import parse
-from conformance.check.calls import REPLAY_BATCH
-from conformance.check.counterexamples import replay_counterexamples
-from conformance.check.settings import ReplayedCounterexample
+from conformance.checking.calls import REPLAY_BATCH
+from conformance.checking.counterexamples import replay_counterexamples
+from conformance.checking.settings import ReplayedCounterexample
 from conformance.executors.backend_workers import executor_of
 from conformance.results.versions import versions
 from suites.published_bugs import Bug, bugs

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.backends.compiled.modules import read_back
 from conformance.backends.session import Session, open_session
-from conformance.check.program import ProgramChecker
+from conformance.checking.program import ProgramChecker
 from conformance.errors import NotAvailable
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.counterexamples import parse_inputs

@@ -9,8 +9,8 @@ from pathlib import Path
 from time import perf_counter
 
 from conformance.backends.registry import parse
-from conformance.check.file import check_batch
-from conformance.check.settings import Batch, CheckedFile, Settings
+from conformance.checking.file import check_batch
+from conformance.checking.settings import Batch, CheckedFile, Settings
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict

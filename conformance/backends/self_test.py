@@ -6,17 +6,14 @@ fails here loses elements between the harness and its compiler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from conformance.backends.base import BackendError, Failed, Unsupported
-from conformance.backends.registry import Choice
 from conformance.backends.session import Session, open_session
-from conformance.executors.backend_workers import describe, executor_of
-from conformance.executors.local import Call, WorkerCrash
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
 
@@ -62,30 +59,6 @@ def run_check(spelling: str, check: str) -> Finding:
         return Finding(check, unsupported=str(error))
     except BackendError as error:
         return Finding(check, f"{type(error).__name__.lower()}: {error}")
-
-
-def self_test(choice: Choice) -> Iterator[Finding]:
-    """Yield the finding of each check of a backend, whose worker may end or hang in any of them.
-
-    Raises:
-        NotAvailable: if the backend is not available.
-    """
-    with executor_of(choice, jobs=1, functions=[run_check]) as executor:
-        describe(executor, choice)
-        for check in checks():
-            answer = executor.one(Call(check, run_check, (choice.spelling, check), SECONDS))
-            if isinstance(answer, Finding):
-                yield answer
-            elif isinstance(answer, WorkerCrash):
-                yield Finding(
-                    check, f"the process ended: {answer.reason} {answer.last_words}".strip()
-                )
-            else:
-                yield Finding(check, f"no answer within {SECONDS:g} s")
-
-
-SECONDS = 30.0
-"""Seconds that a check may take."""
 
 
 def _elements(element: ElementType, session: Session) -> str:

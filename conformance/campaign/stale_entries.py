@@ -16,8 +16,8 @@ from conformance.backends.registry import Choice
 from conformance.campaign.cache.digests import BackendDigests, whole_digest
 from conformance.campaign.cache.entries import Entries, key_of
 from conformance.campaign.tasks import LOSING
-from conformance.check.counterexamples import is_unsteady, replay_counterexamples
-from conformance.check.settings import ReplayedCounterexample
+from conformance.checking.counterexamples import is_unsteady, replay_counterexamples
+from conformance.checking.settings import ReplayedCounterexample
 from conformance.errors import UsageError
 from conformance.executors.executor import Executor
 from conformance.gate.expectations import Expectation

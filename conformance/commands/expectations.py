@@ -36,7 +36,7 @@ def list_expectations(
     format: LinesOption = LinesFormat.TEXT,  # noqa: A002 - the option's name
 ) -> int:
     """List the known divergences of a backend, for the versions installed here."""
-    from conformance.check import expectations as known
+    from conformance.checking import expectations as known
 
     found = known.select_expectations(expectations, backend, ids or (), backend_version or ())
     known.warn_about_other_backends(expectations, backend)
@@ -74,7 +74,7 @@ def check_expectations(
 
     Reports entries whose bug is fixed, and your entries that an earlier entry overlaps.
     """
-    from conformance.check import expectations as known
+    from conformance.checking import expectations as known
 
     every = known.select_expectations(expectations, backend, (), backend_version or ())
     known.warn_about_other_backends(expectations, backend)
@@ -171,6 +171,6 @@ def format_expectations(
     ] = False,
 ) -> int:
     """Format expectation files: order the keys, unify the values, keep the comments."""
-    from conformance.check import expectations as formatting
+    from conformance.checking import expectations as formatting
 
     return formatting.format_files(files, check_only=check)

@@ -17,7 +17,7 @@ from conformance.backends import isa
 from conformance.backends.registry import parse
 from conformance.campaign.budget import seconds_of
 from conformance.campaign.progress import watcher
-from conformance.check.saving import PROGRAM
+from conformance.checking.saving import PROGRAM
 from conformance.errors import NOTHING_TESTED, UsageError, describe_unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import LOCAL, Engine, Executor

@@ -14,7 +14,7 @@ from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.session import Session, open_session
 from conformance.campaign.tasks import peak_rss_mb
 from conformance.catalog import column_of
-from conformance.check.program import ProgramChecker
+from conformance.checking.program import ProgramChecker
 from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.frontends.modules import unit_of
 from conformance.fuzzing.seeds.material import case_of

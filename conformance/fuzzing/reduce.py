@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conformance.backends.registry import Choice, parse
 from conformance.campaign.budget import seconds_of
-from conformance.check.saving import INPUTS, PROGRAM
+from conformance.checking.saving import INPUTS, PROGRAM
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import Executor

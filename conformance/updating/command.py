@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import structs
 
 from conformance.backends.registry import Choice, names_of, parse
-from conformance.check.calls import REPLAY_BATCH
+from conformance.checking.calls import REPLAY_BATCH
 from conformance.errors import UsageError, describe_unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.gate.expectations import Expectation, match_record

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from conformance.backends.base import ends_process
 from conformance.backends.registry import Choice
-from conformance.check.counterexamples import replay_counterexamples
+from conformance.checking.counterexamples import replay_counterexamples
 from conformance.executors.deferred import Deferred
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call

@@ -12,7 +12,7 @@ from conformance.backends.base import Description
 from conformance.campaign.recorded import RecordedCase
 from conformance.campaign.replay import find
 from conformance.catalog import column_of
-from conformance.check.saving import PROGRAM
+from conformance.checking.saving import PROGRAM
 from conformance.errors import NotAvailable
 from conformance.frontends.modules import Unit, read_units
 from conformance.fuzzing.keeping.replay import read_finding, replay

@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from conformance.text import one_line
@@ -189,6 +190,8 @@ def _environment(folder: Path, program: Sequence[str]) -> dict[str, str]:
         script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
         script.chmod(0o755)
     inherited = {name: value for name, value in os.environ.items() if not _is_of_ci(name)}
+    if NAME not in {one.name for one in entry_points(group="pytest11")}:  # it is not installed
+        inherited["PYTEST_PLUGINS"] = "conformance.pytest_plugin"
     return inherited | {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),

@@ -43,7 +43,7 @@ class Process:
         Thread(target=_end_group_after, args=(child,), daemon=True).start()
         streams = cast("IO[bytes]", child.stdout), cast("IO[bytes]", child.stdin)
         self.connection = Connection(*streams)
-        self._end = finalize(self, _end, child, streams, _end_group_with_this_process(child.pid))
+        self._end = finalize(self, _end, child, streams, _guard(child.pid))
 
     def end(self) -> None:
         """End the process and all of its group."""
@@ -78,7 +78,9 @@ def _end_group_after(child: subprocess.Popen[bytes]) -> None:
         os.killpg(child.pid, signal.SIGKILL)
 
 
-def _end(child: subprocess.Popen[bytes], streams: tuple[IO[bytes], ...], guard: int) -> None:
+def _end(
+    child: subprocess.Popen[bytes], streams: tuple[IO[bytes], ...], guard: subprocess.Popen[bytes]
+) -> None:
     """End a process and its group, and close what leads to it."""
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
@@ -86,7 +88,9 @@ def _end(child: subprocess.Popen[bytes], streams: tuple[IO[bytes], ...], guard: 
     for stream in streams:
         with suppress(OSError):
             stream.close()
-    os.close(guard)
+    guard.kill()
+    guard.wait()
+    cast("IO[bytes]", guard.stdin).close()
 
 
 def _end_by_signal(number: int) -> None:
@@ -97,25 +101,19 @@ def _end_by_signal(number: int) -> None:
     os.kill(os.getpid(), number)
 
 
-def _end_group_with_this_process(group: int) -> int:
-    """Start a process that kills a process group once this process has ended; return the descriptor
-    that keeps it waiting.
-    """
-    waits, keeps = os.pipe()
-    if os.fork():
-        os.close(waits)
-        return keeps
-    try:  # only system calls: other threads of this process may hold any lock
-        os.setsid()
-        os.closerange(0, waits)
-        os.closerange(waits + 1, _MOST_DESCRIPTORS)
-        os.read(waits, 1)
-        os.killpg(group, signal.SIGKILL)
-    finally:
-        os._exit(0)
+_GUARD = 'read _; kill -KILL -- "-$0"'
+"""A shell's script that ends a process group once its standard input is closed."""
 
 
-_MOST_DESCRIPTORS = 1 << 16
+def _guard(group: int) -> subprocess.Popen[bytes]:
+    """Start a process that ends a process group once this process has ended, however it does."""
+    return subprocess.Popen(
+        ["/bin/sh", "-c", _GUARD, str(group)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,
+    )
 
 
 def program_of(command: str) -> Path | None:

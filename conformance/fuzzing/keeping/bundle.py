@@ -21,7 +21,7 @@ import numpy as np
 from conformance.backends import isa
 from conformance.backends.base import DEVICE_ERROR_EXIT, Description, ends_process
 from conformance.backends.registry import BACKENDS
-from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
+from conformance.checking.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
 from conformance.errors import UsageError
 from conformance.executors.lost import ending
 from conformance.fuzzing.finding import Finding

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from conformance.check.saving import PROGRAM
+from conformance.checking.saving import PROGRAM
 from conformance.errors import UsageError
 from conformance.fuzzing.keeping.bundle import FINDING, FIRST_FOUND, LAST_FOUND, SCRIPT
 from conformance.fuzzing.keeping.journal import FILE_NAME, Journal

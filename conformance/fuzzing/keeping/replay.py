@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.backends.registry import Choice, parse_all
-from conformance.check.saving import INPUTS, PROGRAM, VERDICT
+from conformance.checking.saving import INPUTS, PROGRAM, VERDICT
 from conformance.errors import NOT_AVAILABLE, NOTHING_TESTED, NotAvailable, UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import Executor

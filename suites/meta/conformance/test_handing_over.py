@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.check.describing import describe_file
-from conformance.check.file import check_file
-from conformance.check.settings import Settings
+from conformance.checking.describing import describe_file
+from conformance.checking.file import check_file
+from conformance.checking.settings import Settings
 from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
 from conformance.fuzzing import user_programs

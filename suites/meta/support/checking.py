@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.check.file import check_file
-from conformance.check.settings import CheckedFile, Settings
+from conformance.checking.file import check_file
+from conformance.checking.settings import CheckedFile, Settings
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array

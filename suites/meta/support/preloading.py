@@ -10,7 +10,7 @@ import multiprocessing
 from multiprocessing.context import ForkServerContext
 
 from conformance.backends.registry import BACKENDS
-from conformance.check import calls as of_checks
+from conformance.checking import calls as of_checks
 from conformance.executors.deferred import Deferred, modules_of
 from conformance.executors.local import LocalExecutor
 from conformance.fuzzing import calls as of_campaigns

@@ -9,9 +9,10 @@ import pytest
 
 from conformance.backends.python_file import FileBackend
 from conformance.backends.registry import parse
-from conformance.backends.self_test import checks, run_check, self_test
+from conformance.backends.self_test import checks, run_check
 from conformance.backends.session import Session
 from conformance.errors import NotAvailable, UsageError
+from conformance.listing import self_test
 from suites.meta.support.small_programs import array, op_program, tensor_of
 
 SOURCE = """

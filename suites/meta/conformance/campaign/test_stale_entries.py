@@ -11,7 +11,7 @@ import pytest
 from conformance.campaign import stale_entries
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
-from conformance.check.counterexamples import replay_counterexamples
+from conformance.checking.counterexamples import replay_counterexamples
 from conformance.errors import UsageError
 from conformance.gate.reading import ExpectationError
 from conformance.results.lines import lines_of

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.frontends.arguments import GivenInputs, InputsError, Parameter, load, select_inputs
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check.file import check_file, merge_outcomes
-from conformance.check.settings import CheckedFile, Settings
+from conformance.checking.file import check_file, merge_outcomes
+from conformance.checking.settings import CheckedFile, Settings
 from conformance.frontends.assertions import Assertion, rewrite
 from conformance.frontends.dialects import expand_chlo
 from conformance.frontends.modules import NotChecked, Unit, read_units

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict

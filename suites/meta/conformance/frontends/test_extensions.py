@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.catalog import CATALOG
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.frontends.extensions import EXTENSIONS, extension, unpermitted_violations
 from conformance.verdict import Verdict
 from reference.ir.program import Operation, TensorType, Value

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jax import export
 
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.frontends.arguments import Parameter
 from conformance.frontends.modules import Unit, read_units
 from conformance.frontends.naming import parameters, value_names

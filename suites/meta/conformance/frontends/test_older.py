@@ -8,7 +8,7 @@ import pytest
 from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir.dialects import stablehlo
 
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.frontends.older import ADVICE, NOTE, update_spellings
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict

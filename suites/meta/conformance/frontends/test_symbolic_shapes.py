@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from jax import export, lax
 
-from conformance.check.file import check_file
-from conformance.check.settings import Settings
+from conformance.checking.file import check_file
+from conformance.checking.settings import Settings
 from conformance.frontends.dialects import expand_chlo
 from conformance.frontends.symbolic_shapes import specialise_main
 from conformance.stablehlo.parse import Unreadable, parse_module

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check.saving import write_arrays
-from conformance.check.settings import Settings
+from conformance.checking.saving import write_arrays
+from conformance.checking.settings import Settings
 from conformance.frontends.modules import NOTHING_RETURNED, Unit, read_units
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import diagnose

@@ -10,7 +10,7 @@ import pytest
 from conformance.backends.session import open_session
 from conformance.campaign.tasks import Manner, Task, run_tasks
 from conformance.catalog import Cell
-from conformance.check.program import ProgramChecker
+from conformance.checking.program import ProgramChecker
 from conformance.frontends.modules import unit_of
 from conformance.gate import computes
 from conformance.gate.expectations import Expectation, hypotheses_of, matching_entry

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check.counterexample import replay
+from conformance.checking.counterexample import replay
 from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
 from conformance.gate.counterexamples import input_text, parse_inputs

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from conformance.backends.base import ANSWERED
-from conformance.check.counterexample import match_crash, replay
-from conformance.check.counterexamples import replay_counterexamples
-from conformance.check.settings import ReplayedCounterexample
+from conformance.checking.counterexample import match_crash, replay
+from conformance.checking.counterexamples import replay_counterexamples
+from conformance.checking.settings import ReplayedCounterexample
 from conformance.executors.local import CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict, own_words
 from conformance.frontends.modules import Unit, units_of

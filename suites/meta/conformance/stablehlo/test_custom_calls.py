@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.stablehlo.custom_calls import from_custom_call, to_custom_call
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.backends import session
-from conformance.check.settings import CheckedFile, Settings
+from conformance.checking.settings import CheckedFile, Settings
 from conformance.gate.expectations import Expectation
 from suites.meta.support.checking import check_text
 from suites.meta.support.faults.changed_backend import Backend, Change

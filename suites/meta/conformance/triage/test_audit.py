@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from conformance.check.settings import CheckedFile
+from conformance.checking.settings import CheckedFile
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation
 from conformance.stablehlo.parse import parse_module

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.check.settings import CheckedFile
+from conformance.checking.settings import CheckedFile
 from conformance.gate.expectations import Expectation
 from conformance.stablehlo.parse import parse_module
 from conformance.triage import audit, halving

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.campaign_faults.backends import FaultyBackend
 from conformance.backends import session
 from conformance.backends.base import Failed
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.fuzzing.grouping import key_of
 from conformance.fuzzing.minimisation import minimise_failure
 from conformance.fuzzing.trial import FailingProgram, Trial

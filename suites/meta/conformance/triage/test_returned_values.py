@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.check.settings import CheckedFile, Settings
-from conformance.check.step_notes import UNPROVEN
+from conformance.checking.settings import CheckedFile, Settings
+from conformance.checking.step_notes import UNPROVEN
 from reference.ir.program import Operation, Program
 from suites.meta.support.checking import check_text
 from suites.meta.support.faults.changed_backend import Change, compose_changes, result_of

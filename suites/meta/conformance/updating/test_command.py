@@ -11,7 +11,7 @@ from msgspec import structs
 from conformance.campaign import runner
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
-from conformance.check.counterexample import replay
+from conformance.checking.counterexample import replay
 from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
 from conformance.executors.lost import BROKEN_HEAP, OVERWRITTEN

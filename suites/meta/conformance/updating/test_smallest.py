@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.backends.registry import parse
-from conformance.check.settings import ReplayedCounterexample
+from conformance.checking.settings import ReplayedCounterexample
 from conformance.executors.local import Call, WorkerCrash
 from conformance.fuzzing.calls import TimedResult
 from conformance.fuzzing.trial import FailingProgram

@@ -9,7 +9,7 @@ import pytest
 from conformance.backends.compiled.backend import CompiledBackend
 from conformance.backends.compiled.modules import read_back
 from conformance.backends.session import cached_backend, open_session
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.errors import NotAvailable
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.frontends.inputs.drawing import draw_inputs, finite_share
 from conformance.frontends.inputs.drawn_numbers import array_of
 from conformance.frontends.inputs.uses import needs_of

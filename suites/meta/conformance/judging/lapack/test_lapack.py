@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from jax import export
 
-from conformance.check.file import check_file
-from conformance.check.settings import Settings
+from conformance.checking.file import check_file
+from conformance.checking.settings import Settings
 from conformance.judging.lapack.backward_error import clusters, solve
 from conformance.judging.lapack.residuals import violation
 from conformance.judging.perturbation.evaluations import PermittedResults

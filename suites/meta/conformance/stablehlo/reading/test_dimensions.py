@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.check.describing import describe_file
+from conformance.checking.describing import describe_file
 from conformance.fuzzing.seeds.files import cut_files
 from conformance.verdict import Verdict
 from suites.meta.support.checking import check_text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.verdict import Verdict
 from suites.meta.support.checking import check_text
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.check.explained import MatchedFailures, count_matched
+from conformance.checking.explained import MatchedFailures, count_matched
 from conformance.cli import app, exit_code_of
 from conformance.gate.expectations import Expectation
 from conformance.results.known_elements import KnownElements

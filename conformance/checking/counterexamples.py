@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from conformance.check.calls import MATCH_CRASH, REPLAY_BATCH
-from conformance.check.settings import ReplayedCounterexample
+from conformance.checking.calls import MATCH_CRASH, REPLAY_BATCH
+from conformance.checking.settings import ReplayedCounterexample
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.backends.pjrt.backend import PjrtBackend
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from suites.meta.support.checking import check_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.backends.session import open_session
-from conformance.check.program import ProgramChecker
+from conformance.checking.program import ProgramChecker
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.reading import load

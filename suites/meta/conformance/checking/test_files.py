@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from conformance.check.calls import CHECK_BATCH, JUDGE_CRASH
-from conformance.check.files import BATCH, batches, check_files
-from conformance.check.settings import UNJUDGED, CheckedFile, Settings
+from conformance.checking.calls import CHECK_BATCH, JUDGE_CRASH
+from conformance.checking.files import BATCH, batches, check_files
+from conformance.checking.settings import UNJUDGED, CheckedFile, Settings
 from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.frontends.arguments import InputsError
 from conformance.limits import Limits

@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from conformance.check.progress import FilesBar
+from conformance.checking.progress import FilesBar
 
 
 def shown(*, terminal: bool) -> str:

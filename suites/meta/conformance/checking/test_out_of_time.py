@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check import file
-from conformance.check.command import Options, check
-from conformance.check.explaining import ExplanationTime
-from conformance.check.settings import CheckedFile, Settings
+from conformance.checking import file
+from conformance.checking.command import Options, check
+from conformance.checking.explaining import ExplanationTime
+from conformance.checking.settings import CheckedFile, Settings
 from conformance.executors.limit import OutOfTime
 from conformance.executors.local import Call, LocalExecutor, WorkerCrash, WorkerTimeout
 from conformance.limits import Limits

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from jax import export
 
-from conformance.check.describing import UNKNOWN_SIZE, describe_file, snippet
-from conformance.check.file import check_file
-from conformance.check.settings import Settings
+from conformance.checking.describing import UNKNOWN_SIZE, describe_file, snippet
+from conformance.checking.file import check_file
+from conformance.checking.settings import Settings
 from conformance.cli import app, exit_code_of
 from conformance.frontends.modules import Unit, read_units
 from conformance.verdict import Verdict

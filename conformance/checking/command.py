@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from conformance.backends.registry import Choice, parse
-from conformance.check.calls import CHECK_BATCH, DESCRIBE_FILE
-from conformance.check.progress import FilesBar
+from conformance.checking.calls import CHECK_BATCH, DESCRIBE_FILE
+from conformance.checking.progress import FilesBar
 from conformance.errors import NOTHING_TESTED, USAGE, UsageError
 from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.executors.deferred import modules_of
@@ -37,7 +37,7 @@ from conformance.verdict import Verdict
 
 if TYPE_CHECKING:  # what the parent loads once the workers' server is on its way
     from conformance.backends.base import Description
-    from conformance.check.settings import CheckedFile, Settings
+    from conformance.checking.settings import CheckedFile, Settings
     from conformance.gate.expectations import Expectation
 
 
@@ -76,7 +76,7 @@ def check(options: Options) -> int:
     with executor_of(
         backend, jobs=jobs, limits=options.limits, functions=(CHECK_BATCH,)
     ) as executor:
-        from conformance.check.files import check_files  # while the workers' server starts
+        from conformance.checking.files import check_files  # while the workers' server starts
 
         settings, reasons = _settings(options, backend)
         described = describe(executor, backend)
@@ -94,7 +94,7 @@ def _files_exist(files: Sequence[str]) -> None:
 
 def _settings(options: Options, backend: Choice) -> tuple[Settings, dict[str, str]]:
     """Return the settings of workers, and the reason of each expectation by its id."""
-    from conformance.check.settings import Settings
+    from conformance.checking.settings import Settings
     from conformance.frontends.arguments import load as load_inputs
     from conformance.gate.reading import load
     from conformance.results.versions import versions

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.check.saving import write_arrays
-from conformance.check.settings import Settings
+from conformance.checking.saving import write_arrays
+from conformance.checking.settings import Settings
 from conformance.cli import app, exit_code_of
 from conformance.frontends.arguments import load
 from conformance.stablehlo.emit import emit, spell

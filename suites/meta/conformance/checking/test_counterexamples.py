@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from conformance.check.calls import MATCH_CRASH
-from conformance.check.counterexamples import BATCH, ROUNDS, is_unsteady, replay_counterexamples
-from conformance.check.settings import ReplayedCounterexample
+from conformance.checking.calls import MATCH_CRASH
+from conformance.checking.counterexamples import BATCH, ROUNDS, is_unsteady, replay_counterexamples
+from conformance.checking.settings import ReplayedCounterexample
 from conformance.executors.local import Call, WorkerCrash
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.limits import LIMITS

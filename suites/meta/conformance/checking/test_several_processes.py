@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check.settings import Settings
+from conformance.checking.settings import Settings
 from conformance.frontends.arguments import InputsError
 from conformance.verdict import Verdict
 from suites.meta.support.checking import check_text

@@ -16,9 +16,9 @@ import pytest
 from conformance.backends import session
 from conformance.backends.base import Executable
 from conformance.backends.pjrt.backend import PjrtBackend
-from conformance.check import files as checking
-from conformance.check.file import check_file, matching_expectations, merge_outcomes
-from conformance.check.settings import CheckedFile, Settings
+from conformance.checking import files as checking
+from conformance.checking.file import check_file, matching_expectations, merge_outcomes
+from conformance.checking.settings import CheckedFile, Settings
 from conformance.cli import app, exit_code_of
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from conformance.backends.session import open_session
-from conformance.check import program, step_notes
-from conformance.check.command import Options, check
-from conformance.check.file import check_file
-from conformance.check.settings import UNJUDGED, Settings
+from conformance.checking import program, step_notes
+from conformance.checking.command import Options, check
+from conformance.checking.file import check_file
+from conformance.checking.settings import UNJUDGED, Settings
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.reading import load
 from conformance.results.versions import versions

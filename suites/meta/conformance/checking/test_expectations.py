@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.check import expectations as command
-from conformance.check.settings import ReplayedCounterexample
+from conformance.checking import expectations as command
+from conformance.checking.settings import ReplayedCounterexample
 from conformance.errors import NOTHING_TESTED, UsageError
 from conformance.gate.expectations import Counterexample, Expectation, Versions
 from conformance.gate.overlaps import Overlap

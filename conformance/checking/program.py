@@ -17,10 +17,10 @@ from operator import is_
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.backends.session import Session
-from conformance.check.assertions import judge_assertions
-from conformance.check.explaining import ExplanationTime
-from conformance.check.settings import INVALID
-from conformance.check.step_notes import (
+from conformance.checking.assertions import judge_assertions
+from conformance.checking.explaining import ExplanationTime
+from conformance.checking.settings import INVALID
+from conformance.checking.step_notes import (
     LEAST_SECONDS,
     UNPROVEN,
     Auditor,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.check.command import Options, check
-from conformance.check.settings import Settings
+from conformance.checking.command import Options, check
+from conformance.checking.settings import Settings
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.limits import Limits
 from conformance.triage.attribute import Explainer

@@ -1,7 +1,7 @@
 """Check of one file of the user's, from its text to a verdict.
 
 A file may hold several programs, each is run on several sets of inputs
-(conformance/check/program.py).
+(conformance/checking/program.py).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from conformance.backends.session import open_session
-from conformance.check import saving
-from conformance.check.explaining import ExplanationTime
-from conformance.check.program import REFERENCE_BACKEND, NotJudged, Outcome, ProgramChecker
-from conformance.check.settings import INVALID, Batch, CheckedFile, Settings
+from conformance.checking import saving
+from conformance.checking.explaining import ExplanationTime
+from conformance.checking.program import REFERENCE_BACKEND, NotJudged, Outcome, ProgramChecker
+from conformance.checking.settings import INVALID, Batch, CheckedFile, Settings
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.limit import TooSlow, limit_evaluation, memory_note
 from conformance.executors.local import WorkerCrash, WorkerTimeout

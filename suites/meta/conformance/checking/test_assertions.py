@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.check.assertions import judge_assertions
+from conformance.checking.assertions import judge_assertions
 from conformance.frontends.assertions import Assertion
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.stablehlo.parse import parse_module

@@ -16,9 +16,9 @@ from jax import export, lax
 
 from conformance.backends import session
 from conformance.backends.pjrt.backend import PjrtBackend
-from conformance.check import files as checking
-from conformance.check.file import check_file
-from conformance.check.settings import CheckedFile, Settings
+from conformance.checking import files as checking
+from conformance.checking.file import check_file
+from conformance.checking.settings import CheckedFile, Settings
 from conformance.frontends.modules import NOTHING_RETURNED, Unit, read_units
 from conformance.outputs import checked as outputs
 from conformance.stablehlo.emit import emit

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance.check.settings import UNJUDGED
+from conformance.checking.settings import UNJUDGED
 from conformance.executors.limit import OutOfTime, interrupt_after
 from conformance.judging.joint_results import operand_tracer
 from conformance.judging.judgement import Judgement

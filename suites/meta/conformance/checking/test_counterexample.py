@@ -9,8 +9,8 @@ from msgspec import structs
 
 from conformance.backends.base import BackendError, Failed, Rejected
 from conformance.backends.session import Session
-from conformance.check.counterexample import match_crash, replay, replay_batch
-from conformance.check.settings import ReplayedCounterexample
+from conformance.checking.counterexample import match_crash, replay, replay_batch
+from conformance.checking.settings import ReplayedCounterexample
 from conformance.errors import UsageError
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.verdict import Verdict

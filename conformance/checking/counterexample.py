@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from conformance.backends.base import BackendError, Rejected, Unsupported, failure_of
 from conformance.backends.session import open_session
 from conformance.catalog import column_of
-from conformance.check.program import NotJudged, ProgramChecker
-from conformance.check.settings import ReplayedCounterexample
+from conformance.checking.program import NotJudged, ProgramChecker
+from conformance.checking.settings import ReplayedCounterexample
 from conformance.errors import UsageError
 from conformance.executors.limit import TooSlow
 from conformance.frontends.modules import NotChecked, Unit, units_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.backends.session import Session, open_session
-from conformance.check.program import ProgramChecker
+from conformance.checking.program import ProgramChecker
 from conformance.frontends.modules import unit_of
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation

@@ -13,10 +13,10 @@ from msgspec import structs
 
 from conformance.backends.base import Description
 from conformance.backends.registry import parse
-from conformance.check.calls import REPLAY_BATCH
-from conformance.check.counterexamples import replay_counterexamples
-from conformance.check.explained import MatchedFailures, count_matched, failures_in
-from conformance.check.settings import ReplayedCounterexample
+from conformance.checking.calls import REPLAY_BATCH
+from conformance.checking.counterexamples import replay_counterexamples
+from conformance.checking.explained import MatchedFailures, count_matched, failures_in
+from conformance.checking.settings import ReplayedCounterexample
 from conformance.errors import NOTHING_TESTED, UsageError, describe_unknown
 from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.gate import strict

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from conformance.check.calls import CHECK_BATCH, JUDGE_CRASH
-from conformance.check.settings import UNJUDGED, Batch, CheckedFile, Settings
+from conformance.checking.calls import CHECK_BATCH, JUDGE_CRASH
+from conformance.checking.settings import UNJUDGED, Batch, CheckedFile, Settings
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
