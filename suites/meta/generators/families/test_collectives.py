@@ -1,4 +1,4 @@
-"""Replica groups: listed, or stated by axes of a mesh."""
+"""Collectives: replica groups, listed or stated by axes of a mesh, and ragged exchanges."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from generators.cells.plan import cases
 from generators.families.collectives import replica_groups
+from generators.families.collectives.ragged_exchange import ragged_all_to_all
 from reference.ir.mesh import MeshGroups
 from reference.ir.program import Dense, Program
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.distribution.groups import listed_ids
-from suites.meta.support.built_cases import pick_of
+from suites.meta.support.built_cases import built, operations, pick_of, sizes
 
 F32 = ELEMENT_TYPES["f32"]
 COLLECTIVES = (
@@ -128,3 +129,39 @@ def test_groups_of_several_sizes_are_filled_up() -> None:
         stated = replica_groups.groups_of_any_sizes(pick_of(seed, planned), 5, may_be_empty=False)
         ids = [number for row in stated.array.tolist() for number in row if number >= 0]
         assert sorted(ids) == list(range(5))
+
+
+# --- Ragged exchanges ----------------------------------------------------------------------------
+
+EXCHANGE = "mhlo.ragged_all_to_all"
+
+
+@pytest.mark.parametrize("kind", ["any", "nothing", "to one"])
+def test_senders_and_receivers_agree(kind: str) -> None:
+    for case in built(ragged_all_to_all, "f32", 12, {"parts": kind, "grid": "2 x 1"}):
+        tables = [
+            one.attribute("value").array  # type: ignore[union-attr]
+            for one in operations([case], "constant")
+            if len(sizes(one, -1)) > 1
+        ]
+        sent, received = tables[1], tables[3]
+        assert sent.sum() == received.sum()
+        if kind == "nothing":
+            assert (sent.reshape(len(sent), -1).sum(axis=1) == 0).any()
+        if kind == "to one":
+            assert not sent.reshape(len(sent), sent.shape[1], -1)[:, 1:].any()
+
+
+def test_processes_select_their_own_rows_of_the_tables() -> None:
+    made = built(ragged_all_to_all, "f32", 80)
+    for case in made:
+        slices = operations([case], "dynamic_slice")
+        assert len(slices) == 4
+        assert all(sizes(one, -1)[0] == 1 for one in slices)
+        assert len({one.operands[1] for one in slices}) == 1
+    exchanges = operations(made, EXCHANGE)
+    assert all(len({sizes(one, n) for n in range(2, 6)}) == 1 for one in exchanges)
+    assert {len(sizes(one, 2)) for one in exchanges} == {1, 2}  # offsets have updates, or not
+    rows = {sizes(one)[1:] for one in exchanges}
+    assert {(), (3,), (2, 2), (0,)} <= rows
+    assert {len(row) for row in rows} == {0, 1, 2}
