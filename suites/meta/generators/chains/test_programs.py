@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from conformance.fuzzing.steering.coverage_counts import pairs_of
-from generators.case.stream import stream
 from generators.chains.chain import Chain
+from generators.chains.fitting import fit_shape
 from generators.chains.guide import Guide
 from generators.chains.links import is_link, linked_ops
+from generators.chains.quantized import quantized_link, quantized_ops
 from generators.chains.strategies import programs
 from generators.chains.strategy import PATTERNS, program_at
+from generators.quantized.columns import quantized_columns
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.interpreter.quantized import has_quantized_values, is_quantized_operation
 from reference.interpreter.verify import check
 from reference.ir.op import Dialect
-from reference.ir.program import TensorType, TokenType, TupleType
-from reference.ir.types import ALL, ELEMENT_TYPES
+from reference.ir.program import QuantizedType, TensorType, TokenType, TupleType
+from reference.ir.types import ALL, element_type
 from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 from reference.ops.xla.lowering import lower_program
+from suites.meta.support.built_cases import assert_valid, evaluate_chain, pick_of, steps_of
 
-SHAPES = ((), (1,), (3,), (2, 3), (0,), (4, 1, 2), (33,))
+F32 = element_type("f32")
 
 
 def ways_to_fail(case) -> list[str]:
@@ -53,26 +57,10 @@ def test_the_same_number_is_the_same_program() -> None:
     assert program_at(3, 17) != program_at(4, 17)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=[p.name for p in PATTERNS])
-def test_every_pattern_is_valid_on_the_types_it_takes(pattern) -> None:
-    written = 0
-    for number, of in enumerate(t for t in ALL for _ in range(1)):
-        for place, shape in enumerate(SHAPES):
-            kind = TensorType(shape, of)
-            if (number + place) % 3 or not pattern.takes(kind):
-                continue
-            chain = Chain(stream(1, 100 * number + place), exact=True)
-            chain.data.append(chain.parameter(kind))
-            result = pattern.write(chain, chain.data[0])
-            assert check(chain.case([result]).program) == [], kind
-            written += 1
-    assert written
-
-
 def test_there_are_patterns_for_every_type_and_ops_for_most() -> None:
     for of in ALL:
         assert any(pattern.takes(TensorType((3,), of)) for pattern in PATTERNS), of
-    assert len(set(linked_ops(ELEMENT_TYPES["f32"]))) > 60
+    assert len(set(linked_ops(F32))) > 60
 
 
 def test_most_programs_have_several_operations_and_cover_all_ops() -> None:
@@ -154,3 +142,104 @@ def test_requested_ops_are_in_most_programs() -> None:
         any(one.name in ops for one in program_at(0, n, ops).program.walk()) for n in range(40)
     )
     assert met > 25
+
+
+# --- A value in another shape: as it is, reshaped, repeated, cut, or filled up -------------------
+
+
+def fit(shape: tuple[int, ...], wanted: tuple[int, ...], seed: int) -> tuple[list[str], np.ndarray]:
+    chain = Chain(pick_of(seed))
+    chain.data.append(chain.parameter(TensorType(shape, F32)))
+    result = fit_shape(chain, chain.data[0], TensorType(wanted, F32))
+    assert result.type == TensorType(wanted, F32)
+    numbers = np.arange(5, 5 + np.prod(shape), dtype=np.float32).reshape(shape)
+    return steps_of(chain), evaluate_chain(chain, result, numbers).reshape(-1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted", "steps"),
+    [
+        ((2, 3), (2, 3), []),
+        ((2, 3), (3, 2), ["reshape"]),
+        ((), (2, 2), ["broadcast_in_dim"]),
+        ((1, 1), (2, 2), ["reshape", "broadcast_in_dim"]),
+        ((6,), (4,), ["slice"]),
+        ((2, 3), (2, 2), ["reshape", "slice", "reshape"]),
+        ((2, 3), (), ["reshape", "slice", "reshape"]),
+    ],
+)
+def test_steps_to_a_shape(
+    shape: tuple[int, ...], wanted: tuple[int, ...], steps: list[str]
+) -> None:
+    assert fit(shape, wanted, 0)[0] == steps
+
+
+def test_elements_are_cut_at_either_end() -> None:
+    assert {tuple(fit((4,), (3,), seed)[1].tolist()) for seed in range(20)} == {
+        (5, 6, 7), (6, 7, 8)
+    }  # fmt: skip
+
+
+def test_missing_elements_are_filled_at_either_end_with_zeros_or_ones() -> None:
+    found = {tuple(fit((2,), (3,), seed)[1].tolist()) for seed in range(60)}
+    assert found == {(5, 6, 0), (5, 6, 1), (0, 5, 6), (1, 5, 6)}
+    assert {fit((2,), (3,), seed)[0][0] for seed in range(30)} == {"pad", "concatenate"}
+
+
+# --- Quantized links: ops that have quantized cases, and codes that are used again ---------------
+
+
+def chain_of(seed: int, of: str = "f32") -> Chain:
+    chain = Chain(pick_of(seed))
+    chain.data.append(chain.parameter(TensorType((2, 3), element_type(of))))
+    return chain
+
+
+def test_only_ops_with_quantized_cases() -> None:
+    names = quantized_ops()
+    assert {"add", "dot_general", "reshape"} <= set(names)
+    assert "fft" not in names
+    assert all(quantized_columns(name) for name in names)
+    assert quantized_ops(frozenset({"add", "fft"})) == ("add",)
+    assert quantized_ops(frozenset({"fft"})) == ()
+
+
+def test_only_values_of_f32_are_quantized() -> None:
+    assert not quantized_link(chain_of(0, "f16"), chain_of(0, "f16").data[0])
+    chain = chain_of(0)
+    assert not quantized_link(chain, chain.data[0], frozenset({"fft"}))
+    assert chain.operations == []
+
+
+def test_a_link_adds_numbers_to_the_values_and_codes_to_the_codes() -> None:
+    added = 0
+    for seed in range(20):
+        chain = chain_of(seed)
+        if not quantized_link(chain, chain.data[0], frozenset({"add"})):
+            continue
+        added += 1
+        assert len(chain.data) == 2
+        assert steps_of(chain)[-1] == "uniform_dequantize"
+        assert all(isinstance(value.type.element_type, QuantizedType) for value in chain.codes)  # type: ignore[union-attr]
+        assert chain.guide.steps == [("add", element_type("f32"))]
+        assert_valid([chain.case(chain.data[-1:])])
+    assert added > 10
+
+
+def test_codes_are_used_again() -> None:
+    again = 0
+    for seed in range(30):
+        chain = chain_of(seed)
+        for _ in range(3):
+            quantized_link(chain, chain.data[0], frozenset({"add"}))
+        assert_valid([chain.case(chain.data[-1:])])
+        used = {value for one in chain.operations for value in one.operands}
+        dequantized = {
+            one.operands[0] for one in chain.operations if one.name == "uniform_dequantize"
+        }
+        again += any(
+            value in used and any(value in one.operands for one in chain.operations
+                                  if one.name != "uniform_dequantize")
+            for value in dequantized
+        )  # fmt: skip
+    assert again > 3
