@@ -1,4 +1,7 @@
-"""Per-axis types of operands and results: the dimension follows the data."""
+"""Quantized cases: columns of ops, and per-axis types whose dimension follows the data.
+
+That quantized cases are valid is a test of all ops (test_contract.py).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,25 @@ from typing import Any
 
 import pytest
 
-from generators.case.quantized_types import QuantizationParameters
+from generators.case.quantized_types import PER_AXIS, PER_TENSOR, QuantizationParameters
 from generators.quantized.axes import AXES, Types, dimension
+from generators.quantized.columns import quantized_columns
 from reference.ir.program import Operation, QuantizedType, TensorType, Value, attributes
 from reference.ir.types import element_type
 from suites.meta.support.built_cases import pick_of
 
 F32, SI8 = element_type("f32"), element_type("si8")
+
+
+@pytest.mark.parametrize(
+    ("op", "columns"),
+    [
+        ("transpose", (*PER_TENSOR, PER_AXIS)), ("uniform_quantize", (*PER_TENSOR, PER_AXIS)),
+        ("multiply", PER_TENSOR), ("fft", ()), ("while", ()), ("and", ()),
+    ],
+)  # fmt: skip
+def test_columns_of_an_op(op: str, columns: tuple[Any, ...]) -> None:
+    assert quantized_columns(op) == columns
 
 
 def tensor(name: str, *shape: int) -> Value:
