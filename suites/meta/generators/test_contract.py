@@ -48,8 +48,16 @@ from suites.meta.support.drawn_cases import F32, F64
 from suites.meta.support.permitted import permitted_result
 
 ROOT = Path(__file__).parents[3]
-DRAWN, PLANNED = 40, 3
-"""Cases of each op that are drawn, and of each cell that are planned."""
+DRAWN, VARIED, PLANNED = 40, 100, 3
+"""Cases of each op that are checked, and whose attributes vary; planned cases of each cell."""
+
+CONSTANT = {
+    **dict.fromkeys(("composite.decomposition", "Call.computation", "CompositeCall.computation"),
+                    "the name of the only function"),
+    **dict.fromkeys(("dynamic_gather.operand_batching_dims",
+                     "dynamic_gather.start_indices_batching_dims"), "XLA refuses batching"),
+}  # fmt: skip
+"""Attributes that are the same in all cases, with the reason."""
 
 OF_TUPLES = ("get_tuple_element", "GetTupleElement")
 """Ops that a case lacks whose tuple has no tensors."""
@@ -67,9 +75,11 @@ def test_every_op_has_cases_of_element_types_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("op", BUILDERS)
-def test_cases_are_valid_and_inputs_fit(op: str) -> None:
+def test_cases_are_valid_and_attributes_vary(op: str) -> None:
     types = OPS[op].element_types
-    made = [builder(op)(types[n % len(types)], pick_of(n)) for n in range(max(DRAWN, len(types)))]
+    varied = [builder(op)(types[n % len(types)], pick_of(n)) for n in range(VARIED)]
+    assert_attributes_vary(op, varied)
+    made = varied[:DRAWN]
     assert_valid(made)
     present = sum(bool(operations([one], op)) for one in made)
     assert present >= (0.8 if op in OF_TUPLES else 1) * len(made)
@@ -87,6 +97,18 @@ def test_cases_are_valid_and_inputs_fit(op: str) -> None:
                 assert array.shape == of.shape
                 storage = getattr(of.element_type, "storage_type", of.element_type).storage
                 assert array.dtype == storage
+
+
+def assert_attributes_vary(op: str, made: list[Case]) -> None:
+    """Assert that attributes have several values, and that flags are set and are not set."""
+    given = [dict(one.attributes) for one in operations(made, op)]
+    values = {name: [one.get(name) for one in given] for name in OPS[op].attributes}
+    same = {f"{op}.{name}" for name, seen in values.items() if len({*map(repr, seen)}) == 1}
+    assert same == {name for name in CONSTANT if name.startswith(f"{op}.")}
+    for name, seen in values.items():
+        flags = [flag for one in seen for flag in (one if isinstance(one, tuple) else (one,))]
+        if any(isinstance(flag, bool) for flag in flags):
+            assert {*map(bool, flags)} == {True, False}, name
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if quantized_columns(op)])
