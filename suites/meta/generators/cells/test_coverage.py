@@ -62,12 +62,6 @@ def test_the_first_cases_are_seldom_scalars() -> None:
         assert 0 < len(scalars) <= 0.1 * len(made)
 
 
-def test_fft_types_occur_in_every_complex_column() -> None:
-    made = plan.cases("fft", ELEMENT_TYPES["complex<f32>"], 0, 16)
-    kinds = {one.program.subject.attribute("fft_type") for one in made}
-    assert kinds == {"FFT", "IFFT", "IRFFT"}
-
-
 def test_choices_are_as_planned_where_they_are_offered() -> None:
     pick = Pick(lambda count: count - 1, {"way": "b", "size": "none such"})
     assert choose(pick, ("a", "b", "c"), "way") == "b"

@@ -16,7 +16,6 @@ from generators.cells.plan import coverage, valid_columns
 from generators.families.table import BUILDERS, builder
 from generators.programs.building import hide_choices
 from generators.quantized.columns import quantized_case
-from reference.ir.types import element_type
 
 Values = tuple[str, str, str]
 """A dimension, and two of its values."""
@@ -124,18 +123,3 @@ def test_a_value_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
         assert not values_without_effect("abs")
     finally:
         coverage.cache_clear()
-
-
-def test_hidden_choices_are_drawn_and_not_planned() -> None:
-    pick = Pick(lambda count: count - 1, {"colour": "red"})
-    chosen: list[str] = []
-
-    def build(element: object, pick: Pick) -> Case:
-        del element
-        chosen.append(pick.choose_named("colour", ("red", "green"), str))
-        return None  # type: ignore[return-value]
-
-    hide_choices(build, "colour")(element_type("f32"), pick)
-    build(element_type("f32"), pick)
-    assert chosen == ["green", "red"]
-    assert [one.dimension for one in pick.asked] == ["colour"]

@@ -7,10 +7,9 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.judging.processes import process_results
 from conformance.transforms.collective import collective_of
 from conformance.verdict import Verdict
-from generators.case.case import Case, InputRecipe
+from generators.case.case import Case
 from generators.case.choices import Pick
 from generators.case.stream import stream
 from generators.families.distribution import IN_MAIN
@@ -63,34 +62,6 @@ def test_a_wrong_element_is_found(op: str, way: str) -> None:
             assert found in (Verdict.DIVERGENT, Verdict.FLUSHED, Verdict.UNSPECIFIED)
             wrong += found is Verdict.DIVERGENT
     assert wrong
-
-
-ADDED = {
-    "groups": "one group", "groups of several sizes": "no", "body": "one op",
-    "op of the body": "add", "grid": "4 x 1", "operand is": "a parameter", "operands": "1",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("way", OF_NAME.values())
-def test_sum_is_judged_by_its_bound_in_every_construct(way: str) -> None:
-    """In a loop by the last addition; moved data would have to be equal bit for bit."""
-    way = next(one for one, name in OF_NAME.items() if name == way)
-    rule = CATALOG["all_reduce"].tolerance
-    for index in range(40):
-        pick = stream(3, index, ADDED, 0)
-        made = put_in_construct(IN_MAIN["all_reduce"](F32, pick), way, pick)
-        _, *deciding = made.inputs[0].profiles
-        inputs = materialise(made.program, InputRecipe(("unit", *deciding), index))
-        expected = evaluate(made.program, inputs)
-        ordinary = all(((abs(a) > 1e-3) & (abs(a) < 1e9)).all() and a.size for a in expected)
-        parts = [*process_results(made.program, inputs, expected, expected)]
-        if ordinary and not any(part.is_data for part in parts):
-            near = [np.nextafter(array, np.float32(np.inf)) for array in expected]
-            assert judge(made.program, inputs, expected, near, rule).verdict is Verdict.PASS
-            far = [array * np.float32(1.5) for array in expected]
-            assert judge(made.program, inputs, expected, far, rule).verdict.fails
-            return
-    pytest.fail("none of the cases is ordinary")
 
 
 def test_choices_are_drawn_where_nothing_is_planned() -> None:

@@ -42,93 +42,57 @@ def types_of(
     return AXES[op](operation, QuantizationParameters.draw(SI8, F32, pick), pick)
 
 
-def axis(found: Types | None, name: str) -> int | None:
-    assert found is not None
-    of = found[name]
-    assert isinstance(of, QuantizedType)
-    return of.quantization_dimension
+def axis(of: object) -> Any:
+    """Return the dimension of quantization; the element type of a tensor that is not quantized."""
+    return of.quantization_dimension if isinstance(of, QuantizedType) else "float"
+
+
+def contraction(lhs: int, rhs: int) -> dict[str, tuple[int, ...]]:
+    return {
+        "lhs_batching_dimensions": (), "rhs_batching_dimensions": (),
+        "lhs_contracting_dimensions": (lhs,), "rhs_contracting_dimensions": (rhs,),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "result", "given", "axes"),
+    [
+        ("transpose", [(2, 3, 4)], (4, 2, 3), {"permutation": (2, 0, 1)},
+         {(0, 1), (1, 2), (2, 0)}),
+        ("reshape", [(2, 3, 4)], (6, 4), {}, {(2, 1)}),
+        ("reshape", [(2, 3)], (6,), {}, set()),
+        ("broadcast_in_dim", [(1, 3)], (3, 5, 7), {"broadcast_dimensions": (1, 0)},
+         {(0, 1), (1, 0)}),
+        ("add", [(2, 3), (2, 3)], (2, 3), {},
+         {(0, 0, 0), (0, None, 0), (1, 1, 1), (1, None, 1)}),
+        ("dot_general", [(2, 3), (3, 4)], (2, 4), contraction(1, 0),
+         {(None, 1, None), (None, 1, 1), ("float", 1, "float")}),
+        ("dot_general", [(3,), (3,)], (), contraction(0, 0), set()),
+    ],
+)  # fmt: skip
+def test_the_dimension_follows_the_data(
+    op: str, operands: list[tuple[int, ...]], result: tuple[int, ...], given: Any, axes: set[Any]
+) -> None:
+    values = tuple(tensor(f"x{n}", *shape) for n, shape in enumerate(operands))
+    seen: set[Any] = set()
+    for seed in range(60):
+        found = types_of(op, values, tensor("y", *result), seed, **given)
+        if found is None:
+            continue
+        seen.add(tuple(axis(found[name]) for name in (*(value.name for value in values), "y")))
+        if op == "broadcast_in_dim":  # one scale is repeated along a new size
+            narrow, wide = found["x0"], found["y"]
+            assert isinstance(narrow, QuantizedType)
+            assert isinstance(wide, QuantizedType)
+            assert wide.scales == narrow.scales * (5 if axis(narrow) == 0 else 1)
+        if op == "dot_general":  # a kernel is symmetric
+            kernel = found["x1"]
+            assert isinstance(kernel, QuantizedType)
+            assert set(kernel.zero_points) == {0}
+    assert seen == axes
 
 
 def test_a_dimension_has_a_scale_at_least() -> None:
     assert {dimension((2, 0, 3), pick_of(seed)) for seed in range(20)} == {0, 2}
     assert dimension((0,), pick_of(0)) is None
     assert dimension((), pick_of(0)) is None
-
-
-def test_a_transpose_moves_the_dimension() -> None:
-    seen = set()
-    for seed in range(20):
-        found = types_of(
-            "transpose", (tensor("x", 2, 3, 4),), tensor("y", 4, 2, 3), seed, permutation=(2, 0, 1)
-        )
-        seen.add((axis(found, "x"), axis(found, "y")))
-    assert seen == {(0, 1), (1, 2), (2, 0)}
-
-
-def test_a_reshape_keeps_the_sizes_around_the_dimension() -> None:
-    seen = {
-        (axis(found, "x"), axis(found, "y"))
-        for seed in range(20)
-        if (found := types_of("reshape", (tensor("x", 2, 3, 4),), tensor("y", 6, 4), seed))
-    }
-    assert seen == {(2, 1)}
-    assert types_of("reshape", (tensor("x", 2, 3),), tensor("y", 6), 0) is None
-
-
-def test_one_scale_is_repeated_along_a_broadcast() -> None:
-    for seed in range(20):
-        found = types_of(
-            "broadcast_in_dim", (tensor("x", 1, 3),), tensor("y", 3, 5, 7), seed,
-            broadcast_dimensions=(1, 0),
-        )  # fmt: skip
-        assert found is not None
-        of, wide = found["x"], found["y"]
-        assert isinstance(of, QuantizedType)
-        assert isinstance(wide, QuantizedType)
-        if of.quantization_dimension == 0:
-            assert wide.quantization_dimension == 1
-            assert wide.scales == of.scales * 5
-        else:
-            assert wide.quantization_dimension == 0
-            assert wide.scales == of.scales
-
-
-def test_a_sum_has_one_dimension_of_quantization() -> None:
-    both: set[bool] = set()
-    for seed in range(20):
-        found = types_of("add", (tensor("x", 2, 3), tensor("y", 2, 3)), tensor("z", 2, 3), seed)
-        assert axis(found, "x") == axis(found, "z") is not None
-        assert axis(found, "y") in (None, axis(found, "x"))
-        both.add(axis(found, "y") is not None)
-    assert both == {True, False}
-
-
-@pytest.mark.parametrize("operand", ["x", "y"])
-def test_a_kernel_is_symmetric_and_never_along_a_contracted_dimension(operand: str) -> None:
-    given = {
-        "lhs_batching_dimensions": (), "rhs_batching_dimensions": (),
-        "lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,),
-    }  # fmt: skip
-    hybrids = 0
-    for seed in range(30):
-        found = types_of(
-            "dot_general", (tensor("x", 2, 3), tensor("y", 3, 4)), tensor("z", 2, 4), seed, **given
-        )
-        assert found is not None
-        kernel = found["y"]
-        assert isinstance(kernel, QuantizedType)
-        assert kernel.quantization_dimension == 1
-        assert set(kernel.zero_points) == {0}
-        hybrids += isinstance(found[operand], TensorType)
-        if isinstance(found["z"], QuantizedType):
-            assert found["z"].quantization_dimension in (None, 1)
-    assert (hybrids > 0) == (operand == "x")
-
-
-def test_a_product_without_free_dimensions_has_no_per_axis_kernel() -> None:
-    given = {
-        "lhs_batching_dimensions": (), "rhs_batching_dimensions": (),
-        "lhs_contracting_dimensions": (0,), "rhs_contracting_dimensions": (0,),
-    }  # fmt: skip
-    found = types_of("dot_general", (tensor("x", 3), tensor("y", 3)), tensor("z"), 0, **given)
-    assert found is None

@@ -109,15 +109,3 @@ def test_a_sum_that_functions_compute_is_judged_as_a_sum(wrong: int, verdict: Ve
     actual = np.asarray(expected + np.float32(wrong * bound / 4))
     rule = rule_of(program.subject)
     assert judge(program, (data,), (expected,), (actual,), rule).verdict is verdict
-
-
-def test_a_function_that_calls_itself_is_an_error_of_the_evaluation() -> None:
-    body = forms.call_body(fold_of("add", SI32))
-    outer, inner = body.functions
-    turned = type(inner)(
-        inner.name, forms.outline_to_functions(inner.body, "body")[0], inner.result_types
-    )
-    program = reduction(body, SI32)
-    program = Program((program.main, outer, turned))
-    with pytest.raises(Exception, match="calls itself"):
-        evaluate(program, (np.arange(6, dtype=np.int32),))
