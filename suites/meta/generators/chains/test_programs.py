@@ -233,13 +233,9 @@ def test_codes_are_used_again() -> None:
         for _ in range(3):
             quantized_link(chain, chain.data[0], frozenset({"add"}))
         assert_valid([chain.case(chain.data[-1:])])
-        used = {value for one in chain.operations for value in one.operands}
         dequantized = {
             one.operands[0] for one in chain.operations if one.name == "uniform_dequantize"
         }
-        again += any(
-            value in used and any(value in one.operands for one in chain.operations
-                                  if one.name != "uniform_dequantize")
-            for value in dequantized
-        )  # fmt: skip
+        others = [one for one in chain.operations if one.name != "uniform_dequantize"]
+        again += any(value in dequantized for one in others for value in one.operands)
     assert again > 3

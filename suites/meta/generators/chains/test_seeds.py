@@ -92,22 +92,14 @@ func.func @main(%x: tensor<1x1x1x1xf32>, %i: tensor<f32>) -> tensor<1x1x1x1xf32>
 """
 
 
+def windowed(size: int) -> Fragment:
+    text = WINDOW.replace("SIZES", ", ".join([str(size)] * 4)).replace("HIGH", str(size - 1))
+    return parse_module(text)
+
+
 @pytest.mark.parametrize(("size", "fitting"), [(4, True), (128, False)])
 def test_windows_are_of_modest_size(size: int, fitting: bool) -> None:
-    text = WINDOW.replace("SIZES", ", ".join([str(size)] * 4)).replace("HIGH", str(size - 1))
-    assert is_usable(parse_module(text)) is fitting
-
-
-WINDOWED = """
-func.func @main(%x: tensor<3xi64>, %init: tensor<i64>) -> tensor<3xi64> {
-  %0 = "stablehlo.reduce_window"(%x, %init) ({
-    ^bb0(%a: tensor<i64>, %b: tensor<i64>):
-      %1 = stablehlo.add %a, %b : tensor<i64>
-      stablehlo.return %1 : tensor<i64>
-  }) {window_dimensions = array<i64: 1>, padding = dense<0> : tensor<1x2xi64>}
-    : (tensor<3xi64>, tensor<i64>) -> tensor<3xi64>
-  return %0 : tensor<3xi64>
-}"""
+    assert is_usable(windowed(size)) is fitting
 
 
 FILLED = """
@@ -127,13 +119,13 @@ def test_sizes_that_constants_have_no_room_for_are_not_taken() -> None:
 
 
 def test_changed_type_keeps_arrays_of_attributes() -> None:
-    windowed = parse_module(WINDOWED)
+    before = windowed(4)
     for number in range(8):
-        other = replace_element_type(stream(4, number), windowed)
+        other = replace_element_type(stream(4, number), before)
         assert other is not None
-        assert other.main.arguments != windowed.main.arguments
-        padding = other.main.body.operations[0].attribute("padding")
-        assert padding == windowed.main.body.operations[0].attribute("padding")
+        assert other.main.arguments != before.main.arguments
+        padding, own = (one.main.body.operations[0].attribute("padding") for one in (other, before))
+        assert padding == own
 
 
 def test_operation_can_be_added_behind_a_value_twice(fragments) -> None:

@@ -2,74 +2,78 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from generators.cells.plan import cases
+from generators.case.case import Case
 from generators.families.collectives import replica_groups
 from generators.families.collectives.ragged_exchange import ragged_all_to_all
+from generators.families.distribution import BUILDERS
 from reference.ir.mesh import MeshGroups
-from reference.ir.program import Dense, Program
-from reference.ir.types import ELEMENT_TYPES
+from reference.ir.program import Operation
 from reference.ops.distribution.groups import listed_ids
 from suites.meta.support.built_cases import built, operations, pick_of, sizes
+from suites.meta.support.claims import Items, drawn_contradictions, equals, planned
 
-F32 = ELEMENT_TYPES["f32"]
 COLLECTIVES = (
     "all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_reduce",
     "reduce_scatter",
 )  # fmt: skip
 
 
-def _groups(op: str, name: str) -> list[tuple[Program, Dense]]:
-    made = [one.program for one in cases(op, F32, 0, 60)]
-    found = [(one, operation.attribute("replica_groups"))
-             for one in made for operation in one.walk() if operation.name == name]  # fmt: skip
-    return [(one, groups) for one, groups in found if isinstance(groups, Dense)]
+def forms(one: Operation) -> Items:
+    """Return how the replica groups of an operation are stated."""
+    stated: Any = one.attribute("replica_groups")
+    if not isinstance(stated, MeshGroups):
+        return Items(("listed",))
+    axes = [(axis.name, axis.pre_size) for axis in stated.axes]
+    devices = stated.device_ids
+    found = {
+        "several axes": devices is None and len(stated.mesh) > 1,
+        "parts": any(axis.size is not None for axis in stated.axes),
+        "axes in an order of their own": axes != sorted(axes),
+        "device ids in any order": devices is not None and devices != tuple(sorted(devices)),
+        "a problem": bool(stated.problem),
+    }
+    return Items(name for name, is_so in found.items() if is_so)
 
 
-@pytest.mark.parametrize("op", COLLECTIVES)
-def test_groups_are_stated_in_every_form(op: str) -> None:
-    """Listed, along axes and parts, in an order of the axes' own, with device_ids in any order."""
-    found = [groups for _, groups in _groups(op, op)]
-    meshes = [one for one in found if isinstance(one, MeshGroups)]
-    assert len(meshes) < len(found)
-    assert not any(one.problem for one in meshes)
-    assert any(one.device_ids is None and len(one.mesh) > 1 for one in meshes)
-    assert any(axis.size is not None for one in meshes for axis in one.axes)
-    order = [[(axis.name, axis.pre_size) for axis in one.axes] for one in meshes]
-    assert any(axes != sorted(axes) for axes in order)
-    assert any(one.device_ids != tuple(sorted(one.device_ids or ())) for one in meshes
-               if one.device_ids is not None)  # fmt: skip
+def leaves_ids_out(case: Case) -> Items:
+    """Return whether a mesh of all processes leaves ids out."""
+    stated: Any = case.program.subject.attribute("replica_groups")
+    grid = case.program.process_grid
+    if grid not in {(4, 1), (8, 1)} or not isinstance(stated, MeshGroups):
+        return Items()
+    return Items((sum(map(len, listed_ids(stated))) < grid[0],))
 
 
-@pytest.mark.parametrize("op", ["collective_broadcast", "collective_reduce"])
-def test_a_mesh_may_leave_ids_out(op: str) -> None:
-    left_out: set[bool] = set()
-    for program, groups in _groups(op, op):
-        if isinstance(groups, MeshGroups) and program.process_grid in {(4, 1), (8, 1)}:
-            ids = [number for group in listed_ids(groups) for number in group]
-            assert program.process_grid is not None
-            left_out.add(len(ids) < program.process_grid[0])
-    assert left_out == {False, True}
+FORMS = {"listed", "several axes", "parts", "axes in an order of their own",
+         "device ids in any order"}  # fmt: skip
+CLAIMS = [
+    *(equals(op, planned(count=100), "groups in every form", forms, FORMS) for op in COLLECTIVES),
+    *(equals(op, planned(count=100, of_cases=True), "a mesh may leave ids out", leaves_ids_out,
+             {True, False}) for op in ("collective_broadcast", "collective_reduce")),
+    *(equals(op, planned(), "no meshes", forms, {"listed"})
+      for op in ("AllGather", "AllReduce", "AllToAll", "ReduceScatter")),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("op", ["AllGather", "AllReduce", "AllToAll", "ReduceScatter"])
-def test_xla_builder_has_no_meshes(op: str) -> None:
-    found = _groups(op, op)
-    assert found
-    assert not any(isinstance(groups, MeshGroups) for _, groups in found)
+@pytest.mark.parametrize("op", sorted({claim.op for claim in CLAIMS}))
+def test_groups_are_as_claimed(op: str) -> None:
+    assert not drawn_contradictions(op, CLAIMS)
 
 
 def test_meshes_are_read_as_they_are_written() -> None:
     meshes = 0
-    for program, groups in _groups("reduce_scatter", "reduce_scatter"):
-        if isinstance(groups, MeshGroups):
-            meshes += 1
-            read = [one.attribute("replica_groups") for one in parse_module(emit(program)).walk()
-                    if one.name == "reduce_scatter"]  # fmt: skip
-            assert groups in read
+    for made in built(BUILDERS["reduce_scatter"], "f32", 40):
+        stated = [one.attribute("replica_groups") for one in operations([made], "reduce_scatter")]
+        meshes += any(isinstance(groups, MeshGroups) for groups in stated)
+        read = [one for one in parse_module(emit(made.program)).walk() if one.regions]
+        assert [one.attribute("replica_groups") for one in read
+                if one.name == "reduce_scatter"] == stated  # fmt: skip
     assert meshes > 10
 
 
@@ -87,11 +91,8 @@ def test_all_ids_are_in_groups_of_one_size(kind: str, lengths: set[int]) -> None
         assert len({*map(len, found)}) == 1
         seen.add(len(found[0]))
     assert seen == lengths
-
-
-def test_a_prime_number_of_ids_has_no_several_groups() -> None:
     pick = pick_of(0)
-    replica_groups.groups(pick, 5)
+    replica_groups.groups(pick, 5)  # a prime number
     assert pick.asked[0].offered == ("one group", "each alone")
 
 
@@ -116,12 +117,6 @@ def test_groups_by_a_mesh_are_the_groups_that_it_states(way: str) -> None:
         assert sorted(found[0]) == list(range(8))
 
 
-def test_groups_may_leave_ids_out() -> None:
-    for seed in range(20):
-        found, _ = replica_groups.groups_of_some(pick_of(seed, {"ids left out": "yes"}), 6)
-        assert sum(map(len, found)) < 6
-
-
 def test_groups_of_several_sizes_are_filled_up() -> None:
     assert replica_groups.pad_groups([[3], [0, 2, 1]]).array.tolist() == [[3, -1, -1], [0, 2, 1]]
     planned = {"groups of several sizes": "yes", "groups are stated as": "listed"}
@@ -129,6 +124,8 @@ def test_groups_of_several_sizes_are_filled_up() -> None:
         stated = replica_groups.groups_of_any_sizes(pick_of(seed, planned), 5, may_be_empty=False)
         ids = [number for row in stated.array.tolist() for number in row if number >= 0]
         assert sorted(ids) == list(range(5))
+        some, _ = replica_groups.groups_of_some(pick_of(seed, {"ids left out": "yes"}), 6)
+        assert sum(map(len, some)) < 6
 
 
 # --- Ragged exchanges ----------------------------------------------------------------------------

@@ -91,6 +91,15 @@ def test_only_related_operands_are_correlated_or_one() -> None:
     assert len(alike.program.main.arguments) == 1
 
 
+def test_some_cases_have_constants_and_most_have_several_inputs() -> None:
+    made = [sum_of(pick_of(seed)) for seed in range(200)]
+    without = [one for one in made if not one.program.main.arguments]
+    assert without
+    assert all(one.inputs == (InputRecipe((), 0),) for one in without)
+    assert 20 <= sum(len(one.program.main.arguments) < 2 for one in made) <= 150
+    assert 2.5 < sum(len(one.inputs) for one in made) / len(made) < 5
+
+
 def test_operands_with_a_fixed_source() -> None:
     for seed in range(20):
         made = sum_of(pick_of(seed), parameters=("lhs",), constants=("rhs",))
