@@ -18,7 +18,7 @@ from generators.families.contraction import result_of
 from generators.families.convolution import Form, convolution_case
 from generators.families.data_movement import LARGEST
 from generators.families.quantization import dequantize_case, requantize_case
-from generators.families.reduction import monoid, padding_of
+from generators.families.reduction import monoid
 from generators.families.xla.control_flow import branch
 from generators.families.xla.twins import rename_to_op, restate_case, twins
 from generators.regions import forms
@@ -212,15 +212,6 @@ def test_bodies_of_collectives() -> None:
         assert (forms.NOT_ELEMENTWISE in kinds) is has_any
 
 
-def test_what_is_fed_to_the_host_comes_back() -> None:
-    cases = built(host.BUILDERS["infeed"], "si32", 20, {"grid": "of one process"})
-    for case in cases:
-        fed, got = operations([case], "outfeed"), operations([case], "infeed")
-        given = [[value.type for value in one.operands[:-1]] for one in fed]
-        assert given == [[value.type for value in one.results[:-1]] for one in got]
-        assert evaluate(case.program, materialise(case.program, case.inputs[0]))
-
-
 def test_each_process_sends_to_one_and_receives_from_one() -> None:
     for case in built(host.BUILDERS["send"], "f32", 60, {"is_host_transfer": "no"}):
         (sent,) = operations([case], "send")
@@ -336,11 +327,6 @@ def test_a_body_has_an_identity_for_each_input() -> None:
     for one in bodies(body="promoted"):  # computed in a wider type
         (of,) = {value.type.element for value in one.region.operations[0].results}
         assert of.bits > 16
-
-
-def test_padding_is_a_constant_of_pairs() -> None:
-    assert padding_of([(1, -2), (3, 4)]).array.tolist() == [[1, -2], [3, 4]]
-    assert padding_of([]).type.shape == (0, 2)
 
 
 # --- Cases of a twin, under the names of XlaBuilder's op -----------------------------------------

@@ -1,4 +1,4 @@
-"""Bodies in other forms compute the same results, and are judged in the same way."""
+"""Regions: bodies compute the same in every form; comparators order by what they say."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from conformance.verdict import Verdict
 from generators.programs.building import prepend_operations
 from generators.regions import forms
 from generators.regions.bodies import Monoid, fold_of, monoid_ops, multi_op_bodies, selector
+from generators.regions.comparators import Comparator, comparators
 from generators.values.contents import fill, profiles_of
 from reference.interpreter.evaluate import body_of, check, evaluate
 from reference.ir.program import Program, Region, TensorType, Value, single_op
-from reference.ir.types import ELEMENT_TYPES, Array, ElementType, to_bits
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type, to_bits
 from reference.numerics.zeros import parts_of
+from suites.meta.support.built_cases import pick_of
 
 NAMES = ("f32", "bf16", "f8E4M3FN", "f8E8M0FNU", "complex<f64>", "si32", "ui4", "i1")
 F32, SI32 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["si32"]
@@ -109,3 +111,59 @@ def test_a_sum_that_functions_compute_is_judged_as_a_sum(wrong: int, verdict: Ve
     actual = np.asarray(expected + np.float32(wrong * bound / 4))
     rule = rule_of(program.subject)
     assert judge(program, (data,), (expected,), (actual,), rule).verdict is verdict
+
+
+# --- Comparators ----------------------------------------------------------------------------------
+
+
+def made(of: str, kind: str, count: int = 30, **planned: str) -> list[Comparator]:
+    given = {"comparator": kind, **planned}
+    return [comparators(element_type(of), pick_of(seed, given)) for seed in range(count)]
+
+
+def before(one: Comparator, lhs: int, rhs: int) -> bool:
+    """Return whether elements of `lhs` in every operand come before elements of `rhs`."""
+    pairs = [np.array(side, of.storage) for of in one.inputs for side in (lhs, rhs)]
+    return bool(body_of(one.region)(*pairs)[0])
+
+
+@pytest.mark.parametrize("kind", ["one key", "two keys"])
+@pytest.mark.parametrize(("direction", "ascending"), [("LT", True), ("GT", False)])
+def test_keys_ascend_or_descend_in_every_form(kind: str, direction: str, ascending: bool) -> None:
+    name = "direction" if kind == "one key" else "direction of key 1"
+    other = {} if kind == "one key" else {"direction of key 2": direction}
+    for one in made("si32", kind, **{name: direction}, **other):
+        assert before(one, 1, 2) is ascending
+        assert before(one, 2, 1) is not ascending
+        assert not before(one, 1, 1)
+
+
+def test_a_comparator_that_is_not_strict_has_short_slices() -> None:
+    for one in made("f32", "non strict order"):
+        assert before(one, 1, 1)
+        assert one.longest == 16
+
+
+def test_a_constant_orders_nothing() -> None:
+    for one in made("f32", "constant false"):
+        assert not before(one, 1, 2)
+        assert not before(one, 2, 1)
+
+
+def test_differences_are_of_small_numbers() -> None:
+    for one in made("si8", "sign of difference"):
+        assert before(one, -2, 2)
+        assert one.rows == (("within:0:1",), ("within:-2:2",))
+
+
+def test_comparators_in_functions_have_callees() -> None:
+    assert all(one.functions for one in made("f32", "key in functions"))
+    assert all(one.few and one.longest == 7 for one in made("f32", "non elementwise key"))
+
+
+def test_each_row_has_a_profile_for_each_operand() -> None:
+    for of in ("f32", "ui8", "i1", "complex<f32>"):
+        for seed in range(40):
+            one = comparators(element_type(of), pick_of(seed))
+            assert {len(row) for row in one.rows} == {len(one.inputs)}
+            assert element_type(of) in one.inputs
