@@ -360,6 +360,16 @@ def test_attributes_are_renamed_or_restated() -> None:
     assert reshaped.subject.attributes == (("dimensions", (6,)),)
 
 
+def test_the_last_of_several_twins_is_the_subject() -> None:
+    y, z = (Value(name, X.type) for name in "yz")
+    body = (Operation("negate", (X,), (y,)), Operation("negate", (y,), (z,)))
+    main = TRANSPOSE.main
+    region = replace(main.body, operations=(*body, Operation("return", (z,))))
+    changed = replace(TRANSPOSE, functions=(replace(main, body=region, result_types=(X.type,)),))
+    names = [one.name for one in rename_to_op(changed, OPS["Neg"]).main.body.operations]
+    assert names == ["negate", "Neg", "return"]
+
+
 def test_cases_are_those_of_the_twin() -> None:
     builder = data_movement.BUILDERS["transpose"]
     builders = twins(data_movement.BUILDERS, [OPS["Transpose"]])
