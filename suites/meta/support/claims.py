@@ -85,22 +85,22 @@ def equals(op: str, source: Any, text: str, value_of: ValueOf, values: Iterable[
     return Claim(op, text, value_of, frozenset(values), True, source)
 
 
-def some(op: str, source: Any, text: str, predicate: ValueOf) -> Claim:
+def occurs(op: str, source: Any, text: str, predicate: ValueOf) -> Claim:
     """Claim that the predicate holds for at least one example."""
     return includes(op, source, text, lambda one: bool(predicate(one)), {True})
 
 
-def every(op: str, source: Any, text: str, predicate: ValueOf) -> Claim:
+def holds(op: str, source: Any, text: str, predicate: ValueOf) -> Claim:
     """Claim that there are examples, and that the predicate holds for each."""
     return equals(op, source, text, lambda one: bool(predicate(one)), {True})
 
 
-def most(op: str, source: Any, text: str, predicate: ValueOf) -> Claim:
+def holds_mostly(op: str, source: Any, text: str, predicate: ValueOf) -> Claim:
     """Claim that the predicate, or each of several, holds for more than half of the examples."""
     return Claim(op, text, predicate, frozenset({True}), False, source, 0.5)
 
 
-def both(op: str, source: Any, text: str, predicate: ValueOf) -> Claim:
+def varies(op: str, source: Any, text: str, predicate: ValueOf) -> Claim:
     """Claim that the predicate holds for some examples, and not for others."""
     return equals(op, source, text, lambda one: bool(predicate(one)), {True, False})
 

@@ -23,15 +23,15 @@ from reference.ir.types import ALL, Array, element_type
 from suites.meta.support.built_cases import evaluate_chain, pick_of, steps_of, write_chains
 from suites.meta.support.claims import (
     Items,
-    both,
     contradictions,
     equals,
-    every,
+    holds,
+    holds_mostly,
     includes,
     items_of,
-    most,
+    occurs,
     plain,
-    some,
+    varies,
 )
 
 F32, F64, SI8 = (element_type(name) for name in ("f32", "f64", "si8"))
@@ -120,28 +120,28 @@ def iota_sizes(one: Written) -> Items:
 
 
 ALGEBRA = [
-    *(every(name, (of, (4,), 20), "undo each other", undoes(WHOLE if of == "f32" else INTEGERS))
+    *(holds(name, (of, (4,), 20), "undo each other", undoes(WHOLE if of == "f32" else INTEGERS))
       for name, of in (
           ("double negation", "f32"), ("double complement", "si32"), ("add then subtract", "si32"),
           ("sign times magnitude", "f32"), ("select of same value", "f32"),
           ("square of root", "f32"))),
     equals("self arithmetic", FOUR, "ops", lambda one: one.steps[0], SELF),
-    every("self arithmetic", FOUR, "values",
+    holds("self arithmetic", FOUR, "values",
           lambda one: np.array_equal(one.value(WHOLE), SELF[one.steps[0]])),
-    every("self bitwise", FOUR_INTEGERS, "with itself or its inverse", is_bitwise_identity),
+    holds("self bitwise", FOUR_INTEGERS, "with itself or its inverse", is_bitwise_identity),
     equals("negated comparison", FOUR, "directions", direction, OPPOSITE),
-    every("negated comparison", FOUR, "the opposite", is_opposite),
-    *(every("product or quotient by constant", (of, (2,), 30), "no -1 in ui2, no 128 in si8",
+    holds("negated comparison", FOUR, "the opposite", is_opposite),
+    *(holds("product or quotient by constant", (of, (2,), 30), "no -1 in ui2, no 128 in si8",
             is_in_range) for of in ("ui2", "si8", "si4")),
-    every("round trip conversion", ("si8", (4,), 20), "a type is left and returned to",
+    holds("round trip conversion", ("si8", (4,), 20), "a type is left and returned to",
           lambda one: one.result.type == one.chain.data[0].type
           and one.steps[0] == one.steps[-1] == "convert"),
-    every("round trip bitcast", FOUR, "bits are kept, or the sign is changed",
+    holds("round trip bitcast", FOUR, "bits are kept, or the sign is changed",
           lambda one: np.array_equal(one.value(WHOLE), -WHOLE if "xor" in one.steps else WHOLE)),
     includes("function of iota", ("f32", (4,), 150), "more than si8 holds", iota_sizes,
              {("si8", 129)}),
-    some("function of iota", ("f32", (4,), 150), "more than ui8 holds",
-         lambda one: any(of == "ui8" and max(sizes) > 256 for of, *sizes in iota_sizes(one))),
+    occurs("function of iota", ("f32", (4,), 150), "more than ui8 holds",
+           lambda one: any(of == "ui8" and max(sizes) > 256 for of, *sizes in iota_sizes(one))),
 ]  # fmt: skip
 
 TABLE = np.arange(12, dtype=np.int32).reshape(4, 3)
@@ -178,13 +178,13 @@ CONTROL = [
            {0, 1, 2, -1, 7, "a parameter"}),
     equals("function call", LOOP, "once or twice", lambda one: one.steps.count("func.call"),
            {1, 2}),
-    some("gather of rows", ROWS, "all rows in order", takes_all_rows),
-    every("gather of rows", ROWS, "all rows in order are the table",
+    occurs("gather of rows", ROWS, "all rows in order", takes_all_rows),
+    holds("gather of rows", ROWS, "all rows in order are the table",
           lambda one: not takes_all_rows(one) or is_table(one)),
     equals("gather of rows", ROWS, "a single vector, or several",
            lambda one: len(one.first("gather").operands[1].type.static_shape)
            - (one.first("gather").attribute("index_vector_dim") == 0), {0, 1}),
-    every("gather then scatter", ("si32", (4, 3), 20), "rows are put back", is_table),
+    holds("gather then scatter", ("si32", (4, 3), 20), "rows are put back", is_table),
 ]  # fmt: skip
 
 NUMBERS = np.array([[3, 1, 2], [5, 4, 6]], np.int32)
@@ -206,18 +206,19 @@ def sorts(one: Written) -> bool:
 
 
 FOLDS = [
-    every("reduction of unit dimension", MATRIX, "the value",
+    holds("reduction of unit dimension", MATRIX, "the value",
           lambda one: np.array_equal(one.value(NUMBERS).reshape(2, 3), NUMBERS)),
-    some("product with ones", MATRIX, "sums", summed_dimensions),
-    every("product with ones", MATRIX, "a sum", lambda one: (d := summed_dimensions(one)) is None
+    occurs("product with ones", MATRIX, "sums", summed_dimensions),
+    holds("product with ones", MATRIX, "a sum", lambda one: (d := summed_dimensions(one)) is None
           or np.array_equal(one.value(NUMBERS), NUMBERS.sum(axis=d))),
-    every("argsort", MATRIX, "sorted positions sort the value", sorts),
+    holds("argsort", MATRIX, "sorted positions sort the value", sorts),
     equals("slice of sort", ("si32", (4, 2), 20), "the first", lambda one: one.shape[0], {1, 2}),
-    every("high rank sum of products", ("f32", (2,), 10), "one of many dimensions",
+    holds("high rank sum of products", ("f32", (2,), 10), "one of many dimensions",
           lambda one: one.steps[-2:] == ["multiply", "reduce"] and len(one.shape) >= 6),
-    some("gradient", ("f32", (3,), 60), "one function", lambda one: len(one.chain.operations) <= 3),
-    some("gradient", ("f32", (3,), 60), "several functions",
-         lambda one: len(one.chain.operations) >= 10),
+    occurs("gradient", ("f32", (3,), 60), "one function",
+           lambda one: len(one.chain.operations) <= 3),
+    occurs("gradient", ("f32", (3,), 60), "several functions",
+           lambda one: len(one.chain.operations) >= 10),
     equals("gradient", ("f32", (3,), 60), "the value of the function may be a result",
            lambda one: len(one.chain.data), {1, 2}),
 ]  # fmt: skip
@@ -243,28 +244,28 @@ def counts_dimension(one: Written) -> bool:
 
 HALVES = np.array([0x1234, 0x00FF, 0], np.uint16)
 MOVEMENT = [
-    *(every(name, IMAGE, "there and back", keeps(GRID))
+    *(holds(name, IMAGE, "there and back", keeps(GRID))
       for name in ("reshape and transpose", "broadcast then slice")),
     equals("double reverse", IMAGE, "steps", lambda one: tuple(one.steps),
            {("reverse", "reverse"), ("reverse", "add", "reverse")}),
-    every("double reverse", IMAGE, "none, unless something is added between",
+    holds("double reverse", IMAGE, "none, unless something is added between",
           lambda one: np.array_equal(one.value(GRID), GRID) == (len(one.steps) == 2)),
-    both("concatenate of slices", IMAGE, "in order or swapped", keeps(GRID)),
-    most("concatenate of slices", IMAGE, "mostly in order", keeps(GRID)),
-    every("concatenate of slices", IMAGE, "all elements",
+    varies("concatenate of slices", IMAGE, "in order or swapped", keeps(GRID)),
+    holds_mostly("concatenate of slices", IMAGE, "mostly in order", keeps(GRID)),
+    holds("concatenate of slices", IMAGE, "all elements",
           lambda one: np.array_equal(np.sort(one.value(GRID), axis=None), GRID.reshape(-1))),
-    both("double transpose", ("f32", (2, 3, 4), 60), "undone, repeated or another", is_undone),
+    varies("double transpose", ("f32", (2, 3, 4), 60), "undone, repeated or another", is_undone),
     equals("pad of pad", ("f32", (3,), 60), "padding adds and crops",
            lambda one: Items(n for o in one.all("pad") for n in items_of("edge_padding_low")(o)),
            {-2, -1, 0, 1, 2}),
     includes("slice at index", LINE, "indices in range, at the edges and beyond",
              lambda one: Items(one.constants()),
              {0, 1, 4, 5, 6, -1, 127, 2**31 - 1, -(2**31)}),
-    every("slice at index", ("f32", (200,), 60), "signed types that cannot count are no indices",
+    holds("slice at index", ("f32", (200,), 60), "signed types that cannot count are no indices",
           counts_dimension),
-    every("write back slice", ("i1", (3, 4), 20), "a part is put where it was",
+    holds("write back slice", ("i1", (3, 4), 20), "a part is put where it was",
           keeps(GRID % 2 == 0)),
-    every("bitcast to halves and back", ("ui16", (3,), 20), "bits",
+    holds("bitcast to halves and back", ("ui16", (3,), 20), "bits",
           lambda one: np.array_equal(
               one.value(HALVES), HALVES.byteswap() if "reverse" in one.steps else HALVES)),
 ]  # fmt: skip
@@ -303,26 +304,26 @@ def is_running_fold(one: Written) -> bool:
 
 WINDOWS = [
     includes("window reduction", FIVE, "growing, and all", along, {GROWING, (5, 1, 1, 1, (0, 0))}),
-    *(some("window reduction", FIVE, text, any_row(predicate)) for text, predicate in (
+    *(occurs("window reduction", FIVE, text, any_row(predicate)) for text, predicate in (
         ("side by side", lambda size, stride, *_: size == stride > 1),
         ("dilated", lambda _size, _stride, base, window, _pad: base > 1 and window > 1),
         ("cropped, and added at the other side", lambda *row: min(row[4]) < 0 < max(row[4])))),
-    some("window reduction", FIVE, "growing windows", is_running),
-    every("window reduction", FIVE, "growing windows are a running fold",
+    occurs("window reduction", FIVE, "growing windows", is_running),
+    holds("window reduction", FIVE, "growing windows are a running fold",
           lambda one: not is_running(one) or is_running_fold(one)),
     includes("window reduction", FIVE, "large arrays",
              lambda one: one.first("reduce_window").operands[0].type.static_shape,
              {(5,), (64, 64), (8192,)}),
-    every("windows of pad", TWO, "a pad leaves an element",
+    holds("windows of pad", TWO, "a pad leaves an element",
           lambda one: min(one.first("reduce_window").operands[0].type.static_shape) > 0),
-    both("windows of pad", TWO, "a pad has the value of the fold or another",
-         lambda one: one.first("pad").operands[1] == one.first("reduce_window").operands[1]),
+    varies("windows of pad", TWO, "a pad has the value of the fold or another",
+           lambda one: one.first("pad").operands[1] == one.first("reduce_window").operands[1]),
     *(claim for name in ("small convolution", "convolution of pad") for claim in (
-        both(name, ("f32", (3,), 150), "by feature",
-             lambda one: one.first("convolution").attribute("feature_group_count") > 1),
+        varies(name, ("f32", (3,), 150), "by feature",
+               lambda one: one.first("convolution").attribute("feature_group_count") > 1),
         equals(name, ("f32", (3,), 150), "dilated images",
                lambda one: items_of("lhs_dilation")(one.first("convolution")), {1, 2}))),
-    every("convolution of pad", ("f32", (3,), 150), "pads", lambda one: "pad" in one.steps),
+    holds("convolution of pad", ("f32", (3,), 150), "pads", lambda one: "pad" in one.steps),
 ]  # fmt: skip
 
 CLAIMS = [*ALGEBRA, *CONTROL, *FOLDS, *MOVEMENT, *WINDOWS]

@@ -24,17 +24,17 @@ from suites.meta.support.claims import (
     Claim,
     Items,
     attribute,
-    both,
     drawn_contradictions,
     element,
     equals,
-    every,
+    holds,
+    holds_mostly,
     includes,
     items_of,
-    most,
+    occurs,
     planned,
     profiles,
-    some,
+    varies,
 )
 
 F32 = element_type("f32")
@@ -91,8 +91,8 @@ def fills_image(is_reversed: bool) -> Any:
 CONVOLUTION = [
     *(claim for name in ("window_strides", "lhs_dilation", "rhs_dilation") for claim in (
         includes("convolution", CONVOLUTIONS, f"{name} are left out", attribute(name), {None}),
-        some("convolution", CONVOLUTIONS, f"{name} are large",
-             lambda one, name=name: max(numbers(name)(one), default=0) > 1),
+        occurs("convolution", CONVOLUTIONS, f"{name} are large",
+               lambda one, name=name: max(numbers(name)(one), default=0) > 1),
     )),
     *(includes("convolution", CONVOLUTIONS, name, attribute(name), {1, 2, 3})
       for name in ("feature_group_count", "batch_group_count")),
@@ -100,16 +100,16 @@ CONVOLUTION = [
              lambda one: Items(np.sign(items_of("padding")(one))), {-1, 1}),
     *(includes("convolution", CONVOLUTIONS, name, attribute(name), {0, 1, 2})
       for name in ("input_batch_dimension", "kernel_output_feature_dimension")),
-    every("convolution", planned(count=100), "cheap, but for the large case",
+    holds("convolution", planned(count=100), "cheap, but for the large case",
           lambda one: sizes(one) == LARGE_IMAGE or (
               prod(sizes(one, -1)) <= 2048 and max(prod(sizes(one)), prod(sizes(one, 1))) <= 4096)),
-    *(every("convolution",
+    *(holds("convolution",
             planned(count=20, values={"windows": fit, "spatial dimensions": "2", "large": "no"}),
             "a window as large as the image", fills_image(is_reversed))
       for fit, is_reversed in (("whole image", False), ("whole image, reversed", True))),
-    some("convolution", planned(values={"windows": "empty", "data": "some"}),
-         "an image lacks room for any window", lambda one: 0 in sizes(one, -1)),
-    every("convolution",
+    occurs("convolution", planned(values={"windows": "empty", "data": "some"}),
+           "an image lacks room for any window", lambda one: 0 in sizes(one, -1)),
+    holds("convolution",
           planned(values={"windows": "some", "data": "some", "long image": "no"}),
           "there is a window in each dimension", lambda one: 0 not in sizes(one, -1)),
     includes("dynamic_conv", planned(), "types of padding", element(2), {"si4", "si64"}),
@@ -124,10 +124,10 @@ FFT = [
       for kind, lengths in (
           ("power of 2", {8, 16, 512}), ("prime", {7, 127, 509}), ("odd", {9, 25}),
           ("even", {6, 360}), ("large", {1024, 3000, 4096}), ("1", {1}), ("empty", {0}))),
-    most("fft", SPECTRA, "inverses have spectra of real numbers",
-         lambda case: Items(p.startswith("spectrum:") for p in first_profiles(case))),
-    some("fft", planned("complex<f32>", 40, {"fft_type": "FFT", "fft_length differs": "yes"}),
-         "an operand is cut", lambda one: one.attribute("fft_length")[-1] < sizes(one)[-1]),
+    holds_mostly("fft", SPECTRA, "inverses have spectra of real numbers",
+                 lambda case: Items(p.startswith("spectrum:") for p in first_profiles(case))),
+    occurs("fft", planned("complex<f32>", 40, {"fft_type": "FFT", "fft_length differs": "yes"}),
+           "an operand is cut", lambda one: one.attribute("fft_length")[-1] < sizes(one)[-1]),
     equals("fft", planned("complex<f32>", 120), "ranks of transforms",
            lambda one: len(one.attribute("fft_length")), {1, 2, 3}),
     includes("fft", planned("complex<f32>", 120), "batches",
@@ -137,23 +137,23 @@ FFT = [
 GATHERS = planned(count=150)
 SORTED_INDICES = planned(count=100, values={"indices_are_sorted": "yes"}, of_cases=True)
 GATHERING = [
-    *(both("gather", GATHERS, f"{name} are left out and given", attribute(name))
+    *(varies("gather", GATHERS, f"{name} are left out and given", attribute(name))
       for name in ("offset_dims", "collapsed_slice_dims", "operand_batching_dims",
                    "start_index_map")),
-    some("gather", GATHERS, "components of indices in another order",
-         lambda one: [*(given := one.attribute("start_index_map"))] != sorted(given)),
+    occurs("gather", GATHERS, "components of indices in another order",
+           lambda one: [*(given := one.attribute("start_index_map"))] != sorted(given)),
     includes("gather", GATHERS, "vectors of indices are last, and are left out",
              lambda one: len(sizes(one, 1)) - one.attribute("index_vector_dim"), {0, 1}),
-    most("gather", SORTED_INDICES, "sorted indices are listed",
-         lambda case: Items(p.startswith("values:") for p in last_of_two(case))),
-    some("gather", SORTED_INDICES, "the promise is broken now and then",
-         lambda case: any(not p.startswith("values:") for p in last_of_two(case))),
-    some("gather", SORTED_INDICES, "sorted indices may be out of range",
-         lambda case: any("-1" in p.removeprefix("values:").split(",") for p in last_of_two(case))),
-    both("dynamic_gather", planned(count=100, of_cases=True), "sizes are known or not",
-         lambda case: "slice_sizes" in parameter_names(case)),
+    holds_mostly("gather", SORTED_INDICES, "sorted indices are listed",
+                 lambda case: Items(p.startswith("values:") for p in last_of_two(case))),
+    occurs("gather", SORTED_INDICES, "the promise is broken now and then",
+           lambda case: any(not p.startswith("values:") for p in last_of_two(case))),
+    occurs("gather", SORTED_INDICES, "sorted indices may be out of range",
+           lambda case: any("-1" in p.split(":")[-1].split(",") for p in last_of_two(case))),
+    varies("dynamic_gather", planned(count=100, of_cases=True), "sizes are known or not",
+           lambda case: "slice_sizes" in parameter_names(case)),
     includes("torch_index_select", planned(count=100), "batches", attribute("batch_dims"), {0, 1}),
-    every("scatter", planned(count=10, values={"body": "fold in functions"}, of_cases=True),
+    holds("scatter", planned(count=10, values={"body": "fold in functions"}, of_cases=True),
           "bodies call functions", lambda case: len(case.program.functions) > 1),
     equals("scatter", planned(count=30, values={"places": "any"}), "no promise is made",
            attribute("unique_indices"), {False}),
@@ -163,17 +163,17 @@ UNIT = planned(values={"unit_diagonal": "yes"}, of_cases=True)
 LINEAR_ALGEBRA = [
     equals("triangular_solve", planned("complex<f32>", 100), "transpositions",
            attribute("transpose_a"), {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}),
-    most("triangular_solve", UNIT, "a unit diagonal is one of ones",
-         lambda case: Items(p == "unit_diagonal" for p in first_profiles(case))),
+    holds_mostly("triangular_solve", UNIT, "a unit diagonal is one of ones",
+                 lambda case: Items(p == "unit_diagonal" for p in first_profiles(case))),
     *(claim for of, largest in (("f16", 65), ("f8E5M2", 4), ("f8E8M0FNU", 1)) for claim in (
         includes("cholesky", planned(of, 200), "the largest matrix of a narrow type",
                  lambda one: sizes(one)[-1], {largest}),
-        every("cholesky", planned(of, 200), "no larger matrix",
+        holds("cholesky", planned(of, 200), "no larger matrix",
               lambda one, largest=largest: sizes(one)[-1] <= largest),
     )),
-    most("cholesky", F32_CASES, "matrices are positive definite",
-         lambda case: Items(p in ("definite", "gram", "graded", "hilbert")
-                            for p in first_profiles(case))),
+    holds_mostly("cholesky", F32_CASES, "matrices are positive definite",
+                 lambda case: Items(p in ("definite", "gram", "graded", "hilbert")
+                                    for p in first_profiles(case))),
 ]  # fmt: skip
 
 VARIANCES = ("values:", "positive", "within:", "unit", "mixed")
@@ -184,21 +184,21 @@ PARAMETERS = {
 NORMALIZATION = [
     *(includes(op, planned(count=40), "features", attribute("feature_index"), {0, 1, 2})
       for op in ("batch_norm_grad", "batch_norm_inference", "batch_norm_training")),
-    *(every(op, planned(count=40, values=PARAMETERS, of_cases=True), "no variance is negative",
+    *(holds(op, planned(count=40, values=PARAMETERS, of_cases=True), "no variance is negative",
             lambda case, index=index: all(
                 len(row.profiles) == 5 and row.profiles[index].startswith(VARIANCES)
                 for row in case.inputs))
       for op, index in (("batch_norm_grad", 3), ("batch_norm_inference", 4))),
-    every("batch_norm_training", planned("f4E2M1FN"), "at most 6 elements, the largest number",
+    holds("batch_norm_training", planned("f4E2M1FN"), "at most 6 elements, the largest number",
           lambda one: prod(sizes(one)) <= max(6, 2 ** len(sizes(one)))),
-    some("batch_norm_training", planned(count=200), "many elements",
-         lambda one: prod(sizes(one)) > 500),
-    every("batch_norm_training", planned(count=200), "not too many elements",
+    occurs("batch_norm_training", planned(count=200), "many elements",
+           lambda one: prod(sizes(one)) > 500),
+    holds("batch_norm_training", planned(count=200), "not too many elements",
           lambda one: prod(sizes(one)) <= 2048),
     includes("batch_norm_grad", planned(count=100), "epsilons", attribute("epsilon"), {0.0, 1.0}),
-    every("batch_norm_grad", planned(count=100), "epsilons are numbers of f32",
+    holds("batch_norm_grad", planned(count=100), "epsilons are numbers of f32",
           lambda one: float(np.float32(one.attribute("epsilon"))) == one.attribute("epsilon")),
-    every("batch_norm_training", planned(count=5, values={"sizes": "with 0"}), "empty operands",
+    holds("batch_norm_training", planned(count=5, values={"sizes": "with 0"}), "empty operands",
           lambda one: 0 in sizes(one)),
 ]  # fmt: skip
 
@@ -211,8 +211,8 @@ QUANTIZATION = [
                lambda one, side=side: quantized_type(one, side).storage_type.name, STORAGES),
         equals(op, planned(count=150), "the type of the column",
                lambda one, side=side: quantized_type(one, side).expressed_type, {F32}),
-        both(op, planned(count=150), "per axis and per tensor",
-             lambda one, side=side: quantized_type(one, side).quantization_dimension is None),
+        varies(op, planned(count=150), "per axis and per tensor",
+               lambda one, side=side: quantized_type(one, side).quantization_dimension is None),
     )
 ]  # fmt: skip
 
@@ -237,9 +237,9 @@ RAGGED_DOT = [
         count=40, turn=0, of_cases=True,
         values={"group sizes are for": kind, "group_sizes is": "a parameter"}),
         f"group sizes are for {kind}",
-        lambda case, holds=holds: Items(holds(given, ragged_size(case)) for given in groups(case)),
+        lambda case, is_so=is_so: Items(is_so(given, ragged_size(case)) for given in groups(case)),
         {True})
-      for kind, holds in (
+      for kind, is_so in (
           (ragged.ALL, lambda given, size: sum(given) == size),
           (ragged.FEWER, lambda given, size: sum(given) < size or size == 0),
           (ragged.MORE, lambda given, size: sum(given) > size),
@@ -251,7 +251,7 @@ RAGGED_DOT = [
              lambda one: ragged_numbers(**dict(one.attributes)).mode, {mode}) for mode in Mode),
     includes(RAGGED, planned(count=80), "group sizes are shared, or given for each index before",
              lambda one: len(sizes(one, 2)), {1, 2}),
-    every(RAGGED, F32_CASES, "the type of group sizes holds all of them",
+    holds(RAGGED, F32_CASES, "the type of group sizes holds all of them",
           lambda case: case.program.subject.operands[2].type.element.max_integer
           >= ragged_size(case) + 3),
 ]  # fmt: skip
@@ -260,7 +260,7 @@ RANDOM = [
     *(equals("rng", planned(of, 40), "distributions", attribute("rng_distribution"), names)
       for of, names in (
           ("f32", {"UNIFORM", "NORMAL"}), ("si32", {"UNIFORM"}), ("i1", {"UNIFORM"}))),
-    every("rng", planned(count=20, of_cases=True), "the shape is a constant",
+    holds("rng", planned(count=20, of_cases=True), "the shape is a constant",
           lambda case: "shape" not in parameter_names(case)),
     equals("rng_bit_generator", planned("ui32", 100), "algorithms and states",
            lambda one: (one.attribute("rng_algorithm"), *sizes(one)),
@@ -272,8 +272,8 @@ REDUCTION = [
     includes("reduce", WINDOWS, "dimensions from none to all",
              lambda one: (len(one.attribute("dimensions")), one.operands[0].type.rank),
              {(0, 1), (1, 1), (1, 2), (2, 2), (3, 3)}),
-    *(both("reduce_window", WINDOWS, f"{name} of 1 and larger",
-           lambda one, name=name: max(numbers(name)(one), default=1) > 1)
+    *(varies("reduce_window", WINDOWS, f"{name} of 1 and larger",
+             lambda one, name=name: max(numbers(name)(one), default=1) > 1)
       for name in ("window_strides", "base_dilations", "window_dilations")),
     includes("reduce_window", WINDOWS, "padding of either sign",
              lambda one: Items(np.sign(items_of("padding")(one))), {-1, 1}),
@@ -284,11 +284,11 @@ SORTING = [
              length, {2, 16, 17, 32, 33, 128, 257, 1025}),
     includes("sort", planned(count=300), "dimensions from either end",
              lambda one: np.sign(one.attribute("dimension")), {-1, 1}),
-    every("sort", planned("si32", 300), "few elements in the other dimensions",
+    holds("sort", planned("si32", 300), "few elements in the other dimensions",
           lambda one: prod(sizes(one)) <= max(5000, length(one) * 2 ** (len(sizes(one)) - 1))),
-    some("sort", planned(count=300), "one value as several operands",
-         lambda one: len({*one.operands}) < len(one.operands)),
-    every("sort", planned(count=300), "the first operand is the one that is repeated",
+    occurs("sort", planned(count=300), "one value as several operands",
+           lambda one: len({*one.operands}) < len(one.operands)),
+    holds("sort", planned(count=300), "the first operand is the one that is repeated",
           lambda one: len({*one.operands}) == len(one.operands)
           or one.operands[0] == one.operands[1]),
 ]  # fmt: skip
@@ -323,24 +323,24 @@ def carries_each_input(one: Operation) -> bool:
 
 
 DIALECTS = [
-    every("chlo.broadcast_add", NUMPY_RANKS, "an operand of lower rank has the last dimensions",
+    holds("chlo.broadcast_add", NUMPY_RANKS, "an operand of lower rank has the last dimensions",
           lambda one: len(short := min(sizes(one), sizes(one, 1), key=len))
           < len(long := max(sizes(one), sizes(one, 1), key=len))
           and long[len(long) - len(short) :] == short),
-    some("chlo.constant_like", LIKE, "NaN", lambda one: np.isnan(one.attribute("value").array)),
-    some("chlo.constant_like", LIKE, "large numbers",
-         lambda one: 1e30 < abs(one.attribute("value").array) < np.inf),
+    occurs("chlo.constant_like", LIKE, "NaN", lambda one: np.isnan(one.attribute("value").array)),
+    occurs("chlo.constant_like", LIKE, "large numbers",
+           lambda one: 1e30 < abs(one.attribute("value").array) < np.inf),
     includes("chlo.constant_like", LIKE, "operands of any type", element(), {"f32", "i1"}),
     *(includes(op, planned(count=40, of_cases=True), "poles and zeros", profiles, {"gamma_edges"})
       for op in ("chlo.digamma", "chlo.lgamma")),
-    *(every("mhlo.topk", planned(count=30, values={"k": kind}), f"k: {kind}",
-            lambda one, holds=holds: holds(one.attribute("k"), sizes(one)[-1]))
-      for kind, holds in (
+    *(holds("mhlo.topk", planned(count=30, values={"k": kind}), f"k: {kind}",
+            lambda one, is_so=is_so: is_so(one.attribute("k"), sizes(one)[-1]))
+      for kind, is_so in (
           ("all", lambda k, width: k == width), ("one", lambda k, _: k == 1),
           ("some", lambda k, width: 1 <= k <= width), ("empty", lambda k, _: k == 0))),
     includes("mhlo.topk", planned(count=100), "rows with room for every special value",
              lambda one: sizes(one)[-1], {1, 129, 1000}),
-    every("mhlo.scan", SCANS, "an associative scan returns what it carries", carries_each_input),
+    holds("mhlo.scan", SCANS, "an associative scan returns what it carries", carries_each_input),
     equals("mhlo.scan", planned("si32", 100, {"is_associative": "no"}), "others return any value",
            lambda one: Items(value.name.rstrip("0123456789")
                              for value in one.regions[0].operations[-1].operands),

@@ -23,16 +23,16 @@ from suites.meta.support.claims import (
     Claim,
     Items,
     attribute,
-    both,
     drawn_contradictions,
     element,
     equals,
-    every,
+    holds,
+    holds_mostly,
     includes,
-    most,
+    occurs,
     planned,
     profiles,
-    some,
+    varies,
 )
 
 
@@ -44,7 +44,7 @@ def numbers(name: str) -> Any:
 CONTRACTION = [
     *(claim for op, of, count in (("DotGeneral", "bf16", 80), ("ScaledDot", "f8E4M3FN", 120))
       for claim in (
-          every(op, planned(of, count), "a preferred type is stated only if it is another",
+          holds(op, planned(of, count), "a preferred type is stated only if it is another",
                 lambda one, of=of: one.attribute("preferred_element_type")
                 == (None if element(-1)(one) == of else element(-1)(one))),
           includes(op, planned(of, count), "results of the same type, and of another",
@@ -71,12 +71,12 @@ def has_form(form: str) -> Any:
 
 
 SCALED = [
-    *(every("ScaledDot", planned("f8E4M3FN", 40, {"lhs_scale": form, "large": "no"}),
+    *(holds("ScaledDot", planned("f8E4M3FN", 40, {"lhs_scale": form, "large": "no"}),
             f"a scale for {form}", has_form(form)) for form in (BLOCKS, ROWS, TILES, EACH, ONE)),
-    most("ScaledDot", planned("f8E4M3FN", 40, {"lhs_scale": BLOCKS, "large": "no"}),
-         "blocks are larger than one and smaller than all",
-         lambda one: any(1 < p < w for w, p in zip(sizes(one), sizes(one, 1), strict=True))
-         or max(sizes(one), default=0) < 4),
+    holds_mostly("ScaledDot", planned("f8E4M3FN", 40, {"lhs_scale": BLOCKS, "large": "no"}),
+                 "blocks are larger than one and smaller than all",
+                 lambda one: any(1 < p < w for w, p in zip(sizes(one), sizes(one, 1), strict=True))
+                 or max(sizes(one), default=0) < 4),
     equals("ScaledDot", planned("f8E4M3FN", 120), "types of scales", element(1),
            {"f8E8M0FNU", "bf16", "f8E4M3FN"}),
     includes("ScaledDot", planned("f8E4M3FN", 120), "types of rhs", element(2),
@@ -90,8 +90,8 @@ CONTROL_FLOW = [
            {("i1", 2), ("si32", 1), ("si32", 2), ("si32", 3), ("si32", 4)}),
     includes("Conditional", BY_INDEX, "an index out of range", profiles,
              {"within:-1:2", "special"}),
-    both("Select (tuples)", planned(), "one tuple, or two",
-         lambda one: one.operands[1] == one.operands[2]),
+    varies("Select (tuples)", planned(), "one tuple, or two",
+           lambda one: one.operands[1] == one.operands[2]),
 ]  # fmt: skip
 
 
@@ -114,14 +114,14 @@ def has_shapes(kind: str) -> Any:
 REPEATED = planned(values={"shapes": ONES})
 ACCURATE = ResultAccuracy("TOLERANCE", ulps=4)
 ELEMENTWISE = [
-    *(every("Sub", planned(count=40, values={"shapes": kind}), f"shapes: {kind}", has_shapes(kind))
+    *(holds("Sub", planned(count=40, values={"shapes": kind}), f"shapes: {kind}", has_shapes(kind))
       for kind in (ALIKE, SCALAR, ONES, MAPPED)),
-    *(every("Add", planned(count=20, values={"shapes": MAPPED, "broadcast": side}),
+    *(holds("Add", planned(count=20, values={"shapes": MAPPED, "broadcast": side}),
             f"{side} is broadcast",
             lambda one, larger=larger: len(sizes(one, larger)) > len(sizes(one, 1 - larger)))
       for side, larger in (("lhs", 1), ("rhs", 0))),
-    some("Add", REPEATED, "both have a size of one that is repeated",
-         lambda one: 1 in sizes(one) and 1 in sizes(one, 1) and sizes(one) != sizes(one, 1)),
+    occurs("Add", REPEATED, "both have a size of one that is repeated",
+           lambda one: 1 in sizes(one) and 1 in sizes(one, 1) and sizes(one) != sizes(one, 1)),
     *(equals("Exp", planned(count=5, values={"result_accuracy": kind}), f"accuracy: {kind}",
              attribute("result_accuracy"), {accuracy})
       for kind, accuracy in (("ulps", ACCURATE), ("nothing", None))),
@@ -140,13 +140,13 @@ def ratio(whole: int, dimension: str) -> Any:
 
 
 DISTRIBUTION = [
-    every("AllGather", planned(count=20), "shard count", ratio(-1, "all_gather_dimension")),
-    every("ReduceScatter", planned(count=20), "shard count", ratio(0, "scatter_dimension")),
+    holds("AllGather", planned(count=20), "shard count", ratio(-1, "all_gather_dimension")),
+    holds("ReduceScatter", planned(count=20), "shard count", ratio(0, "scatter_dimension")),
     includes("AllReduce", planned(count=150), "groups are left out", attribute("replica_groups"),
              {None}),
-    some("AllReduce", planned(count=150), "groups are empty",
-         lambda one: isinstance(given := one.attribute("replica_groups"), Dense)
-         and 0 in given.type.static_shape),
+    occurs("AllReduce", planned(count=150), "groups are empty",
+           lambda one: isinstance(given := one.attribute("replica_groups"), Dense)
+           and 0 in given.type.static_shape),
 ]  # fmt: skip
 
 
@@ -164,22 +164,22 @@ def is_consecutive(given: Any) -> bool:
 ORDERED = "Reshape (ordered)"
 MOVEMENT = [
     includes("Collapse", planned(count=80), "nothing is merged", attribute("dimensions"), {()}),
-    some("Collapse", planned(count=80), "several dimensions are merged",
-         lambda one: len(one.attribute("dimensions")) > 1),
-    every("Collapse", planned(count=80), "merged dimensions are consecutive",
+    occurs("Collapse", planned(count=80), "several dimensions are merged",
+           lambda one: len(one.attribute("dimensions")) > 1),
+    holds("Collapse", planned(count=80), "merged dimensions are consecutive",
           lambda one: is_consecutive(one.attribute("dimensions"))),
-    *(every(op, planned(count=15, values={"new shape": kind, "observation": UNOBSERVED}),
+    *(holds(op, planned(count=15, values={"new shape": kind, "observation": UNOBSERVED}),
             f"new shape: {kind}",
             lambda one, kind=kind: sizes(one, -1) == new_shape(kind, sizes(one)))
       for op in (ORDERED, "DynamicReshape")
       for kind in ("another order", "in one", "as it is", "with ones")),
     includes(ORDERED, planned(count=120), "no order", attribute("dimensions"), {None}),
-    some(ORDERED, planned(count=120), "the reverse order",
-         lambda one: len(given := one.attribute("dimensions") or ()) > 1
-         and [*given] == [*range(len(given))][::-1]),
-    both("DynamicReshape", planned(count=120, of_cases=True), "sizes below their bound",
-         lambda case: bool(operations([case], "set_dimension_size"))),
-    every("DynamicReshape", planned(count=120, of_cases=True), "a size that is set is dynamic",
+    occurs(ORDERED, planned(count=120), "the reverse order",
+           lambda one: len(given := one.attribute("dimensions") or ()) > 1
+           and [*given] == [*range(len(given))][::-1]),
+    varies("DynamicReshape", planned(count=120, of_cases=True), "sizes below their bound",
+           lambda case: bool(operations([case], "set_dimension_size"))),
+    holds("DynamicReshape", planned(count=120, of_cases=True), "a size that is set is dynamic",
           lambda case: not operations([case], "set_dimension_size")
           or any(operations([case], "DynamicReshape")[0].attribute("dims_are_dynamic"))),
 ]  # fmt: skip
@@ -196,7 +196,7 @@ NUMERICAL = [
     includes("RngNormal", planned(values=NORMAL, of_cases=True), "the standard distribution",
              lambda case: Items(recipe.profiles for recipe in case.inputs),
              {("values:0", "values:1")}),
-    every("RngNormal", planned(values=NORMAL, of_cases=True), "no deviation is negative",
+    holds("RngNormal", planned(values=NORMAL, of_cases=True), "no deviation is negative",
           lambda case: not any(recipe.profiles[1].startswith(("values:-", "within:-"))
                                for recipe in case.inputs)),
 ]  # fmt: skip
@@ -215,7 +215,7 @@ XLA_REDUCTION = [
              attribute("padding"), {name})
       for op in ("ReduceWindow", "SelectAndScatter") for name in (SAME, VALID)),
     equals("ReduceWindow", ODD, "longer padding", attribute("padding"), {SAME}),
-    most("ReduceWindow", ODD, "an odd element of padding", has_odd_padding),
+    holds_mostly("ReduceWindow", ODD, "an odd element of padding", has_odd_padding),
 ]  # fmt: skip
 
 
@@ -229,10 +229,10 @@ XLA_OTHERS = [
              attribute("is_associative"), {said})
       for kind, said in (("left out", None), ("yes", True), ("no", False))),
     includes("Scan", planned("si32", 40), "carries", attribute("num_carries"), {1, 2}),
-    every("Infeed", EMPTY_BEFORE, "an empty tuple is read before the last item",
+    holds("Infeed", EMPTY_BEFORE, "an empty tuple is read before the last item",
           lambda case: len((pair := last_two(case))[0].results) == 1
           and pair[1].operands == pair[0].results and len(pair[1].results) > 1),
-    every("Infeed", planned(count=10, values={"shape before it": ARRAYS}), "or it is not",
+    holds("Infeed", planned(count=10, values={"shape before it": ARRAYS}), "or it is not",
           lambda one: len(one.results) > 1),
 ]  # fmt: skip
 
