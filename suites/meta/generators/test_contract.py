@@ -39,7 +39,13 @@ from reference.interpreter.evaluate import check, evaluate, mismatch
 from reference.interpreter.quantized import has_per_axis_values, has_quantized_values
 from reference.ir.program import TensorType
 from reference.ir.types import ALL, ELEMENT_TYPES, ElementType, to_bits
+from reference.ops.contraction import PRECISIONS
+from reference.ops.elementwise.types import COMPARE_TYPES, DIRECTIONS
+from reference.ops.fft import FFT_TYPES
+from reference.ops.linear_algebra import TRANSPOSITIONS
+from reference.ops.random import RNG_ALGORITHMS, RNG_DISTRIBUTIONS
 from reference.ops.table import OPS
+from reference.ops.xla.windows import SAME, VALID
 from suites.meta.support.built_cases import assert_valid, operations, pick_of
 from suites.meta.support.dialects import is_newer, waits_for_several
 from suites.meta.support.drawn_cases import F32, F64
@@ -56,6 +62,14 @@ CONSTANT = {
                      "dynamic_gather.start_indices_batching_dims"), "XLA refuses batching"),
 }  # fmt: skip
 """Attributes that are the same in all cases, with the reason."""
+
+ENUMERATIONS = {
+    "algorithm": RNG_ALGORITHMS, "compare_type": COMPARE_TYPES,
+    "comparison_direction": DIRECTIONS, "fft_type": FFT_TYPES, "padding": (SAME, VALID),
+    "precision_config": PRECISIONS, "rng_algorithm": RNG_ALGORITHMS,
+    "rng_distribution": RNG_DISTRIBUTIONS, "transpose_a": TRANSPOSITIONS,
+}  # fmt: skip
+"""Words that an attribute may have, by its name; each op with the attribute has cases of each."""
 
 OF_TUPLES = ("get_tuple_element", "GetTupleElement")
 """Ops that a case lacks whose tuple has no tensors."""
@@ -98,15 +112,17 @@ def test_cases_are_valid_and_attributes_vary(op: str) -> None:
 
 
 def assert_attributes_vary(op: str, made: list[Case]) -> None:
-    """Assert that attributes have several values, and that flags are set and are not set."""
+    """Assert that attributes have several values, words all, and that flags are set and not set."""
     given = [dict(one.attributes) for one in operations(made, op)]
     values = {name: [one.get(name) for one in given] for name in OPS[op].attributes}
     same = {f"{op}.{name}" for name, seen in values.items() if len({*map(repr, seen)}) == 1}
     assert same == {name for name in CONSTANT if name.startswith(f"{op}.")}
     for name, seen in values.items():
-        flags = [flag for one in seen for flag in (one if isinstance(one, tuple) else (one,))]
-        if any(isinstance(flag, bool) for flag in flags):
-            assert {*map(bool, flags)} == {True, False}, name
+        parts = [part for one in seen for part in (one if isinstance(one, tuple) else (one,))]
+        if any(isinstance(part, bool) for part in parts):
+            assert {*map(bool, parts)} == {True, False}, name
+        words = {part for part in parts if isinstance(part, str)}
+        assert not words or words == {*ENUMERATIONS.get(name, words)}, name
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if quantized_columns(op)])

@@ -16,7 +16,7 @@ import pytest
 from generators.case.case import Case
 from generators.families import ragged
 from generators.families.control_flow import IDENTITIES
-from reference.ir.program import Operation, QuantizedType, TensorType
+from reference.ir.program import Operation, QuantizedType, TensorType, TokenType, TupleType
 from reference.ir.types import element_type
 from reference.ops.ragged import Mode, ragged_numbers
 from suites.meta.support.built_cases import sizes
@@ -161,8 +161,6 @@ GATHERING = [
 
 UNIT = planned(values={"unit_diagonal": "yes"}, of_cases=True)
 LINEAR_ALGEBRA = [
-    equals("triangular_solve", planned("complex<f32>", 100), "transpositions",
-           attribute("transpose_a"), {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}),
     holds_mostly("triangular_solve", UNIT, "a unit diagonal is one of ones",
                  lambda case: Items(p == "unit_diagonal" for p in first_profiles(case))),
     *(claim for of, largest in (("f16", 65), ("f8E5M2", 4), ("f8E8M0FNU", 1)) for claim in (
@@ -293,7 +291,13 @@ SORTING = [
           or one.operands[0] == one.operands[1]),
 ]  # fmt: skip
 
+SAME_PRECISION = (("f8E4M3", "f8E4M3FNUZ"), ("f8E5M2", "f8E5M2FNUZ"))
 OTHERS = [
+    *(includes(op, planned(own, 100), "results of the same precision", element(-1), pair)
+      for op in ("dot_general", RAGGED) for pair in SAME_PRECISION for own in pair),
+    *(includes(op, planned(), "tensors, tokens and tuples in a tuple",
+               lambda one: Items(type(value.type) for value in one.operands),
+               {TensorType, TokenType, TupleType}) for op in ("tuple", "Tuple")),
     includes("custom_call", planned(count=150), "annotations", attribute("call_target_name"),
              IDENTITIES),
     includes("async_start", planned(count=80), "slices and collectives",

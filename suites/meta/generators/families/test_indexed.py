@@ -30,16 +30,6 @@ ROWS = Access((5, 3, 4), (1,), (0,), (2,), (2, 4), (1,), (1, 0), 1, (1, 2, 1))
 dimension 2 paired with the second of the indices, whose vectors stand between both."""
 
 
-def test_shapes_of_indices_with_vectors_and_without() -> None:
-    assert ROWS.indices_shape(implicit=False) == (2, 2, 4)
-    assert ROWS.paired_dims(implicit=False) == (2,)
-    scalars = replace(ROWS, mapped=(0,), vector_dim=2)
-    assert scalars.implicit
-    assert scalars.indices_shape(implicit=True) == (2, 4)
-    assert scalars.paired_dims(implicit=True) == (1,)
-    assert not ROWS.implicit
-
-
 def test_the_last_index_at_which_a_slice_fits() -> None:
     assert ROWS.limits() == [1, 4]
     inside = index_profiles(ROWS, far=False)

@@ -186,8 +186,6 @@ MOVEMENT = [
 
 NORMAL = {"mu is": "a parameter", "sigma is": "a parameter"}
 NUMERICAL = [
-    equals("RngBitGenerator", planned("ui32", 40), "algorithms", attribute("algorithm"),
-           {"DEFAULT", "PHILOX", "THREE_FRY"}),
     *(equals("RngBernoulli",
              planned("ui32", 30, {"mean": kind, "mean is": "a parameter"}, of_cases=True),
              f"mean: {kind}", profiles, names)

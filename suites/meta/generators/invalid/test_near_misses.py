@@ -5,7 +5,6 @@ That each breaks exactly the constraint that it states is a test of all ops (tes
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -219,23 +218,6 @@ def test_constraints_of_the_twin_that_the_page_restates() -> None:
 
 # --- Quantized types that differ in one member ---------------------------------------------------
 
-PARAMETERS = {"scales", "zero_points", "quantization_dimension"}
-
-
-def differences(of: QuantizedType) -> set[str]:
-    own = quantized.CODES
-    return {one.name for one in fields(of) if getattr(of, one.name) != getattr(own, one.name)}
-
-
-def test_types_differ_in_other_members_than_the_parameters_or_in_these_only() -> None:
-    assert differences(quantized.NARROWER) == {"storage_min"}
-    assert differences(quantized.HALF) == {"expressed_type"}
-    assert (quantized.CODES.expressed_type, quantized.HALF.expressed_type) == (F32, F16)
-    assert not any(differences(of) & PARAMETERS for of in quantized.OTHERS)
-    for axis, of in enumerate((quantized.BY_ROW, quantized.BY_COLUMN)):
-        assert differences(of) == PARAMETERS
-        assert len(of.scales) == quantized.tensor(of).shape[axis]
-
 
 @pytest.mark.parametrize(
     ("op", "ids"),
@@ -270,10 +252,3 @@ def test_operands_of_products_have_one_fault() -> None:
     sides = [side for one in of[IDS.storage] for side in one if isinstance(side, QuantizedType)]
     assert {side.storage_type.name for side in sides} == {"si8", "si16", "si4", "ui8"}
     assert all(sum(side.expressed_type != F32 for side in one) == 1 for one in of[IDS.expressed])
-
-
-def test_a_type_has_the_whole_range_of_its_storage() -> None:
-    of = quantized_type("ui8", point=3)
-    assert (of.storage_min, of.storage_max, of.zero_points) == (0, 255, (3,))
-    per_axis = quantized_type(axis=(1, 3))
-    assert (per_axis.quantization_dimension, len(per_axis.scales)) == (1, 3)
