@@ -40,7 +40,7 @@ BY_NAME = {one.name: one for one in PATTERNS}
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a pattern wrote into a chain."""
+    """A chain, and the result that a pattern wrote into it."""
 
     chain: Chain
     result: Value

@@ -90,6 +90,9 @@ CONTROL_FLOW = [
            {("i1", 2), ("si32", 1), ("si32", 2), ("si32", 3), ("si32", 4)}),
     includes("Conditional", BY_INDEX, "an index out of range", profiles,
              {"within:-1:2", "special"}),
+    equals("Conditional", planned(count=80), "branches that reverse their argument",
+           lambda one: Items(sum(step.name == "reverse" for step in region.operations)
+                             for region in one.regions), {0, 1, 2}),
     varies("Select (tuples)", planned(), "one tuple, or two",
            lambda one: one.operands[1] == one.operands[2]),
 ]  # fmt: skip
