@@ -12,7 +12,7 @@ import pytest
 from generators.case.choices import NamedChoice, Pick
 from generators.case.quantized_types import QuantizedColumn
 from generators.cells import plan
-from generators.families import data_movement, distribution, dynamism, host, random
+from generators.families import control_flow, data_movement, distribution, dynamism, host, random
 from generators.families.data_movement import LARGEST
 from generators.families.quantization import dequantize_case, requantize_case
 from generators.families.reduction import monoid
@@ -36,6 +36,20 @@ from suites.meta.support.built_cases import built, operations, pick_of, sizes
 
 F32, SI8 = element_type("f32"), element_type("si8")
 SEEDS = range(200)
+
+
+def tensors(of: Any) -> list[TensorType]:
+    parts = getattr(of, "types", ())
+    return [of] if isinstance(of, TensorType) else [one for part in parts for one in tensors(part)]
+
+
+def test_leaves_of_a_tuple_are_its_tensors_and_a_similar_tuple_has_the_same_types() -> None:
+    for seed in range(30):
+        _, block = control_flow.writer_of(F32, pick_of(seed))
+        whole = control_flow.parts(block, 2, token=seed % 2 == 0)
+        found = [value.type for value in control_flow.leaves(block, whole)]
+        assert found == tensors(whole.type)
+        assert seed % 2 == 0 or control_flow.similar_tuple(block, whole).type == whole.type
 
 
 # --- Data movement -------------------------------------------------------------------------------
