@@ -52,7 +52,7 @@ from suites.meta.support.drawn_cases import F32, F64
 from suites.meta.support.permitted import permitted_result
 
 ROOT = Path(__file__).parents[3]
-DRAWN, VARIED, PLANNED = 40, 100, 3
+DRAWN, VARIED, PLANNED = 40, 80, 3
 """Cases of each op that are checked, and whose attributes vary; planned cases of each cell."""
 
 CONSTANT = {
@@ -99,7 +99,7 @@ def test_cases_are_valid_and_attributes_vary(op: str) -> None:
         assert one.inputs
         if number % 5 == 0:
             evaluate(one.program, materialise(one.program, one.inputs[0]))
-        for recipe in one.inputs:
+        for recipe in one.inputs if number < 12 else one.inputs[:1]:
             arrays = materialise(one.program, recipe)
             parameters = one.program.main.arguments * one.program.process_count
             for array, parameter in zip(arrays, parameters, strict=True):
@@ -231,12 +231,11 @@ def test_each_near_miss_breaks_the_constraint_that_it_states(op: str) -> None:
     assert len({program.digest for _, program in misses}) == len(misses)
 
 
-@pytest.mark.parametrize("op", OPS)
-def test_columns_are_element_types_then_quantized_types_then_near_misses(op: str) -> None:
-    record = OPS[op]
-    misses = (INVALID,) if op in NEAR_MISSES else ()
-    assert columns_of(op) == (*record.element_types, *quantized_columns(op), *misses)
-    assert op in NEAR_MISSES or not record.constraints
+def test_columns_are_element_types_then_quantized_types_then_near_misses() -> None:
+    for op, record in OPS.items():
+        misses = (INVALID,) if op in NEAR_MISSES else ()
+        assert columns_of(op) == (*record.element_types, *quantized_columns(op), *misses)
+        assert op in NEAR_MISSES or not record.constraints
 
 
 @pytest.mark.parametrize("op", NEAR_MISSES)
