@@ -1,10 +1,13 @@
-"""Products, transforms, solvers and random numbers."""
+"""Products, convolutions that are products, factorisations and solvers."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from conformance.hlo.building import Building
+from conformance.hlo.convolved_products import Part, part_of, product, product_parts
+from conformance.hlo.folding import padding_of
 from conformance.hlo.products import HANDLERS, batching_of, convolution_attributes
 from conformance.hlo.protos import (
     CholeskyOptions,
@@ -15,13 +18,16 @@ from conformance.hlo.protos import (
     WindowDimension,
 )
 from conformance.hlo.unreadable import Unreadable
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Function, Program, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES
 from suites.meta.conformance.hlo.instructions import (
     evaluate_instruction,
     instruction,
     shape,
     site_of,
 )
-from suites.meta.support.small_programs import array
+from suites.meta.support.small_programs import array, tensor_of
 
 MATRIX = np.array([[4.0, 2.0], [2.0, 3.0]], np.float32)
 
@@ -89,3 +95,99 @@ def test_options_that_are_missing_are_an_error(opcode: str) -> None:
 
 def test_state_of_the_devices_generator_is_zero() -> None:
     assert evaluate_opcode("rng-get-and-update-state", shape("ui64", 2)).tolist() == [0, 0]
+
+
+# --- Convolutions that compute a product ----------------------------------------------------------
+
+BATCHING = WindowDimension(size=3, stride=2, base_dilation=3)
+CONTRACTING = WindowDimension(size=4)
+OF_LHS = WindowDimension(size=1)
+OF_RHS = WindowDimension(size=5, padding_low=4, padding_high=4, window_reversal=True)
+WINDOW = (BATCHING, CONTRACTING, OF_LHS, OF_RHS)
+
+LHS = tensor_of(2, 6, 3, 4, 7, 1)
+"""Batch and feature, then a dimension of each role."""
+RHS = tensor_of(6, 8, 3, 4, 1, 5)
+RESULT = tensor_of(2, 8, 3, 1, 7, 5)
+NUMBERS = ConvolutionDimensions(
+    input_batch_dimension=0, input_feature_dimension=1, input_spatial_dimensions=[2, 3, 4, 5],
+    kernel_input_feature_dimension=0, kernel_output_feature_dimension=1,
+    kernel_spatial_dimensions=[2, 3, 4, 5],
+    output_batch_dimension=0, output_feature_dimension=1, output_spatial_dimensions=[2, 3, 4, 5],
+)  # fmt: skip
+
+
+def _program(building: Building, result: Value) -> Program:
+    values = (Value("lhs", LHS), Value("rhs", RHS))
+    return Program((Function("main", building.region(values, (result,)), (RESULT,)),))
+
+
+def _results(inputs: list[np.ndarray]) -> list[np.ndarray]:
+    """Return the results of the convolution and of the product."""
+    values, found = (Value("lhs", LHS), Value("rhs", RHS)), list[np.ndarray]()
+    parts = product_parts(LHS, RHS, RESULT, NUMBERS, WINDOW)
+    assert parts is not None
+    assert parts == [Part.BATCHING, Part.CONTRACTING, Part.OF_LHS, Part.OF_RHS]
+    building = Building()
+    read = product(building, values, RESULT, NUMBERS, parts)
+    found += evaluate(_program(building, read), inputs)
+    building = Building()
+    written = building.one(
+        "convolution", values, RESULT,
+        window_strides=tuple(d.stride or 1 for d in WINDOW), padding=padding_of(list(WINDOW)),
+        lhs_dilation=tuple(d.base_dilation or 1 for d in WINDOW), rhs_dilation=(1,) * 4,
+        window_reversal=tuple(d.window_reversal for d in WINDOW),
+        input_batch_dimension=0, input_feature_dimension=1, input_spatial_dimensions=(2, 3, 4, 5),
+        kernel_input_feature_dimension=0, kernel_output_feature_dimension=1,
+        kernel_spatial_dimensions=(2, 3, 4, 5),
+        output_batch_dimension=0, output_feature_dimension=1,
+        output_spatial_dimensions=(2, 3, 4, 5), feature_group_count=1, batch_group_count=1,
+    )  # fmt: skip
+    found += evaluate(_program(building, written), inputs)
+    return found
+
+
+def test_a_product_has_the_values_of_the_convolution() -> None:
+    random = np.random.default_rng(0)
+    inputs = [random.integers(-4, 5, of.static_shape).astype(np.float32) for of in (LHS, RHS)]
+    product_, convolution = _results(inputs)
+    assert np.array_equal(product_, convolution)
+
+
+def test_a_product_multiplies_no_padding() -> None:
+    inputs = [np.ones(of.static_shape, np.float32) for of in (LHS, RHS)]
+    inputs[1][:, :, 0] = np.inf
+    product_, convolution = _results(inputs)
+    assert np.isinf(product_[:, :, 0]).all()
+    assert (product_[:, :, 1:] == 24).all()
+    assert np.isnan(convolution).any()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "window"),
+    [
+        ((3, 3, 3), WindowDimension(size=3, stride=1, base_dilation=3)),
+        ((3, 3, 3), WindowDimension(size=3, stride=2, base_dilation=2)),
+        ((4, 3, 2), WindowDimension(size=3)),
+        ((4, 4, 1), WindowDimension(size=4, window_reversal=True)),
+        ((4, 1, 4), WindowDimension(size=1, window_dilation=2)),
+        ((1, 5, 5), WindowDimension(size=5, padding_low=4, padding_high=4)),
+        ((1, 5, 5), WindowDimension(size=5, padding_low=2, padding_high=2, window_reversal=True)),
+    ],
+)
+def test_other_windows_are_of_no_product(
+    sizes: tuple[int, int, int], window: WindowDimension
+) -> None:
+    assert part_of(*sizes, window) is None
+
+
+def test_a_convolution_without_dilation_and_padding_stays_one() -> None:
+    of = TensorType((2, 6, 4), ELEMENT_TYPES["f32"])
+    kernel, result = tensor_of(6, 8, 4), tensor_of(2, 8, 1)
+    numbers = ConvolutionDimensions(
+        input_batch_dimension=0, input_feature_dimension=1, input_spatial_dimensions=[2],
+        kernel_input_feature_dimension=0, kernel_output_feature_dimension=1,
+        kernel_spatial_dimensions=[2], output_batch_dimension=0, output_feature_dimension=1,
+        output_spatial_dimensions=[2],
+    )  # fmt: skip
+    assert product_parts(of, kernel, result, numbers, [CONTRACTING]) is None

@@ -1,11 +1,18 @@
-"""Choices that make a case: drawn or planned, with names or without, in turn."""
+"""Choices that make a case, drawn or planned; streams of words that draw them; cases as keys."""
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from typing import Any
 
+import numpy as np
+
+from generators.case.case import Case, InputRecipe
 from generators.case.choices import NamedChoice, Pick, choose, label_of, name_of, seldom
+from generators.case.stream import key_of, stream
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import element_type
 
 
 def last(count: int) -> int:
@@ -16,45 +23,33 @@ def first(_: int) -> int:
     return 0
 
 
-def test_an_unnamed_choice_is_drawn_and_not_recorded() -> None:
+def test_only_named_choices_are_recorded_with_the_distinct_values_offered() -> None:
     pick = Pick(last)
     assert choose(pick, "abc") == "c"
-    assert pick.asked == []
-
-
-def test_a_named_choice_records_the_distinct_values_offered() -> None:
-    pick = Pick(last)
     assert choose(pick, (1, 1, 2), "rank") == 2
     assert pick.asked == [NamedChoice("rank", ("1", "2"), "2")]
 
 
-def test_a_planned_value_is_taken_the_first_time() -> None:
+def test_a_planned_value_is_taken_the_first_time_if_it_is_offered() -> None:
     pick = Pick(last, {"rank": "1"})
     assert [choose(pick, (0, 1, 2), "rank") for _ in range(2)] == [1, 2]
     assert [one.taken for one in pick.asked] == ["1", "2"]
-
-
-def test_among_options_of_the_planned_value_one_is_drawn() -> None:
-    options = (0, 1, 2, 3)
-    assert (
-        choose(Pick(last, {"d": "even"}), options, "d", lambda n: "odd" if n % 2 else "even") == 2
-    )
-
-
-def test_a_planned_value_that_is_not_offered_is_ignored() -> None:
     pick = Pick(first, {"rank": "7"})
     assert choose(pick, (0, 1), "rank") == 0
     assert pick.asked[0].taken == "0"
+    # among options of the planned value one is drawn
+    even = Pick(last, {"d": "even"})
+    assert choose(even, (0, 1, 2, 3), "d", lambda n: "odd" if n % 2 else "even") == 2
 
 
 def test_equal_options_of_other_types_have_labels_of_their_own() -> None:
-    for options, taken in (((False, True), "False"), ((0, 1), "0"), (((0, True),), "0 True")):
+    for options, taken in (
+        ((False, True), "False"), ((0, 1), "0"), (((0, True),), "0 True"),
+        (((False, 1),), "False 1"),
+    ):  # fmt: skip
         pick = Pick(first)
         choose(pick, options, "one")
         assert pick.asked[0].taken == taken
-    pick = Pick(first)
-    choose(pick, ((False, 1),), "one")
-    assert pick.asked[0].taken == "False 1"
 
 
 def test_a_hidden_dimension_is_drawn_and_not_recorded() -> None:
@@ -81,28 +76,19 @@ def test_an_aim_replaces_what_is_left_of_the_plan() -> None:
     assert choose(pick, (0, 1, 2), "sizes") == 1
 
 
-def test_every_round_of_turns_takes_each_option_once_in_another_order() -> None:
+def test_turns_take_each_option_once_in_another_order_each_round() -> None:
     rounds = [
         [Pick(first, turn=round_ * 5 + n).round_robin(5, 0) for n in range(5)]
         for round_ in range(3)
     ]
     assert all(sorted(one) == [0, 1, 2, 3, 4] for one in rounds)
     assert len({tuple(one) for one in rounds}) == 3
-
-
-def test_steps_within_a_case_go_on_where_the_turn_begins() -> None:
+    # steps within a case go on where the turn begins; a stride may divide the count
     assert Pick(first, turn=3).round_robin(5, 2) == Pick(first, turn=5).round_robin(5, 0)
-
-
-def test_counts_that_a_stride_divides() -> None:
     assert sorted(Pick(first, turn=n).round_robin(7, 0) for n in range(7)) == list(range(7))
-
-
-def test_without_turns_a_case_draws() -> None:
     pick = Pick(last)
     assert pick.round_robin(5, 0) == 4
-    assert not pick.is_planned
-    assert Pick(last, turn=0).is_planned
+    assert (pick.is_planned, Pick(last, turn=0).is_planned) == (False, True)
 
 
 def test_once_in_so_many_times() -> None:
@@ -114,12 +100,59 @@ def test_once_in_so_many_times() -> None:
 
 
 def test_labels_of_options() -> None:
-    given: list[Any] = [None, (), 1.5, (1, None), {"a": "LT", "b": 2}, first]
-    assert [label_of(one) for one in given[:5]] == ["none", "none", "1.5", "1 none", "LT 2"]
-    assert label_of(NamedChoice("d", (), "t")) != "d"
-
-
-def test_names_of_functions_in_words() -> None:
     def _by_two_keys() -> None: ...
 
+    given: list[Any] = [None, (), 1.5, (1, None), {"a": "LT", "b": 2}]
+    assert [label_of(one) for one in given] == ["none", "none", "1.5", "1 none", "LT 2"]
     assert name_of(_by_two_keys) == "by two keys"
+
+
+# --- Streams of words ----------------------------------------------------------------------------
+
+
+def drawn(key: int, index: int, count: int = 100, below: int = 1000) -> list[int]:
+    pick = stream(key, index)
+    return [pick(below) for _ in range(count)]
+
+
+def test_choices_depend_on_key_and_number_only() -> None:
+    assert drawn(1, 2) == drawn(1, 2)
+    others = [drawn(1, 2), drawn(1, 3), drawn(2, 2), drawn(1 + (1 << 64), 2)]
+    assert len({tuple(one) for one in others}) == 4
+
+
+def test_choices_of_one_version_are_those_of_the_next() -> None:
+    """A reported case is found again by its key and number alone."""
+    assert key_of("abs/f32") == 0xBEDC94CA0B74EE01D5F6B04178F78122
+    assert drawn(5, 0, 6) == [733, 590, 207, 443, 248, 677]
+
+
+def test_choices_are_numpys_words_in_order_beyond_the_first_block() -> None:
+    words = np.random.Philox(key=7, counter=3 << 128).random_raw(100).tolist()
+    assert drawn(7, 3, 100, 1 << 64) == words
+
+
+def test_each_choice_is_below_its_count() -> None:
+    assert set(drawn(1, 0, 300, 3)) == {0, 1, 2}
+    assert (abs(np.bincount(drawn(1, 0, 3000, 3)) - 1000) < 150).all()
+
+
+def test_a_plan_comes_before_the_words() -> None:
+    pick = stream(1, 0, {"rank": "7"}, turn=0)
+    assert pick.choose_named("rank", range(9), str) == 7
+    assert pick.is_planned
+
+
+# --- Cases ---------------------------------------------------------------------------------------
+
+
+def case_of(op: str, *profiles: str) -> Case:
+    of = TensorType((2,), element_type("f32"))
+    return Case(single_op(op, (Value("operand", of),), (of,)), (InputRecipe(profiles, 7),))
+
+
+def test_equal_cases_are_one_key_in_any_process() -> None:
+    case = case_of("abs", "bits")
+    assert len({case, case_of("abs", "bits"), case_of("abs", "special")}) == 2
+    assert pickle.loads(pickle.dumps(case)) == case
+    assert InputRecipe(("bits",), 7) == InputRecipe(("bits",), 7, "independent")

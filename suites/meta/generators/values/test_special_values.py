@@ -1,8 +1,9 @@
-"""Special values: the cases of every elementwise op contain them."""
+"""Special values, and numbers that need certified arithmetic: the cases of ops contain them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ from conformance.catalog import CATALOG
 from generators.cells.plan import cases
 from generators.values.codes import Words
 from generators.values.contents import fill, materialise
-from reference.ir.program import TensorType
-from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type
-from reference.numerics.rounding import to_float64
+from generators.values.undecided import UNDECIDED
+from reference.ir.program import Dense, TensorType
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type, to_bits
+from reference.numerics.elementary import complex_functions
+from reference.numerics.rounding import HAS_EXTENDED, to_float64
 from reference.ops.elementwise.elementwise import OPS as RECORDS
 
 RECORD = {record.name: record for record in RECORDS if record.name not in ("constant", "iota")}
@@ -97,3 +100,61 @@ def test_topk_rows_contain_infinities_and_nan_together(name: str) -> None:
                 rows = to_float64(np.ascontiguousarray(array))
                 together += bool((np.isnan(rows).any(-1) & np.isinf(rows).any(-1)).any())
     assert together
+
+
+# --- Complex numbers that the fast step cannot decide --------------------------------------------
+
+C64 = ELEMENT_TYPES["complex<f32>"]
+
+
+def operands(op: str) -> tuple[Array, ...]:
+    kind = TensorType((len(UNDECIDED[op]),), C64)
+    base = fill(kind, f"undecided_{op}", 3)
+    return (base, fill(kind, "values:-2", 3)) if op == "power" else (base,)
+
+
+@pytest.mark.skipif(not HAS_EXTENDED, reason="they are undecided in extended precision")
+@pytest.mark.parametrize("op", UNDECIDED)
+def test_each_number_is_settled_by_balls(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    settled: list[float] = []
+    certified = complex_functions.round_certified
+
+    def note_and_certify(function: Any, rows: list[Array], to: Any) -> Array:
+        settled.extend(rows[0].tolist())
+        return certified(function, rows, to)
+
+    monkeypatch.setattr(complex_functions, "round_certified", note_and_certify)
+    given = operands(op)
+    complex_functions.evaluate_complex(op, given)
+    assert set(settled) == set(np.real(given[0]).astype(np.float64).tolist())
+
+
+@pytest.mark.skipif(not HAS_EXTENDED, reason="they are undecided in extended precision")
+def test_without_balls_some_results_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounded lower ends of the fast step's bounds differ from the results."""
+
+    def lower(op: str) -> Array:
+        return complex_functions.evaluate_complex(op, operands(op))
+
+    right = {op: lower(op) for op in UNDECIDED}
+    fast = dict(complex_functions.FAST)
+    for op, function in fast.items():
+
+        def certain_values(*parts: Array, function: Any = function) -> Any:
+            return tuple((value - error, error * 0) for value, error in function(*parts))
+
+        monkeypatch.setitem(complex_functions.FAST, op, certain_values)
+    wrong = [op for op in UNDECIDED if not np.array_equal(to_bits(lower(op)), to_bits(right[op]))]
+    assert len(wrong) >= len(UNDECIDED) - 2, wrong
+
+
+@pytest.mark.parametrize("op", UNDECIDED)
+def test_standard_has_undecided_values(op: str) -> None:
+    made = cases(op, C64, 0, cases_of(CATALOG[op], "standard"))
+    arrays = [array for one in made for recipe in one.inputs
+              for array in materialise(one.program, recipe)]  # fmt: skip
+    constants = [value for one in made for inner in one.program.walk()
+                 if isinstance(value := inner.attribute("value"), Dense)]  # fmt: skip
+    met = {number for array in (*arrays, *(value.array for value in constants))
+           for number in np.ravel(array).tolist()}  # fmt: skip
+    assert met & set(operands(op)[0].tolist())

@@ -1,13 +1,17 @@
-"""The rule of contractions: permitted rounded sums, and others."""
+"""Sums of products: their bounds by hardware, stored sparse matrices, and underflow."""
+
+from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 import pytest
 
+from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement
 from conformance.tolerance.bounds.contraction import CONTRACTED, contraction_sums, depth_of
+from conformance.tolerance.bounds.product_rule import sum_of_products_rule
 from conformance.tolerance.bounds.products import (
     DefaultPrecision,
     default_precision,
@@ -18,12 +22,18 @@ from conformance.tolerance.bounds.products import (
     quantum_of,
     underflow_error,
 )
+from conformance.tolerance.bounds.sparse import STORED
+from conformance.tolerance.bounds.underflow import has_flushing_modes, underflow
+from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from generators.cells import plan
 from generators.values.contents import materialise
+from reference.custom_calls.sparse import CSR
+from reference.custom_calls.targets import call_built_in
 from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES as TYPES
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import Array, element_type, element_type_of
 from suites.meta.support.ops.contractions import (
     BF16,
     F32,
@@ -31,6 +41,7 @@ from suites.meta.support.ops.contractions import (
     old_op_program,
     operation_of,
 )
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 
 def judge_result(
@@ -418,3 +429,99 @@ def test_underflow_is_the_smallest_number_or_the_smallest_normal_number() -> Non
     assert (underflow_error(F32), underflow_error(F32, flushes=True)) == (2.0**-149, 2.0**-126)
     assert underflow_error(TYPES["f16"], flushes=True) == 2.0**-24
     assert underflow_error(TYPES["si32"], flushes=True) == 0
+
+
+# --- Rules of hardware with coarser operands ------------------------------------------------------
+
+
+def made_rule():
+    return sum_of_products_rule("sums", lambda *_: np.zeros(1), lambda *_: 1)
+
+
+def test_hardware_with_coarser_operands_has_a_rule_of_its_own() -> None:
+    rule = made_rule()
+    assert rule.name == "sums"
+    assert rule.rounds_operands
+    assert [hardware for hardware, _ in rule.by_hardware] == [Hardware.GPU, Hardware.TPU]
+    on_gpu, on_tpu = (rule.hardware_rule(one) for one in (Hardware.GPU, Hardware.TPU))
+    assert (on_gpu.name, on_tpu.name) == ("sums on a GPU", "sums on a TPU")
+    assert "TF32" in on_gpu.text
+    assert "bf16" in on_tpu.text
+    assert rule.hardware_rule(Hardware.CPU) is rule
+
+
+def test_bounds_grow_with_the_rounding_of_operands() -> None:
+    """TF32 has 11 digits, bf16 8, f32 24."""
+    rule, of = CATALOG["dot"].tolerance, tensor_of(4)
+    operation = op_program("dot", [of, of], tensor_of()).subject
+    x = array([1.1, 1.2, 1.3, 1.4])
+    program = op_program("dot", [of, of], tensor_of())
+    expected = tuple(evaluate(program, (x, x)))
+    bounds = []
+    for hardware in (Hardware.CPU, Hardware.GPU, Hardware.TPU):
+        bound = rule.hardware_rule(hardware).bound
+        assert bound is not None
+        (found,) = bound(operation, (x, x), expected)
+        assert found is not None
+        bounds.append(float(found))
+    assert bounds[0] < bounds[1] / 100 < bounds[1] < bounds[2]
+
+
+# --- Products of stored sparse matrices -----------------------------------------------------------
+
+INDPTR, INDICES = np.array([0, 40, 100], np.int32), np.arange(100, dtype=np.int32) % 50
+PRODUCT = op_program(
+    "custom_call",
+    [tensor_of(100), tensor_of(3, of="si32"), tensor_of(100, of="si32"), tensor_of(50)],
+    tensor_of(2),
+    call_target_name=CSR,
+).subject
+
+
+def errors(operation: Operation, values: Array, dense: Array, actual: Array) -> list[float]:
+    operands = (values, INDPTR, INDICES, dense)
+    expected = call_built_in(CSR, operands, {})
+    assert STORED.measure is not None
+    return STORED.measure(operation, operands, expected, (actual,))[0].tolist()
+
+
+def test_calls_of_the_target_have_the_rule() -> None:
+    assert rule_of(PRODUCT) is STORED
+
+
+def test_sums_in_any_order_are_permitted_and_others_are_not() -> None:
+    random = np.random.default_rng(1)
+    values, dense = array(random.normal(size=100), "f32"), array(random.normal(size=50), "f32")
+    products = values * dense[INDICES]
+    rows = (products[:40], products[40:])
+    for order in (slice(None), slice(None, None, -1)):
+        sums = array([np.cumsum(one[order])[-1] for one in rows], "f32")
+        assert max(errors(PRODUCT, values, dense, sums)) <= 1
+    first = array([products[1:40].sum(), products[40:].sum()], "f32")
+    assert [error > 1 for error in errors(PRODUCT, values, dense, first)] == [True, False]
+
+
+def test_sums_of_integers_are_exact() -> None:
+    values, dense = array(np.arange(100.0), "f32"), array(np.ones(50), "f32")
+    exact = array([np.arange(40).sum(), np.arange(40, 100).sum()], "f32")
+    assert errors(PRODUCT, values, dense, exact) == [0, 0]
+    assert errors(PRODUCT, values, dense, np.nextafter(exact, array(np.inf, "f32")))[0] > 1
+
+
+# --- Underflow ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("of", "flushes"),
+    [("f32", True), ("bf16", True), ("f64", True), ("f16", False), ("f8E5M2", False),
+     ("f8E8M0FNU", False)],
+)  # fmt: skip
+def test_hardware_flushes_wide_exponents_only(of: str, flushes: bool) -> None:
+    assert has_flushing_modes(element_type(of)) is flushes
+
+
+def test_flushing_loses_up_to_the_smallest_normal_number() -> None:
+    f32, f16 = element_type("f32"), element_type("f16")
+    assert underflow(f32) == float(np.finfo(np.float32).smallest_subnormal)
+    assert underflow(f32, flushes=True) == float(np.finfo(np.float32).tiny)
+    assert underflow(f16, flushes=True) == underflow(f16) == 2.0**-24

@@ -1,1 +1,0 @@
-"""Tests of programs that compilers rewrite."""

@@ -1,1 +1,0 @@
-"""Tests of fragments of programs."""

@@ -1,1 +1,0 @@
-"""Tests of the cases of CHLO's ops."""

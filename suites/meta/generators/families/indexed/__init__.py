@@ -1,1 +1,0 @@
-"""Tests of cases that gather and scatter."""

@@ -1,1 +1,0 @@
-"""Tests of cases of XlaBuilder's ops."""

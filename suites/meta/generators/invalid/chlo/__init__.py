@@ -1,1 +1,0 @@
-"""Tests of the near misses of CHLO's ops."""

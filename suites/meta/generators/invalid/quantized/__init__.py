@@ -1,1 +1,0 @@
-"""Tests of near misses with quantized tensors."""
