@@ -101,7 +101,7 @@ def _end_by_signal(number: int) -> None:
     os.kill(os.getpid(), number)
 
 
-_GUARD = 'read _; kill -KILL -- "-$0"'
+_GUARD = 'read _; kill -s KILL -- "-$0"'
 """A shell's script that ends a process group once its standard input is closed."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -145,14 +147,27 @@ def test_a_program_of_an_ended_process_is_not_run() -> None:
 def test_what_the_process_has_started_ends_with_it(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(Failed, match="SIGSEGV"):
         run(driver("execute", "orphan"))
-    pid = int(capfd.readouterr().err.split()[-1])
-    end = time.monotonic() + 10
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    _wait_for_the_end(int(capfd.readouterr().err.split()[-1]))
 
 
 @pytest.mark.parametrize("command", ["/no/such/program", "./no_such_program --fast"])
 def test_a_command_that_does_not_start_is_not_available(command: str) -> None:
     with pytest.raises(NotAvailable, match="cannot be started: No such file"):
         CommandBackend("command:test", command)
+
+
+def test_a_killed_worker_leaves_no_process() -> None:
+    starts = (
+        "import os, signal; from conformance.backends.command.process import Process; "
+        "one = Process('sleep 600'); print(one._child.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    ended = subprocess.run([sys.executable, "-c", starts], capture_output=True, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    _wait_for_the_end(int(ended.stdout))
+
+
+def _wait_for_the_end(pid: int) -> None:
+    end = time.monotonic() + 10
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < end
+        time.sleep(0.05)
