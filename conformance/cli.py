@@ -22,6 +22,7 @@ from rich.console import Console
 
 from conformance import options
 from conformance.commands import expectations as known_divergences
+from conformance.commands.bisecting import bisect
 from conformance.commands.campaigns import fuzz, reduce
 from conformance.commands.reporting import (
     DEFAULT_OUT,
@@ -249,6 +250,7 @@ app.command()(sweep)
 app.command()(fuzz)
 app.command()(reduce)
 app.command()(serve)
+app.command()(bisect)
 app.add_typer(known_divergences.app, name="expectations")
 
 

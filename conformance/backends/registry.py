@@ -262,6 +262,19 @@ def _open_command(choice: Choice) -> Backend:
     return CommandBackend(choice.name, choice.argument.partition("=")[2])
 
 
+def _choose_release(family: str, argument: str) -> Choice:
+    if not re.fullmatch(r"\d+(\.\d+)+", argument):
+        given = f"{family}:{argument}" if argument else family
+        raise UsageError(f"{given!r} is no release: write jaxlib:VERSION, such as jaxlib:0.7.2")
+    return _choice_of(family, argument)
+
+
+def _open_release(choice: Choice) -> Backend:
+    from conformance.backends.releases.backend import open_release
+
+    return open_release(choice.name, choice.argument)
+
+
 def _choose_python(family: str, argument: str) -> Choice:
     name, _, path = argument.partition("=")
     if not (_NAME.fullmatch(name) and path):
@@ -344,6 +357,14 @@ BACKENDS: dict[str, Family] = {
         arguments="NAME=COMMAND: a name that you choose, and the command that starts it",
         needs_argument=True,
         workers=1,
+    ),
+    "jaxlib": Family(
+        "XLA on this machine's CPU, of another release of jaxlib",
+        _choose_release,
+        _open_release,
+        ("conformance.backends.command.backend", "conformance.backends.releases.environments"),
+        arguments="VERSION: the release, 0.4.30 or later, installed once into the cache",
+        needs_argument=True,
     ),
     "python": Family(
         "a backend in a Python file",

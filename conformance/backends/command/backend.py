@@ -18,6 +18,7 @@ from conformance.backends.base import (
     Settings,
     Unsupported,
 )
+from conformance.backends.command.portable import portable_artifact
 from conformance.backends.command.process import Process, program_of
 from conformance.backends.command.protocol import VERSION, Connection, ProtocolError, number, quote
 from conformance.errors import NotAvailable
@@ -62,6 +63,10 @@ class CommandBackend:
             raise NotAvailable(f"{name}: 'hardware' is one of {known}, not {hardware!r}")
         self.hardware = Hardware(hardware)
         self.batches = ("batches", "no") not in stated
+        form, _, version = dict(stated).get("program", "text").partition(" ")
+        if form not in ("text", "portable") or (form == "portable" and not version):
+            raise NotAvailable(f"{name}: 'program' is text or portable VERSION, not {form!r}")
+        self._portable = version
 
     def describe(self) -> Description:
         """Return what the process says of itself, and the digest of its program."""
@@ -96,10 +101,12 @@ class CommandBackend:
         refusal = self.refusal(program)
         if refusal is not None:
             raise refusal
-        key = next(self._numbers)
+        key, module = next(self._numbers), text.encode()
+        if self._portable:
+            module = portable_artifact(text, self._portable)
 
         def send(connection: Connection) -> None:
-            connection.send_text("compile", key, text=text)
+            connection.send("compile", key, len(module), blocks=[module])
             _expect(connection, "ok")
 
         self.ask(send)

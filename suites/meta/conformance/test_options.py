@@ -43,7 +43,7 @@ def completions_of(*words: str) -> list[str]:
         (("run", "--profile", "s"), ["smoke", "standard"]),
         (("run", "--op", "round"), ["round_nearest_afz", "round_nearest_even"]),
         (("run", "--element-type", "c"), ["complex_f32", "complex_f64"]),
-        (("check", "--backend", "p"), ["plugin:"]),
+        (("check", "--backend", "p"), ["plugin:", "python:"]),
         (("ops", "exponential_"), ["exponential_minus_one"]),
     ],
 )

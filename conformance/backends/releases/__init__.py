@@ -1,0 +1,1 @@
+"""XLA for CPUs of other releases of jaxlib, each in an environment of its own."""

@@ -1,0 +1,156 @@
+"""XLA for CPUs behind the protocol of docs/protocol.md, for any release of jaxlib since 0.4.30.
+
+This file runs in an environment with jax and jaxlib alone, and imports nothing of this project.
+"""
+
+import os
+import re
+import sys
+from math import prod
+from typing import Any
+
+import jax
+import jaxlib.version
+import ml_dtypes
+import numpy as np
+from jax._src.interpreters.mlir import make_ir_context
+from jaxlib import xla_client
+from jaxlib.mlir.dialects import stablehlo
+
+_TENSOR = re.compile(r"tensor<((?:\d+x)*)(.*)>")
+_FLOATS = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float64"}
+_NAMES = _FLOATS | {
+    "i1": "bool", "complex<f32>": "complex64", "complex<f64>": "complex128",
+    **{f"{u}i{bits}": f"{u}int{bits}" for u in ("u", "") for bits in (2, 4, 8, 16, 32, 64)},
+}  # fmt: skip
+_INTERNAL = vars(xla_client)["_xla"]  # the module that all releases have
+_UNIMPLEMENTED = re.compile(
+    r"UNIMPLEMENTED|(?i:not (?:yet )?(?:supported|implemented))|unsupported|Invalid element type"
+)
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """Return numpy's type of an element type that MLIR spells so; KeyError if this release lacks
+    it.
+    """
+    known = _NAMES.get(name) or re.sub(r"^f(\d)(E.*)$", r"float\1_\2", name).lower()
+    own = getattr(ml_dtypes, known, None)
+    if own is None and not hasattr(np, known) and known != "bool":
+        raise KeyError(name)
+    return np.dtype(own or known)
+
+
+class Server:
+    """The streams, and the programs by number."""
+
+    def __init__(self) -> None:
+        """Take standard output for messages; what libraries print goes to standard error."""
+        self.read = sys.stdin.buffer
+        self.write = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+        self.device = jax.devices("cpu")[0]
+        self.programs: dict[str, Any] = {}
+
+    def answer(self, word: str, text: str) -> None:
+        """Write an answer with a text."""
+        data = text.encode()
+        self.write.write(b"%s %d\n%s" % (word.encode(), len(data), data))
+
+    def serve(self) -> None:
+        """Answer requests until the stream ends."""
+        for line in iter(self.read.readline, b""):
+            request, *words = line.decode().split()
+            data = self.read.read(int(words[1])) if request == "compile" else b""
+            arrays: list[Any] = []
+            unknown = ""
+            for _ in range(int(words[2]) if request == "execute" else 0):
+                spelling, length = self.read.readline().decode().split()
+                content = self.read.read(int(length))
+                try:
+                    arrays.append(array_of(spelling, content))
+                except KeyError as error:
+                    unknown = f"this release has no element type {error}"
+            try:
+                if unknown:
+                    self.answer("unsupported", unknown)
+                elif request == "describe":
+                    self.describe()
+                elif request == "compile":
+                    self.programs[words[0]] = self.compile(data)
+                    self.write.write(b"ok\n")
+                elif request == "execute":
+                    self.execute(self.programs[words[0]], arrays)
+                elif request == "module":
+                    module = self.programs[words[0]].hlo_modules()[0]
+                    found = module.as_serialized_hlo_module_proto()
+                    self.write.write(b"ok %d\n%s" % (len(found), found))
+                else:
+                    self.programs.pop(words[0], None)
+                    self.write.write(b"ok\n")
+            except Rejected as error:
+                self.answer("rejected", str(error))
+            except Exception as error:  # whatever XLA raises is its answer
+                said = str(error)
+                self.answer("unsupported" if _UNIMPLEMENTED.search(said) else "failed", said)
+            self.write.flush()
+
+    def describe(self) -> None:
+        """Answer with the versions."""
+        lines = [
+            "protocol 1", "hardware cpu", "platform cpu", "device XLA on this machine's CPU",
+            f"program portable {stablehlo.get_current_version()}",
+            f"version jax {jax.__version__}", f"version jaxlib {jaxlib.version.__version__}",
+        ]  # fmt: skip
+        self.answer("ok", "\n".join(lines))
+
+    def compile(self, artifact: bytes) -> Any:
+        """Return the loaded executable of a portable artifact."""
+        try:
+            with make_ir_context():
+                text = str(_INTERNAL.mlir.deserialize_portable_artifact(artifact))
+        except Exception as error:
+            raise Rejected(str(error)) from error
+        client, options = self.device.client, xla_client.CompileOptions()
+        if hasattr(client, "compile_and_load"):
+            devices = xla_client.DeviceList((self.device,))
+            return client.compile_and_load(text.encode(), devices, options)
+        return client.compile(text, options)
+
+    def execute(self, program: Any, arrays: list[Any]) -> None:
+        """Answer with the results."""
+        given = [jax.device_put(one, self.device) for one in arrays]
+        out = program.execute_sharded(given).disassemble_into_single_device_arrays()
+        results = [np.asarray(one[0]) for one in out]
+        self.write.write(b"ok %d\n" % len(results))
+        for one in results:
+            sizes = "".join(f"{size}x" for size in one.shape)
+            data = one.tobytes()
+            self.write.write(b"tensor<%s%s> %d\n%s" % (sizes.encode(), spell(one), len(data), data))
+
+
+class Rejected(Exception):
+    """Raised for a program that the release's dialect refuses."""
+
+
+def array_of(spelling: str, data: bytes) -> Any:
+    """Return an array of this tensor type with these bytes."""
+    found = _TENSOR.fullmatch(spelling)
+    if found is None:
+        raise KeyError(spelling)
+    shape = tuple(int(size) for size in found[1].split("x")[:-1])
+    return np.frombuffer(data, dtype_of(found[2]), prod(shape)).reshape(shape)
+
+
+def spell(array: Any) -> bytes:
+    """Return the element type of an array as MLIR spells it."""
+    name = array.dtype.name
+    for spelled, known in _NAMES.items():
+        if known == name:
+            return spelled.encode()
+    bits, _, rest = name.removeprefix("float").partition("_")
+    return f"f{bits}{rest.upper()}".encode()
+
+
+if __name__ == "__main__":
+    jax.config.update("jax_enable_x64", True)
+    Server().serve()
