@@ -27,11 +27,10 @@ PROFILES = ("smoke", "standard", "deep")
 
 PROFILE_HELP = "Cases per cell: smoke 2, standard 8, deep 100."
 BACKEND_HELP = (
-    "cpu, gpu, tpu, plugin:NAME=PATH for a PJRT plugin (its library, or the installed package that "
-    "has it), command:NAME=COMMAND for a compiler in a process of its own, python:NAME=FILE for "
-    "one in Python, jaxlib:VERSION for another release of XLA, interpreter for StableHLO's, or "
-    "reference for the suite's own. cpu-compile, gpu-compile[:GPU] and tpu-compile[:TPU] compile "
-    "and run nothing: they need no device."
+    "cpu, gpu, tpu, plugin:NAME=PATH (a PJRT plugin: its library, or the installed package that has "
+    "it), command:NAME=COMMAND (a process), python:NAME=FILE, jaxlib:VERSION (another release), "
+    "interpreter (StableHLO's), reference (the suite's own). cpu-compile, gpu-compile[:GPU] and "
+    "tpu-compile[:TPU] compile and run nothing: they need no device."
 )
 OP_HELP = "Ops to test: names such as add, or globs such as 'exp*'; the command ops lists them."
 TYPE_HELP = (
