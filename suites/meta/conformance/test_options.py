@@ -62,7 +62,7 @@ def test_values_in_help_exist() -> None:
 
 @pytest.mark.parametrize("command", ["run", "check", "replay", "report", "ops", "backends"])
 def test_help_shows_every_default(call, monkeypatch, command: str) -> None:
-    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.setenv("COLUMNS", "500")
     code, out, _ = call(command, "--help")
     assert code == 0
     listed = [
