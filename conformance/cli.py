@@ -24,6 +24,7 @@ from conformance import options
 from conformance.commands import expectations as known_divergences
 from conformance.commands.bisecting import bisect
 from conformance.commands.campaigns import fuzz, reduce
+from conformance.commands.exporting import export
 from conformance.commands.reporting import (
     DEFAULT_OUT,
     baseline_app,
@@ -120,6 +121,45 @@ def run(
             budget=None if budget is None else seconds_of(budget),
             cache=None if no_cache else cache,
             engine=options.engine_of(executor, address),
+            command=options.given_command(),
+        ),
+    )
+
+
+@app.command()
+def judge(
+    vectors: options.Vectors,
+    outputs: options.Outputs,
+    name: options.ToolName = "tool",
+    expectations: options.Expectations = None,
+    out: options.Out = DEFAULT_OUT,
+    ci: options.CIOption = options.CI.AUTO,
+    fresh: options.FreshRun = False,
+) -> int:
+    """Judge what any tool made of exported vectors, with the records and reports of `run`.
+
+    Vectors without outputs are unsupported.
+    """
+    from conformance.campaign.planning import Options
+    from conformance.vectors.writing import read_suite
+
+    try:
+        suite = read_suite(vectors)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"{vectors}: {reason}; `export` writes vectors") from error
+    return _run(
+        ci,
+        Options(
+            out=out,
+            backends=(f"outputs:{name}={vectors},{outputs}",),
+            ops=tuple(suite["ops"]),
+            element_types=tuple(suite["element_types"]),
+            profile=suite["profile"],
+            seed=suite["seed"],
+            repeats=1,
+            expectations=expectations,
+            fresh=fresh,
             command=options.given_command(),
         ),
     )
@@ -251,6 +291,7 @@ app.command()(fuzz)
 app.command()(reduce)
 app.command()(serve)
 app.command()(bisect)
+app.command()(export)
 app.add_typer(known_divergences.app, name="expectations")
 
 

@@ -27,10 +27,10 @@ PROFILES = ("smoke", "standard", "deep")
 
 PROFILE_HELP = "Cases per cell: smoke 2, standard 8, deep 100."
 BACKEND_HELP = (
-    "cpu, gpu, tpu, plugin:NAME=PATH (a PJRT plugin: its library, or the installed package that has "
-    "it), command:NAME=COMMAND (a process), python:NAME=FILE, jaxlib:VERSION (another release), "
-    "interpreter (StableHLO's), reference (the suite's own). cpu-compile, gpu-compile[:GPU] and "
-    "tpu-compile[:TPU] compile and run nothing: they need no device."
+    "cpu, gpu, tpu, plugin:NAME=PATH (a PJRT plugin: its library, or the installed package that "
+    "has it), command:NAME=COMMAND (a process), python:NAME=FILE, jaxlib:VERSION (another "
+    "release), interpreter (StableHLO's), reference (the suite's own). cpu-compile, "
+    "gpu-compile[:GPU] and tpu-compile[:TPU] compile and run nothing: they need no device."
 )
 OP_HELP = "Ops to test: names such as add, or globs such as 'exp*'; the command ops lists them."
 TYPE_HELP = (
@@ -352,6 +352,11 @@ OpsFormatOption = Annotated[
     OpsFormat,
     typer.Option("--format", help="How to print; markdown is the page of all that is covered."),
 ]
+Vectors = Annotated[Path, typer.Argument(help="The folder that `export` wrote.")]
+Outputs = Annotated[
+    Path, typer.Argument(help="A folder with ID.bin or ID.txt for each vector, as a tool gave it.")
+]
+ToolName = Annotated[str, typer.Option(help="The tool's name in records.")]
 SelfTest = Annotated[
     bool,
     typer.Option(

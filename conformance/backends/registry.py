@@ -275,6 +275,22 @@ def _open_release(choice: Choice) -> Backend:
     return open_release(choice.name, choice.argument)
 
 
+def _choose_outputs(family: str, argument: str) -> Choice:
+    name, _, paths = argument.partition("=")
+    folders = paths.split(",")
+    if not (_NAME.fullmatch(name) and len(folders) == 2 and all(folders)):
+        raise UsageError("outputs of vectors are judged by: hlo-conformance judge VECTORS OUTPUTS")
+    whole = ",".join(str(Path(one).expanduser().absolute()) for one in folders)
+    return Choice(family, f"{name}={whole}", f"{family}:{name}")
+
+
+def _open_outputs(choice: Choice) -> Backend:
+    from conformance.backends.outputs import OutputsBackend
+
+    vectors, outputs = choice.argument.partition("=")[2].split(",")
+    return OutputsBackend(choice.name, Path(vectors), Path(outputs))
+
+
 def _choose_python(family: str, argument: str) -> Choice:
     name, _, path = argument.partition("=")
     if not (_NAME.fullmatch(name) and path):
@@ -365,6 +381,15 @@ BACKENDS: dict[str, Family] = {
         ("conformance.backends.command.backend", "conformance.backends.releases.environments"),
         arguments="VERSION: the release, 0.4.30 or later, installed once into the cache",
         needs_argument=True,
+    ),
+    "outputs": Family(
+        "stored outputs of any tool for vectors, as the command judge reads them",
+        _choose_outputs,
+        _open_outputs,
+        ("conformance.backends.outputs",),
+        arguments="NAME=VECTORS,OUTPUTS: a name, the folder of export, and a folder with outputs",
+        needs_argument=True,
+        quantized=True,
     ),
     "python": Family(
         "a backend in a Python file",

@@ -140,6 +140,32 @@ def judge(
     return parts[0] if len(parts) == 1 else combine(parts)
 
 
+def failing_elements(
+    program: Program,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    actual: Sequence[Array],
+    number: int,
+    rule: Rule,
+    *,
+    platform: str = "cpu",
+) -> Array:
+    """Return a mask of the elements of a result that `judge` finds wrong, of a program of one
+    process whose results have the stated types.
+    """
+    program = lower_program(program)
+    rule = apply_result_accuracy(program.subject, rule.hardware_rule(platform))
+    program = inline_subject_bodies(program)
+    joint = JointResults(rule, operand_tracer(program, inputs), tuple(expected), tuple(actual))
+    found = np.zeros(expected[number].size, np.bool_)
+    differing = _differing_elements(program, number, rule, platform, joint)
+    if differing is not None:
+        findings = classify_elements(differing)
+        fails = np.array([verdict.fails for verdict, _ in findings.table])
+        found[differing.where] = fails[findings.codes]
+    return found.reshape(expected[number].shape)
+
+
 def judge_sets(
     program: Program,
     inputs: Sequence[Sequence[Array]],
@@ -257,29 +283,40 @@ def _constants(program: Program, operation: Operation) -> tuple[bool, ...]:
     return tuple(value.name in names for value in operation.operands)
 
 
-def _judge_result(
+def _differing_elements(
     program: Program, number: int, rule: Rule, platform: str, joint: JointResults
-) -> Judgement:
+) -> DifferingElements | None:
+    """Return the elements of a result that have other bits than expected; None for none."""
     expected, actual = joint.expected[number], joint.actual[number]
-    of = element_type_of(expected)
-    budget = rule.budget(of, platform)
     where = np.flatnonzero(different_bits(actual, expected))
     if not where.size:
-        return _identical_judgement(expected, rule, budget, joint.operands)
+        return None
+    budget = rule.budget(element_type_of(expected), platform)
     operation, values, place = _defining_operation(program, number, joint)
     said = joint.rule_answers(number)
     if rule.bound is not None and said.bound is None and said.measured is None:
         budget = None  # this result is data
-    differing = DifferingElements(
+    return DifferingElements(
         operation, values, expected, actual, where, rule, budget, platform, place, said,
         joint.actual, _hypotheses(program, operation),
         _error_measure(program, operation, values, number, joint),
     )  # fmt: skip
+
+
+def _judge_result(
+    program: Program, number: int, rule: Rule, platform: str, joint: JointResults
+) -> Judgement:
+    expected, actual = joint.expected[number], joint.actual[number]
+    differing = _differing_elements(program, number, rule, platform, joint)
+    if differing is None:
+        budget = rule.budget(element_type_of(expected), platform)
+        return _identical_judgement(expected, rule, budget, joint.operands)
+    where, values = differing.where, differing.operands
     findings = classify_elements(differing)
     errors = Errors()
     distances = differing.distances
     specified = ~np.isin(findings.codes, codes_without_accuracy(findings))
-    if budget is not None:
+    if differing.budget is not None:
         measured = np.zeros(expected.size)
         measured[where] = distances
         counted = np.ones(expected.size, bool)

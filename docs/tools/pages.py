@@ -191,7 +191,7 @@ def _environment(folder: Path, program: Sequence[str]) -> dict[str, str]:
         script.chmod(0o755)
     inherited = {name: value for name, value in os.environ.items() if not _is_of_ci(name)}
     if NAME not in {one.name for one in entry_points(group="pytest11")}:  # it is not installed
-        inherited["PYTEST_PLUGINS"] = "conformance.pytest_plugin"
+        inherited["PYTEST_PLUGINS"] = "hlo_conformance_pytest"
     return inherited | {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),

@@ -123,7 +123,7 @@ def test_wave(assert_conforms):
 """
     )
     installed = {one.name for one in entry_points(group="pytest11")}
-    loads = [] if "hlo-conformance" in installed else ["-p", "conformance.pytest_plugin"]
+    loads = [] if "hlo-conformance" in installed else ["-p", "hlo_conformance_pytest"]
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *loads]
     run += ["--rootdir", str(tmp_path), str(tmp_path)]
     for backend, word in (("reference", "1 passed"), (WRONG, "inaccurate (accuracy)")):
