@@ -28,16 +28,4 @@ def test_descriptions_name_device_and_versions():
     assert {"jax", "jaxlib"} <= dict(cpu.versions).keys()
     assert "3 ulp" in open_session("reference:off_by_three_ulp").describe().device
     compiled = {"cpu-compile", "gpu-compile", "tpu-compile"}
-    executed = {
-        "cpu",
-        "gpu",
-        "tpu",
-        "plugin",
-        "command",
-        "python",
-        "jaxlib",
-        "interpreter",
-        "reference",
-    }
-    assert set(BACKENDS) == compiled | executed
     assert {name for name, of in BACKENDS.items() if of.only_compiles} == compiled

@@ -97,7 +97,7 @@ def test_backend_that_may_own_its_device_has_one_worker() -> None:
     assert workers(parse("gpu")) <= 4
     assert workers(parse("cpu")) == workers(parse("reference")) >= 1
     named = {name for name, family in BACKENDS.items() if family.needs_argument}
-    assert named == {"plugin", "command", "python", "jaxlib"}
+    assert named == {"plugin", "command", "python", "jaxlib", "outputs"}
 
 
 # Sessions
