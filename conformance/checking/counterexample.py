@@ -9,6 +9,7 @@ from conformance.backends.base import BackendError, Rejected, Unsupported, failu
 from conformance.backends.session import open_session
 from conformance.catalog import column_of
 from conformance.checking.program import NotJudged, ProgramChecker
+from conformance.checking.settings import INVALID as UNREADABLE
 from conformance.checking.settings import ReplayedCounterexample
 from conformance.errors import UsageError
 from conformance.executors.limit import TooSlow
@@ -70,11 +71,13 @@ def is_crash_matched(expectation: Expectation, name: str, outcome: Outcome) -> b
     this outcome.
 
     Raises:
-        UsageError: when it cannot be read.
         NotAvailable: when the backend is not available.
     """
-    unit, backend = _unit_of(expectation), open_session(name).name
     said = (outcome.verdict, outcome.kind, outcome.message)
+    try:
+        unit, backend = _unit_of(expectation), open_session(name).name
+    except UsageError:  # the worker ended when it read the program; here, it is refused
+        return expectation.matches_except_op(*said)
     if isinstance(unit, NotChecked):
         return expectation.matches_except_op(*said)
     return any(
@@ -149,9 +152,13 @@ def _refused_program(expectation: Expectation, refused: NotChecked) -> ReplayedC
     """Return the outcome of a program that MLIR's verifier refuses: a known refusal, or an error.
 
     Raises:
-        UsageError: unless the expectation matches only refused programs.
+        UsageError: unless the expectation matches only refused programs, or a flaky one says that
+            the program mostly ends the process that reads it.
     """
     verdict, kind = Verdict.REJECTED, "refused as invalid"
+    if refused.invalid and expectation.flaky:
+        said = verdict, UNREADABLE, refused.reason
+        return ReplayedCounterexample(*said, id=expectation.id, reproduces=False)
     if not (refused.invalid and expectation.verdicts == (verdict.value,)):
         raise _unreadable_error(expectation, refused.reason)
     reproduces = expectation.matches_except_op(verdict, kind, refused.reason)

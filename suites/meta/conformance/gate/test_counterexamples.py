@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from conformance.checking.counterexample import replay
+from conformance.checking.counterexample import is_crash_matched, replay
 from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
 from conformance.gate.counterexamples import input_text, parse_inputs
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import load, read
+from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
@@ -224,3 +226,32 @@ def test_shipped_counterexamples_reproduce_on_this_machine(
     assert {line for line in lines if ": reproduces: " not in line} <= needing_none
     assert len(lines) > entries
     assert code == 0
+
+
+def test_a_program_that_ends_mlir_only_sometimes_is_matched_by_its_end() -> None:
+    """The worker that read it has ended; the process that looks at the entry reads it again."""
+    expectation = Expectation(
+        "mine", ("reduce",), "so", element_types=("invalid",), verdicts=("crashed",),
+        kinds=("abnormal exit",), words=("SIGSEGV",), where=("stablehlo",),
+        counterexample=Counterexample("no module"),
+    )  # fmt: skip
+    outcome = Outcome(Verdict.CRASHED, "abnormal exit", "the process ended with SIGSEGV")
+    assert is_crash_matched(expectation, "reference", outcome)
+    other = replace(outcome, message="the process ended with SIGABRT")
+    assert not is_crash_matched(expectation, "reference", other)
+
+
+@pytest.mark.parametrize("flaky", [True, False])
+def test_an_invalid_program_that_is_refused_this_time_is_no_mistake_of_a_flaky_entry(
+    flaky: bool,
+) -> None:
+    expectation = Expectation(
+        "mine", ("reduce",), "so", element_types=("invalid",), verdicts=("crashed",),
+        words=("SIGSEGV",), flaky=flaky, counterexample=Counterexample("no module"),
+    )  # fmt: skip
+    if not flaky:
+        with pytest.raises(UsageError, match="the counterexample of expectation 'mine'"):
+            replay(expectation, "reference")
+        return
+    seen = replay(expectation, "reference")
+    assert (seen.verdict, seen.reproduces) == (Verdict.REJECTED, False)
