@@ -10,6 +10,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ from generators.case.columns import Invalid
 from generators.cells.columns import ordered_misses
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError
-from reference.ir.program import Program
 from reference.ir.types import Array
 
 FORMAT = 1
@@ -103,18 +103,14 @@ def write_vectors(folder: Path, options: Options) -> Iterator[Counts]:
 def _vectors(task: Task, data: Data, counts: Counts) -> Iterator[dict[str, Any]]:
     """Yield the vectors of a task; programs that cannot be written or evaluated are counted."""
     cell = task.cell
+    ids = repeat("")
     if isinstance(cell.element_type, Invalid):
-        misses = ordered_misses(cell.op)[task.start : task.stop]
-        programs: list[tuple[str, Program]] = [*misses]
-    else:
-        programs = [("", one.program) for one in cases_of(task)]
-    recipes = [()] * len(programs)
-    if not isinstance(cell.element_type, Invalid):
-        recipes = [one.inputs for one in cases_of(task)]
-    for index, (id_, program) in enumerate(programs, task.start):
+        ids = (id_ for id_, _ in ordered_misses(cell.op)[task.start : task.stop])
+    for index, (case, id_) in enumerate(zip(cases_of(task), ids, strict=False), task.start):
+        program = case.program
         try:
             text = emit(program)
-            sets = [materialise(program, one) for one in recipes[index - task.start]]
+            sets = [materialise(program, one) for one in case.inputs]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 permitted = [permitted_results(cell.op, program, one) for one in sets]

@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections import deque
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -22,8 +23,8 @@ from conformance.errors import NotAvailable
 class Process:
     """A process that speaks the protocol on its standard input and output.
 
-    Its standard error is this process's. It has a process group of its own, which ends when this
-    process does, however it ends.
+    What it writes to standard error, this process does, too; the last line is part of the answer if
+    it ends. It has a process group of its own, which ends when this process does, however it ends.
     """
 
     def __init__(self, command: str) -> None:
@@ -35,14 +36,24 @@ class Process:
         words = shlex.split(command)
         try:
             child = subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                process_group=0,
             )
         except OSError as error:
             raise NotAvailable(f"{words[0]} cannot be started: {error.strerror}") from error
         self._child = child
+        self._said: deque[str] = deque(maxlen=1)
         Thread(target=_end_group_after, args=(child,), daemon=True).start()
-        streams = cast("IO[bytes]", child.stdout), cast("IO[bytes]", child.stdin)
-        self.connection = Connection(*streams)
+        source, target, errors = (
+            cast("IO[bytes]", one) for one in (child.stdout, child.stdin, child.stderr)
+        )
+        self._listener = Thread(target=_pass_on, args=(errors, self._said), daemon=True)
+        self._listener.start()
+        self.connection = Connection(source, target)
+        streams = source, target
         self._end = finalize(self, _end, child, streams, _guard(child.pid))
 
     def end(self) -> None:
@@ -63,12 +74,28 @@ class Process:
         self.end()
         if code < 0 and multiprocessing.parent_process() is not None:
             _end_by_signal(-code)
+        self._listener.join(_PATIENCE)
         how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-        return Failed(f"the process ended {how}")
+        return Failed(": ".join([f"the process ended {how}", *self._said]))
 
+
+_LONGEST = 400
+"""Characters of a line of standard error that an answer quotes."""
 
 _PATIENCE = 2.0
 """Seconds that a process may take to end after it has closed its output."""
+
+
+def _pass_on(errors: IO[bytes], said: deque[str]) -> None:
+    """Write what a process writes to its standard error to this process's, and keep the last line
+    that is not blank.
+    """
+    with errors:
+        for line in errors:
+            with suppress(OSError):
+                os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, line)
+            if text := line.decode("utf-8", "replace").strip():
+                said.append(text[:_LONGEST])
 
 
 def _end_group_after(child: subprocess.Popen[bytes]) -> None:
