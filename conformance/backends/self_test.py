@@ -20,7 +20,7 @@ from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_o
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check has shown: `problem` is "" if nothing is wrong.
+    """The finding of a check: `problem` is "" if nothing is wrong.
 
     `unsupported` is what the backend says of programs that it does not implement.
     """

@@ -1,4 +1,4 @@
-"""Which release of jaxlib brought a divergence in, and which mended it: a binary search."""
+"""Binary search for the releases of jaxlib that brought a divergence in, or mended it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ them.
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check has found.
+    """The outcome of a check.
 
     `verdict` is `pass`, `unspecified`, `inaccurate`, `divergent` and so on, as in reports, `kind`
     the class of a failure, and `operation` the first operation at fault, if it is known. `known`

@@ -58,6 +58,13 @@ OUTPUTS = {one.name: one for one in (REPORT, CHECK, SWEEP, CAMPAIGN, FINDING, VE
 def schema_of(output: Output) -> dict[str, Any]:
     """Return the JSON Schema of an output."""
     (shape,), definitions = msgspec.json.schema_components([output.shape], ref_template=_PLACE)
+    _drop_key_schemas(definitions)
+    used = json.dumps([shape, definitions])
+    definitions = {
+        name: one
+        for name, one in definitions.items()
+        if json.dumps(_PLACE.format(name=name)) in used
+    }
     if "Verdict" in definitions:
         definitions["Verdict"]["enum"] = [*Verdict]  # in the order of severity, as it says
     return {
@@ -66,6 +73,16 @@ def schema_of(output: Output) -> dict[str, Any]:
         **shape,
         "$defs": dict(sorted(definitions.items())),
     }
+
+
+def _drop_key_schemas(schema: Any) -> None:
+    """Drop the schemas of the keys of objects, which msgspec writes since 0.23 only."""
+    if isinstance(schema, dict):
+        schema.pop("propertyNames", None)  # pyright: ignore[reportUnknownMemberType]
+        schema = list(schema.values())  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(schema, list):
+        for one in schema:  # pyright: ignore[reportUnknownVariableType]
+            _drop_key_schemas(one)
 
 
 def schema_text(output: Output) -> str:

@@ -1,4 +1,4 @@
-"""What a single operation may give on its inputs, as intervals that any tool can compare with.
+"""Permitted results of a single operation, as intervals that any tool can compare with.
 
 The intervals are the program's sets of values. They are tried on the judge of a run: both ends must
 pass, and the numbers next to them, outside, must fail. A result for which that does not hold has a
@@ -29,7 +29,7 @@ MOST = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Permitted:
-    """What a result may be: the expected result, and the intervals of each element.
+    """Permitted values of a result: the expected result, and the intervals of each element.
 
     Without `intervals` it must be the expected result. `nan` marks elements that may be NaN.
     `zero_signs` says that a zero has the expected zero's sign, `nan_bits` that a NaN has the

@@ -57,7 +57,7 @@ class Data:
 
 @dataclass(slots=True)
 class Counts:
-    """What was written: vectors, results, and results that only `judge` can tell."""
+    """Numbers of vectors, of results, and of results that only `judge` can tell."""
 
     vectors: int = 0
     results: int = 0
