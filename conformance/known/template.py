@@ -49,7 +49,7 @@ ANY = ("any",)
 
 _RESULT = ("T", "E", "S", "R", "D")
 _ITSELF = "op"
-_ROOM, _SCATTER = "room", "scatter"
+_ROOM, _SCATTERED = "room", "scatter_dims_to_operand_dims"
 _OPERAND = r"%[\w.$-]+"
 _PLACEHOLDER = re.compile(
     rf"\$(?:(?P<itself>{_ITSELF})\s*\((?P<given>[^()]*)\)|(?P<room>{_ROOM})\b"
@@ -128,8 +128,8 @@ def check_names(text: str, record: Op) -> None:
     if left is not None:
         raise TemplateError(f"{describe_unknown('placeholder', left[1], known)} (of {record.name})")
     for found in _PLACEHOLDER.finditer(text):
-        if found["room"] and record.name != _SCATTER:
-            raise TemplateError(f"'$room' is of {_SCATTER}, not of {record.name}")
+        if found["room"] and _SCATTERED not in record.attributes:
+            raise TemplateError(f"'$room' is of an op with {_SCATTERED}, not of {record.name}")
         name = found["name"]
         if name is None:
             continue
@@ -306,7 +306,7 @@ def _largest_starts(operation: Operation) -> str:
     """
     given = given_attributes(operation)
     types = [tensor_of(value) for value in operation.operands]
-    dims = given["scatter_dims_to_operand_dims"]
+    dims = given[_SCATTERED]
     if not dims or not all(one.is_static for one in types):
         raise TemplateError("'$room' is of static sizes and indices with components")
     shapes = [one.static_shape for one in types]

@@ -138,6 +138,8 @@ STATE = {
     ),
     "a size in the code": (
         "conformance.campaign.cache.digests._content_digest",
+        "conformance.checking.in_python._description",
+        "conformance.checking.in_python._executor",
         "conformance.fuzzing.singles._order",
         "conformance.gate.overlaps._columns",
         "conformance.gate.overlaps._ops",

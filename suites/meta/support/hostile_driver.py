@@ -43,7 +43,7 @@ BEHAVIOURS = {
     "endless": lambda: [write.write(b"x" * 65536) for _ in iter(int, 1)],
     "truncate": lambda: (say("ok 1\ntensor<4xf32> 16\n1234"), os._exit(0)),
 }
-"""What is done in place of an answer; any other behaviour is the answer itself."""
+"""Functions that run instead of an answer; any other behaviour is the answer itself."""
 
 
 def misbehave() -> None:

@@ -384,7 +384,7 @@ def test_windows_outside_of_a_scatter_are_told_by_their_room() -> None:
 
 
 def test_room_is_of_a_scatter_only() -> None:
-    with pytest.raises(TemplateError, match="'\\$room' is of scatter"):
+    with pytest.raises(TemplateError, match="'\\$room' is of an op with scatter_dims"):
         check_names("%0 = stablehlo.constant dense<$room> : $T", OPS["gather"])
 
 
