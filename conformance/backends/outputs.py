@@ -20,19 +20,14 @@ from conformance.backends.base import (
     BackendError,
     Description,
     Failed,
-    Rejected,
     Settings,
     Unsupported,
 )
-from conformance.backends.command.protocol import read_type
+from conformance.backends.command.protocol import ANSWERS, read_type
 from conformance.errors import NotAvailable
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Program
 from reference.ir.types import Array
-
-ANSWERS: dict[str, type[BackendError]] = {
-    "unsupported": Unsupported, "rejected": Rejected, "failed": Failed,
-}  # fmt: skip
 
 
 def text_digest(text: str) -> str:

@@ -8,21 +8,18 @@ gives older plugins text that they cannot read.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
 from typing import Any
 
 from conformance.backends.pjrt.backend import PjrtBackend
 from conformance.backends.pjrt.clients import load_plugin
-from conformance.backends.versions import distribution_versions, file_version
+from conformance.backends.versions import described_file, distribution_versions, file_version
 from conformance.backends.xla_messages import short_message
 from conformance.errors import NotAvailable
 
 _NO_PLUGIN = re.compile(r"GetPjrtApi not found")
 _OTHER_VERSION = re.compile(r"PJRT API (?:major )?version")
-_DIGITS = 12
-"""Hexadecimal digits of a library's digest that are shown."""
 
 
 class PluginBackend(PjrtBackend):
@@ -39,13 +36,11 @@ class PluginBackend(PjrtBackend):
         super().__init__(name, device=_device(name, library))
 
     def _versions(self) -> tuple[tuple[str, str], ...]:
-        with self._library.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
         return (
             *super()._versions(),
             *_stated_versions(self._client),
             *file_version(self._library),
-            ("library", f"{self._library.name} sha256 {digest}"),
+            ("library", described_file(self._library)),
         )
 
 

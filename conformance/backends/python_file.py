@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -10,13 +9,12 @@ from types import ModuleType
 from typing import Any
 
 from conformance.backends.base import Backend, BackendError, Description, Executable, Settings
+from conformance.backends.versions import described_file
 from conformance.errors import NotAvailable
 from reference.ir.program import Program
 
 FUNCTION = "open_backend"
 """The function of the file that returns the backend."""
-
-_DIGITS = 12
 
 
 class FileBackend:
@@ -46,8 +44,7 @@ class FileBackend:
         self._backend: Backend = backend
         self.name, self.hardware = name, backend.hardware
         self.batches: bool = getattr(backend, "batches", True)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:_DIGITS]
-        self._file = ("file", f"{path.name} sha256 {digest}")
+        self._file = ("file", described_file(path))
 
     def describe(self) -> Description:
         """Return what the backend says of itself, and the digest of its file."""

@@ -227,14 +227,21 @@ def _open_reference(choice: Choice) -> Backend:
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
+def _no_name(family: str, argument: str, what: str, form: str) -> UsageError:
+    """Return the error on an argument that is not NAME= and what `form` says."""
+    given = f"{family}:{argument}" if argument else family
+    placeholder, _, meaning = form.partition(": ")
+    return UsageError(
+        f"{given!r} is not a {what}: write {family}:NAME={placeholder}, a name that you choose "
+        f"(letters, digits, '.', '_', '-') and {meaning}"
+    )
+
+
 def _choose_plugin(family: str, argument: str) -> Choice:
     name, _, path = argument.partition("=")
     if not (_NAME.fullmatch(name) and path):
-        given = f"{family}:{argument}" if argument else family
-        raise UsageError(
-            f"{given!r} is not a plugin: write plugin:NAME=PATH, a name that you choose (letters, "
-            "digits, '.', '_', '-') and the plugin's library, such as plugin:mine=./libpjrt.so"
-        )
+        form = "PATH: the plugin's library, such as plugin:mine=./libpjrt.so"
+        raise _no_name(family, argument, "plugin", form)
     return Choice(family, f"{name}={_library(path)}", f"{family}:{name}")
 
 
@@ -245,12 +252,8 @@ def _choose_command(family: str, argument: str) -> Choice:
     except ValueError:
         words = []
     if not (_NAME.fullmatch(name) and words):
-        given = f"{family}:{argument}" if argument else family
-        raise UsageError(
-            f"{given!r} is not a command: write command:NAME=COMMAND, a name that you choose "
-            "(letters, digits, '.', '_', '-') and the command as a shell takes it, such as "
-            "'command:mine=./driver --fast'"
-        )
+        form = "COMMAND: the command as a shell takes it, such as 'command:mine=./driver --fast'"
+        raise _no_name(family, argument, "command", form)
     if os.sep in words[0]:
         words[0] = str(Path(words[0]).expanduser().absolute())
     return Choice(family, f"{name}={shlex.join(words)}", f"{family}:{name}")
@@ -270,7 +273,7 @@ def _choose_release(family: str, argument: str) -> Choice:
 
 
 def _open_release(choice: Choice) -> Backend:
-    from conformance.backends.releases.backend import open_release
+    from conformance.backends.releases.environments import open_release
 
     return open_release(choice.name, choice.argument)
 
@@ -294,11 +297,8 @@ def _open_outputs(choice: Choice) -> Backend:
 def _choose_python(family: str, argument: str) -> Choice:
     name, _, path = argument.partition("=")
     if not (_NAME.fullmatch(name) and path):
-        given = f"{family}:{argument}" if argument else family
-        raise UsageError(
-            f"{given!r} is not a Python file: write python:NAME=FILE, a name that you choose "
-            "(letters, digits, '.', '_', '-') and the file, such as python:mine=my_backend.py"
-        )
+        form = "FILE: the file, such as python:mine=my_backend.py"
+        raise _no_name(family, argument, "Python file", form)
     return Choice(family, f"{name}={Path(path).expanduser().absolute()}", f"{family}:{name}")
 
 
@@ -378,7 +378,7 @@ BACKENDS: dict[str, Family] = {
         "XLA on this machine's CPU, of another release of jaxlib",
         _choose_release,
         _open_release,
-        ("conformance.backends.command.backend", "conformance.backends.releases.environments"),
+        ("conformance.backends.releases.environments",),
         arguments="VERSION: the release, 0.4.30 or later, installed once into the cache",
         needs_argument=True,
     ),

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from importlib.metadata import PackageNotFoundError, distribution, distributions, version
 from pathlib import Path
+
+_DIGITS = 12
+"""Hexadecimal digits of a file's digest that are shown."""
 
 GIVEN = "version given"
 """The key of a description under which the version from `--backend-version` stands."""
@@ -24,6 +28,13 @@ def file_version(path: Path) -> tuple[tuple[str, str], ...]:
             if Path(str(found.locate_file(file))).resolve() == resolved:
                 return ((found.name, found.version),)
     return ()
+
+
+def described_file(path: Path) -> str:
+    """Return the name of a file with the beginning of its SHA-256."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
+    return f"{path.name} sha256 {digest}"
 
 
 def libraries_of(name: str) -> tuple[Path, ...] | None:

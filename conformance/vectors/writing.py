@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from conformance.backends.base import Unsupported
-from conformance.backends.command.portable import portable_artifact
-from conformance.backends.command.protocol import spell
+from conformance.backends.command.protocol import portable_artifact, spell
 from conformance.backends.outputs import text_digest
 from conformance.campaign.planning import Options, plan
 from conformance.campaign.tasks import Task, cases_of

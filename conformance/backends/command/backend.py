@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -14,27 +13,28 @@ from conformance.backends.base import (
     BackendError,
     Description,
     Failed,
-    Rejected,
     Settings,
     Unsupported,
 )
-from conformance.backends.command.portable import portable_artifact
 from conformance.backends.command.process import Process, program_of
-from conformance.backends.command.protocol import VERSION, Connection, ProtocolError, number, quote
+from conformance.backends.command.protocol import (
+    ANSWERS,
+    VERSION,
+    Connection,
+    ProtocolError,
+    number,
+    portable_artifact,
+    quote,
+)
+from conformance.backends.versions import described_file
 from conformance.errors import NotAvailable
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
 
-ANSWERS: dict[str, type[BackendError]] = {
-    "unsupported": Unsupported, "rejected": Rejected, "failed": Failed,
-}  # fmt: skip
-"""The answers that are not results, by their words in the protocol."""
-
 ROOM = 1 << 20
-"""Bytes that a result may have beyond sixteen times those of the program's results."""
+"""Bytes that a result may have beyond sixteen times the size of all results of the program."""
 
-_DIGITS = 12
 _Answer = TypeVar("_Answer")
 
 
@@ -79,8 +79,7 @@ class CommandBackend:
         ]
         program = program_of(self._command)
         if program is not None:
-            digest = hashlib.sha256(program.read_bytes()).hexdigest()[:_DIGITS]
-            versions.append(("program", f"{program.name} sha256 {digest}"))
+            versions.append(("program", described_file(program)))
         platform, device = known.get("platform", "command"), known.get("device", "?")
         return Description(self.name, platform, device, tuple(versions))
 
@@ -178,7 +177,7 @@ class CommandExecutable:
         results = self._backend.ask(send)
         share, rest = divmod(len(results), len(inputs))
         if rest:
-            raise Failed(f"{len(results)} results cannot be those of {len(inputs)} processes")
+            raise Failed(f"{len(results)} results cannot be of {len(inputs)} processes")
         return [results[n * share : (n + 1) * share] for n in range(len(inputs))]
 
     def optimised_module(self) -> bytes:

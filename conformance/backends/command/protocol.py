@@ -16,6 +16,7 @@ from typing import IO
 
 import numpy as np
 
+from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
 from reference.ir.types import Array, ElementType, element_type_of, from_mlir
 
 VERSION = 1
@@ -28,6 +29,12 @@ LONGEST_TEXT = 1 << 20
 """Largest length in bytes of a message or a description; programs and arrays may be longer."""
 
 _TENSOR = re.compile(r"tensor<((?:\d+x)*)(complex<f\d+>|[a-z]\w*)>")
+
+
+ANSWERS: dict[str, type[BackendError]] = {
+    "unsupported": Unsupported, "rejected": Rejected, "failed": Failed,
+}  # fmt: skip
+"""The answers that are not results, by their words."""
 
 
 class ProtocolError(Exception):
@@ -152,3 +159,22 @@ def read_type(spelling: str) -> tuple[tuple[int, ...], ElementType]:
         with suppress(KeyError):
             return tuple(int(size) for size in found[1].split("x")[:-1]), from_mlir(found[2])
     raise ProtocolError(f"{spelling[:80]!r} is not a tensor type")
+
+
+def portable_artifact(text: str, version: str) -> bytes:
+    """Return a module as a portable artifact for a version of StableHLO.
+
+    Later versions can read it, too (StableHLO's document on compatibility).
+
+    Raises:
+        Unsupported: if that version cannot express it.
+    """
+    from jaxlib.mlir.dialects import stablehlo
+
+    own = stablehlo.get_current_version()
+    target = stablehlo.get_smaller_version(own, version)
+    try:
+        return stablehlo.serialize_portable_artifact_str(text, target)
+    except Exception as error:  # jaxlib raises errors of several kinds
+        reason = " ".join(str(error).split())
+        raise Unsupported(f"StableHLO {target} cannot express it: {reason}") from error

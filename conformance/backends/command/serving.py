@@ -7,7 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from conformance.backends.base import BackendError, HasOptimisedModule, Rejected, Unsupported
-from conformance.backends.command.protocol import VERSION, Connection, ProtocolError, number, quote
+from conformance.backends.command.protocol import (
+    ANSWERS,
+    VERSION,
+    Connection,
+    ProtocolError,
+    number,
+    quote,
+)
 from conformance.backends.session import Compiled, Session
 from conformance.stablehlo.parse import ParseError, parse_module
 from reference.ir.types import Array
@@ -94,6 +101,4 @@ class Server:
 
 def _word_of(error: BackendError) -> str:
     """Return the protocol's word for an answer that is not a result."""
-    if isinstance(error, Unsupported):
-        return "unsupported"
-    return "rejected" if isinstance(error, Rejected) else "failed"
+    return next((word for word, kind in ANSWERS.items() if isinstance(error, kind)), "failed")

@@ -1,10 +1,13 @@
-"""Environments with one release of jaxlib, made once and kept in the user's cache."""
+"""XLA for CPUs of a release of jaxlib as a backend, `jaxlib:VERSION`, and the environment that it
+runs in: made once, and kept in the user's cache.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,12 +16,27 @@ from pathlib import Path
 
 from packaging.version import Version
 
+from conformance.backends.command.backend import CommandBackend
 from conformance.errors import NotAvailable
+
+SERVER = Path(__file__).with_name("server.py")
+"""The program that runs in the release's environment."""
 
 OLDEST = "0.4.30"
 """The oldest release whose interface server.py knows."""
 
 _PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.10", "python3.14", "python3")
+
+
+def open_release(name: str, version: str) -> CommandBackend:
+    """Return the backend of a release, whose environment is made if there is none.
+
+    Raises:
+        NotAvailable: if the release is too old, cannot be installed, or does not start.
+    """
+    if Version(version) < Version(OLDEST):
+        raise NotAvailable(f"{name}: releases before {OLDEST} have another interface")
+    return CommandBackend(name, shlex.join([str(python_of(version)), str(SERVER)]))
 
 
 def cache_folder() -> Path:
