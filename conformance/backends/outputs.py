@@ -127,6 +127,8 @@ class Outputs:
 def _read(name: str, path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return found if isinstance(found["vectors"], list) else {"vectors": []}
+        for one in found["vectors"]:
+            _ = one["id"], one["digest"], one["sets"]
+        return found
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NotAvailable(f"{name}: {path} is no file of vectors") from error

@@ -38,16 +38,22 @@ class Server:
             ProtocolError: for a request that the protocol does not have.
         """
         requests = {
-            "describe": self._describe, "compile": self._compile, "execute": self._execute,
-            "module": self._module, "free": self._free,
-        }  # fmt: skip
+            "describe": (self._describe, 1, "a version"),
+            "compile": (self._compile, 2, "a number and a length"),
+            "execute": (self._execute, 3, "a program, processes and a number of arrays"),
+            "module": (self._module, 1, "the number of a program"),
+            "free": (self._free, 1, "the number of a program"),
+        }
         with suppress(EOFError):
             while True:
                 words = self.connection.line()
                 if words[0] not in requests:
                     raise ProtocolError(f"{quote(words)} is no request")
+                answer, count, meaning = requests[words[0]]
+                if len(words) != 1 + count:
+                    raise ProtocolError(f"{quote(words)}: {words[0]} has {meaning}")
                 try:
-                    requests[words[0]](words[1:])
+                    answer(words[1:])
                 except BackendError as error:
                     self.connection.send_text(_word_of(error), text=str(error))
 
@@ -63,10 +69,8 @@ class Server:
         self.connection.send_text("ok", text="\n".join(lines))
 
     def _compile(self, words: Sequence[str]) -> None:
-        if len(words) != 2:
-            raise ProtocolError("a program has a number and a length")
         key, length = words
-        text = self.connection.block(number(length, MOST)).decode()
+        text = self.connection.block(number(length, MOST)).decode("utf-8", "replace")
         try:
             program = parse_module(text)
         except ParseError as error:
@@ -75,8 +79,6 @@ class Server:
         self.connection.send("ok")
 
     def _execute(self, words: Sequence[str]) -> None:
-        if len(words) != 3:
-            raise ProtocolError("an execution has a program, processes and a number of arrays")
         key, processes, count = (number(word, MOST) for word in words)
         arrays = [self.connection.array(lambda _: True) for _ in range(count)]
         program = self.programs.get(key)

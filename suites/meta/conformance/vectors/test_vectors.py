@@ -142,6 +142,13 @@ def test_outputs_that_are_missing_or_short_are_verdicts(vectors: Path, tmp_path:
         backend.compile(vector["program"], program)
 
 
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"vectors": 3}', '{"vectors": [{}]}'])
+def test_a_damaged_file_of_vectors_is_one_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "add-f32.json").write_text(text)
+    with pytest.raises(NotAvailable, match=r"add-f32\.json is no file of vectors"):
+        OutputsBackend("outputs:x", tmp_path, tmp_path)
+
+
 def test_mistakes_are_one_line(tmp_path: Path, call) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for words, reason in (

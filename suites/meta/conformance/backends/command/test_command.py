@@ -116,6 +116,9 @@ def test_a_refused_program_is_refused_by_the_server() -> None:
         (b"compile 1\n", "a number and a length"),
         (b"compile 1 -1\n", "not a number"),
         (b"execute 1 1\n", "processes and a number"),
+        (b"module\n", "has the number of a program"),
+        (b"free 1 2\n", "has the number of a program"),
+        (b"describe\n", "has a version"),
         (b"execute 7 1 0\n", "there is no program 7"),
         (b"execute 1 1 1\ntensor<2xf32> 9\n", "has 8 bytes"),
     ],
@@ -124,6 +127,13 @@ def test_a_request_that_is_none_ends_the_server(request_: bytes, reason: str) ->
     server = Server(open_session("reference"), Connection(io.BytesIO(request_), io.BytesIO()))
     with pytest.raises(ProtocolError, match=reason):
         server.serve()
+
+
+def test_a_program_that_is_no_text_is_rejected() -> None:
+    answers = io.BytesIO()
+    request_ = io.BytesIO(b"compile 1 3\n\xff\xfe\xfd")
+    Server(open_session("reference"), Connection(request_, answers)).serve()
+    assert answers.getvalue().startswith(b"rejected ")
 
 
 def test_the_end_of_requests_ends_the_server() -> None:
