@@ -346,8 +346,9 @@ def match_record(record: Record, expectations: Sequence[Expectation]) -> Record:
 
 def _match_failing(expectations: Sequence[Expectation], record: Record, one: Failing) -> Failing:
     shown = replace(
-        record, verdict=one.verdict, kind=one.kind, message=one.message, worst_ulp=one.worst_ulp
-    )
+        record, verdict=one.verdict, kind=one.kind, message=one.message, worst_ulp=one.worst_ulp,
+        failing=(one,),
+    )  # fmt: skip
     id_ = matching_entry(expectations, shown)
     entry = next((e for e in expectations if e.id == id_), None)
     states_values = entry is None or (

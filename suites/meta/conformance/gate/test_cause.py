@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.gate.expectations import Failure, matching_entry
+from conformance.gate.expectations import Failure, match_record, matching_entry
 from conformance.gate.reading import ExpectationError, read
-from conformance.verdict import Verdict
+from conformance.verdict import Failing, Record, Verdict
 
 ENTRIES = """
 [[known]]
@@ -65,6 +65,19 @@ def test_a_failure_without_known_cause_is_matched_by_its_class(tmp_path: Path) -
     given = {"op": "divide", "kind": "accuracy"}
     assert match(tmp_path, "cse: sine(a) => a", **given) == "plain"
     assert match(tmp_path, BY_CONSTANT, **given) == "by-constant"
+
+
+def test_an_element_that_the_rewriting_leaves_is_new_though_others_of_its_class_are_known(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRIES)
+    cell, said = ("log", "f32", "cpu"), (Verdict.DIVERGENT, "NaN", "NaN: 1 of 4 elements")
+    explained = Failing(*said, wrong=1, causes=(OF_EXPONENTIAL,))
+    record = Record(*cell, 0, "", *said, failing=(explained, Failing(*said, wrong=1)))
+    matched = match_record(record, read(path))
+    assert [one.known for one in matched.failing] == ["folded", ""]
+    assert matched.known == ""
 
 
 @pytest.mark.parametrize(
