@@ -23,6 +23,9 @@ _XLA = ("jax", "conformance.backends.pjrt.backend", "conformance.stablehlo.parse
 
 _COMPILED = (*_XLA, "conformance.backends.compiled.backend")
 
+IREE_TARGETS = ("llvm-cpu", "vmvx")
+"""The targets of IREE's compiler that need no device of their own; the first is the default."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -337,6 +340,18 @@ def _open_plugin(choice: Choice) -> Backend:
     return PluginBackend(choice.name, Path(choice.argument.partition("=")[2]))
 
 
+def _choose_iree(family: str, argument: str) -> Choice:
+    if argument and argument not in IREE_TARGETS:
+        raise UsageError(describe_unknown("target of IREE", argument, IREE_TARGETS))
+    return _choice_of(family, "" if argument == IREE_TARGETS[0] else argument)
+
+
+def _open_iree(choice: Choice) -> Backend:
+    from conformance.backends.iree.backend import IreeBackend
+
+    return IreeBackend(choice.name, choice.argument or IREE_TARGETS[0])
+
+
 def _open_interpreter(choice: Choice) -> Backend:
     from conformance.backends.interpreter.backend import InterpreterBackend
 
@@ -433,6 +448,13 @@ BACKENDS: dict[str, Family] = {
         ("conformance.backends.interpreter.backend", "conformance.stablehlo.parse"),
         quantized=True,
         separates=_is_quantized,
+    ),
+    "iree": Family(
+        "IREE's compiler, on this machine's CPU",
+        _choose_iree,
+        _open_iree,
+        ("conformance.backends.iree.backend",),
+        arguments=f"TARGET: {' or '.join(IREE_TARGETS)}",
     ),
     "reference": Family(
         "the suite's own reference, optionally with seeded faults",
