@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -130,6 +130,15 @@ class HasOptimisedModule(Protocol):
 
     def optimised_module(self) -> bytes:
         """Return the optimised module as a serialised HloModuleProto; b"" if there is none."""
+        ...
+
+
+@runtime_checkable
+class HasStages(Protocol):
+    """An executable that gives the modules between the passes of its compiler."""
+
+    def stages(self) -> Mapping[str, bytes]:
+        """Return the modules as serialised HloProtos, by the names of the files that XLA dumps."""
         ...
 
 

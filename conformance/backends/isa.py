@@ -107,11 +107,12 @@ def backend_sets(backend: str) -> frozenset[str]:
 
     Empty for a backend that is not XLA's for CPU.
     """
-    return target_sets(backend.partition(":")[2]) if _is_cpu(backend) else frozenset()
+    maximum = backend.partition(":")[2]
+    return target_sets(maximum if maximum in MAXIMA else "") if _is_cpu(backend) else frozenset()
 
 
 def _is_cpu(backend: str) -> bool:
-    return backend.partition(":")[0] in ("cpu", "cpu-compile")
+    return backend.partition(":")[0] in ("cpu", "cpu-compile", "jaxlib")
 
 
 def identity(backends: Iterable[str]) -> dict[str, str]:

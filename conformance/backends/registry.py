@@ -55,6 +55,8 @@ class Family:
     process per core. `device` is the device as cluster schedulers name it, "" for none. `quantized`
     says that programs with quantized types are known to work. `configures` says that the argument
     only configures the family's backend, so that what is known of `cpu` is known of `cpu:AVX2`.
+    `release_of` is the backend of which these are other releases: what is known of it applies, by
+    the version in the argument.
     `only_compiles` says that programs are compiled and not executed, and that the reference
     evaluates the optimised modules. `separates` selects programs that are never in one module with
     any other. `choices` returns what may follow the colon, by name, with descriptions.
@@ -70,6 +72,7 @@ class Family:
     device: str = ""
     quantized: bool = False
     configures: bool = False
+    release_of: str = ""
     only_compiles: bool = False
     separates: Callable[[Program], bool] | None = None
     choices: Callable[[], Mapping[str, str]] | None = None
@@ -104,11 +107,21 @@ def parse(name: str) -> Choice:
 def names_of(name: str) -> tuple[str, ...]:
     """Return the names by which expectations may match a backend.
 
-    These are its own, and its family's if it only configures the family's backend.
+    These are its own, its family's if it only configures the family's backend, and the name of the
+    backend of which it is another release.
     """
     family = name.partition(":")[0]
-    configured = family in BACKENDS and BACKENDS[family].configures
-    return (name, family) if configured and family != name else (name,)
+    if family not in BACKENDS:
+        return (name,)
+    of = family if BACKENDS[family].configures else BACKENDS[family].release_of
+    return (name, of) if of and of != name else (name,)
+
+
+def release_of(name: str) -> str:
+    """Return the version of jaxlib that a backend has by its name, "" if it is the installed
+    one."""
+    family, _, argument = name.partition(":")
+    return argument if family in BACKENDS and BACKENDS[family].release_of else ""
 
 
 def parse_all(names: Iterable[str]) -> tuple[Choice, ...]:
@@ -396,6 +409,7 @@ BACKENDS: dict[str, Family] = {
         ("conformance.backends.releases.environments",),
         arguments="VERSION: the release, 0.4.30 or later, installed once into the cache",
         needs_argument=True,
+        release_of="cpu",
     ),
     "outputs": Family(
         "stored outputs of any tool for vectors, as the command judge reads them",
@@ -455,6 +469,7 @@ BACKENDS: dict[str, Family] = {
         _open_iree,
         ("conformance.backends.iree.backend",),
         arguments=f"TARGET: {' or '.join(IREE_TARGETS)}",
+        separates=_is_quantized,
     ),
     "reference": Family(
         "the suite's own reference, optionally with seeded faults",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
@@ -22,6 +22,7 @@ from conformance.backends.base import (
     Failed,
     HasLoweredProgram,
     HasOptimisedModule,
+    HasStages,
     Settings,
     Unsupported,
 )
@@ -223,6 +224,13 @@ class Session:
         """
         executable = self._cached_executable(program, text)
         return executable.optimised_module() if isinstance(executable, HasOptimisedModule) else b""
+
+    def stages(self, program: Program, text: str = "") -> Mapping[str, bytes]:
+        """Return what the executable of a program in the small cache says of its compiler's passes
+        (see `conformance.backends.base.HasStages`); empty if it says nothing.
+        """
+        executable = self._cached_executable(program, text)
+        return executable.stages() if isinstance(executable, HasStages) else {}
 
     def lowered_program(self, program: Program, text: str = "") -> Program | None:
         """Return the program that the backend runs in place of a program in the small cache.

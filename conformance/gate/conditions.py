@@ -9,6 +9,7 @@ from msgspec import structs
 
 from conformance.backends import isa
 from conformance.backends.base import Description
+from conformance.backends.registry import release_of
 from conformance.executors.lost import ending, own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation, Failure, classes_of, operation_texts
@@ -68,8 +69,9 @@ def _backend_mismatch(entry: Expectation, failure: Failure | Record, under: Circ
 def _version_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del failure
     wanted = versions_text(entry.versions)
-    if not holds_for_jaxlib(entry, under.jaxlib):
-        return f"it applies to jaxlib {conditions(entry.versions).jaxlib}, not to {under.jaxlib}"
+    jaxlib = release_of(failure.backend) or under.jaxlib
+    if not holds_for_jaxlib(entry, jaxlib):
+        return f"it applies to jaxlib {conditions(entry.versions).jaxlib}, not to {jaxlib}"
     if under.described is None or applicable_entries([entry], [under.described]):
         return ""
     own = own_versions(under.described)

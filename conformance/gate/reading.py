@@ -17,6 +17,7 @@ from msgspec import structs
 
 from conformance.backends import isa
 from conformance.backends.base import Description
+from conformance.backends.registry import release_of
 from conformance.errors import describe_unknown
 from conformance.gate import computes, unpredictable
 from conformance.gate.classes import CLASSES
@@ -75,10 +76,8 @@ def load(
     found = entries_of(given, backends)
     _check_instances([one for path, one in found if not is_shipped(path)])
     jaxlib = versions.get("jaxlib", "")
-    true_here = (entry for _, entry in found if holds_for_jaxlib(entry, jaxlib))
-    return tuple(
-        e for e in map(partial(_limit_to_instruction_sets, backends), true_here) if e.backends
-    )
+    here = (_limit_to_releases(backends, jaxlib, entry) for _, entry in found)
+    return tuple(e for e in map(partial(_limit_to_instruction_sets, backends), here) if e.backends)
 
 
 def load_applicable(
@@ -131,6 +130,15 @@ def _check_instances(found: Sequence[Expectation]) -> None:
             computes.check_instances(one)
         except ValueError as error:
             raise ExpectationError(f"entry {one.id!r}: {error}") from None
+
+
+def _limit_to_releases(backends: Sequence[str], jaxlib: str, entry: Expectation) -> Expectation:
+    """Return an entry limited to the backends whose version of jaxlib satisfies its condition."""
+    held = {name: holds_for_jaxlib(entry, release_of(name) or jaxlib) for name in backends}
+    if all(held.values()):
+        return entry
+    left = tuple(name for name in held if held[name] and entry.matches_backend(name))
+    return structs.replace(entry, backends=left)
 
 
 def _limit_to_instruction_sets(backends: Sequence[str], entry: Expectation) -> Expectation:

@@ -37,6 +37,9 @@ from reference.numerics.alike import equal_elements, equal_results
 TRANSLATION = "translation"
 """The name, in place of a pass, of the translation of StableHLO to what the backend reads."""
 
+UNNAMED = "the compiler"
+"""The name, in place of a pass, of a compiler that shows its last module alone."""
+
 MOST_OPERATIONS = 1000
 """Largest number of operations of a module that is judged."""
 
@@ -46,8 +49,8 @@ MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A change of meaning by a compiler: the pass ("" if unknown), the change, and the operation
-    that is computed otherwise.
+    """A change of meaning by a compiler: the pass (`UNNAMED` if unknown), the change, and the
+    operation that is computed otherwise.
     """
 
     name: str
@@ -165,7 +168,7 @@ def explain_by_module(
         named: dict[str, Rewriting] = {}
         with dump_folder() as folder:
             stages = [] if lowered else dumped_stages(session, program, folder, text)
-            name = TRANSLATION if lowered else ""
+            name = TRANSLATION if lowered else UNNAMED
             for number in verdicts:
                 chain = _Chain(session, program, sets[number], seconds)
                 made = chain.rewritings(stages) if stages else chain.changes_of(whole, name)

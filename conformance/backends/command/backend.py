@@ -195,6 +195,21 @@ class CommandExecutable:
         except BackendError:
             return b""
 
+    def stages(self) -> dict[str, bytes]:
+        """Return the modules between the compiler's passes (see `base.HasStages`); none if the
+        process has none.
+        """
+
+        def send(connection: Connection) -> dict[str, bytes]:
+            connection.send("stages", self._key)
+            (count,) = _expect(connection, "ok", 1)
+            return dict(_module(connection) for _ in range(number(count, _MOST_RESULTS)))
+
+        try:
+            return self._backend.ask(send) if self._backend.is_current(self._process) else {}
+        except BackendError:
+            return {}
+
     def __del__(self) -> None:
         """Let the process free the program before its next request."""
         self._backend.unused.append((self._process, self._key))
@@ -214,6 +229,14 @@ def _describe(connection: Connection) -> list[tuple[str, str]]:
     if spoken != str(VERSION):
         raise ProtocolError(f"the process speaks version {spoken or '?'}, and {VERSION} is needed")
     return found
+
+
+def _module(connection: Connection) -> tuple[str, bytes]:
+    """Return the name of a module that follows, and the module."""
+    words = connection.line()
+    if len(words) != 2:
+        raise ProtocolError(f"{quote(words)} is not the name of a module and its length")
+    return words[0], connection.block(number(words[1], _MOST_BYTES))
 
 
 def _free(connection: Connection, key: int) -> None:

@@ -15,8 +15,10 @@ from conformance.backends.command.protocol import (
     number,
     quote,
 )
+from conformance.backends.compiled.stages import dump_folder, dumped_stages
 from conformance.backends.session import Compiled, Session
 from conformance.stablehlo.parse import ParseError, parse_module
+from reference.ir.program import Program
 from reference.ir.types import Array
 
 MOST = 1 << 40
@@ -30,6 +32,7 @@ class Server:
     session: Session
     connection: Connection
     programs: dict[int, Compiled] = field(default_factory=dict[int, Compiled])
+    texts: dict[int, tuple[Program, str]] = field(default_factory=dict[int, tuple[Program, str]])
 
     def serve(self) -> None:
         """Answer requests until the stream ends.
@@ -42,6 +45,7 @@ class Server:
             "compile": (self._compile, 2, "a number and a length"),
             "execute": (self._execute, 3, "a program, processes and a number of arrays"),
             "module": (self._module, 1, "the number of a program"),
+            "stages": (self._stages, 1, "the number of a program"),
             "free": (self._free, 1, "the number of a program"),
         }
         with suppress(EOFError):
@@ -64,7 +68,7 @@ class Server:
             f"hardware {self.session.hardware.value}",
             f"platform {described.platform}",
             f"device {described.device}",
-            *(f"version {name} {version}" for name, version in described.versions),
+            *(f"version {name.replace(' ', '-')} {said}" for name, said in described.versions),
         ]
         self.connection.send_text("ok", text="\n".join(lines))
 
@@ -75,7 +79,11 @@ class Server:
             program = parse_module(text)
         except ParseError as error:
             raise Rejected(str(error)) from error
+        refusal = self.session.refusal(program)
+        if refusal is not None:
+            raise refusal
         self.programs[number(key, MOST)] = self.session.compile(program, text)
+        self.texts[number(key, MOST)] = program, text
         self.connection.send("ok")
 
     def _execute(self, words: Sequence[str]) -> None:
@@ -96,8 +104,23 @@ class Server:
             raise Unsupported("there is no optimised module")
         self.connection.send("ok", len(module), blocks=[module])
 
+    def _stages(self, words: Sequence[str]) -> None:
+        given = self.texts.get(number(words[0], MOST))
+        if given is None:
+            raise Unsupported("there is no such program")
+        program, text = given
+        with dump_folder() as folder:
+            if not dumped_stages(self.session, program, folder, text):
+                raise Unsupported("there are no stages")
+            found = {path.name: path.read_bytes() for path in sorted(folder.glob("*.hlo.pb"))}
+        blocks: list[bytes] = []
+        for name, module in found.items():
+            blocks += [f"{name} {len(module)}\n".encode(), module]
+        self.connection.send("ok", len(found), blocks=blocks)
+
     def _free(self, words: Sequence[str]) -> None:
         self.programs.pop(number(words[0], MOST), None)
+        self.texts.pop(number(words[0], MOST), None)
         self.connection.send("ok")
 
 

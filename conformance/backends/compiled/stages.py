@@ -75,16 +75,22 @@ def dump_folder() -> Generator[Path]:
 
 
 def dumped_stages(session: Session, program: Program, folder: Path, text: str = "") -> list[Stage]:
-    """Compile a program and return its stages in order; they are dumped into a folder.
+    """Return the stages of a program in order; they are written to a folder.
 
-    `text` is the source text, if there is one. The code is generated without optimisation, because
-    nobody runs it; the passes are the same.
+    They are those of the executable in the session's small cache, if it gives them. Otherwise the
+    program is compiled for a dump, without optimisation of the generated code, because nobody runs
+    it; the passes are the same. `text` is the source text, if there is one.
 
     If the compiler fails, the stages before the failure are returned.
 
     Raises:
         Unsupported: when the backend has no compiler that can dump stages.
     """
+    for name, module in session.stages(program, text).items():
+        if _DUMPED.match(name) and Path(name).name == name:
+            (folder / name).write_bytes(module)
+    if any(folder.iterdir()):
+        return stages_in(folder)
     with suppress(BackendError):
         told = Settings(unoptimized=True, dump=str(folder), dump_as_protos=True)
         session.configured(told).compile(program, text)

@@ -6,7 +6,9 @@ This file runs in an environment with jax and jaxlib alone, and imports nothing 
 import os
 import re
 import sys
+import tempfile
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -50,6 +52,7 @@ class Server:
         os.dup2(2, 1)
         self.device = jax.devices("cpu")[0]
         self.programs: dict[str, Any] = {}
+        self.artifacts: dict[str, bytes] = {}
 
     def answer(self, word: str, text: str) -> None:
         """Write an answer with a text."""
@@ -77,6 +80,7 @@ class Server:
                     self.describe()
                 elif request == "compile":
                     self.programs[words[0]] = self.compile(data)
+                    self.artifacts[words[0]] = data
                     self.write.write(b"ok\n")
                 elif request == "execute":
                     self.execute(self.programs[words[0]], arrays)
@@ -84,8 +88,11 @@ class Server:
                     module = self.programs[words[0]].hlo_modules()[0]
                     found = module.as_serialized_hlo_module_proto()
                     self.write.write(b"ok %d\n%s" % (len(found), found))
+                elif request == "stages":
+                    self.stages(self.artifacts[words[0]])
                 else:
                     self.programs.pop(words[0], None)
+                    self.artifacts.pop(words[0], None)
                     self.write.write(b"ok\n")
             except Rejected as error:
                 self.answer("rejected", str(error))
@@ -103,14 +110,30 @@ class Server:
         ]  # fmt: skip
         self.answer("ok", "\n".join(lines))
 
-    def compile(self, artifact: bytes) -> Any:
-        """Return the loaded executable of a portable artifact."""
+    def stages(self, artifact: bytes) -> None:
+        """Answer with the modules between XLA's passes, as it dumps them."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.compile(artifact, folder)
+            found = sorted(Path(folder).glob("*.hlo.pb"))
+            self.write.write(b"ok %d\n" % len(found))
+            for path in found:
+                module = path.read_bytes()
+                self.write.write(b"%s %d\n%s" % (path.name.encode(), len(module), module))
+
+    def compile(self, artifact: bytes, dump: str = "") -> Any:
+        """Return the loaded executable of a portable artifact; the modules between the passes are
+        written to the folder `dump`.
+        """
         try:
             with make_ir_context():
                 text = str(_INTERNAL.mlir.deserialize_portable_artifact(artifact))
         except Exception as error:
             raise Rejected(str(error)) from error
         client, options = self.device.client, xla_client.CompileOptions()
+        if dump:
+            debug = options.executable_build_options.debug_options
+            debug.xla_dump_to, debug.xla_dump_hlo_pass_re = dump, ".*"  # noqa: S105 - of a compiler
+            debug.xla_dump_hlo_as_proto, debug.xla_backend_optimization_level = True, 0
         if hasattr(client, "compile_and_load"):
             devices = xla_client.DeviceList((self.device,))
             return client.compile_and_load(text.encode(), devices, options)
