@@ -67,7 +67,6 @@ def _backend_mismatch(entry: Expectation, failure: Failure | Record, under: Circ
 
 
 def _version_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
-    del failure
     wanted = versions_text(entry.versions)
     jaxlib = release_of(failure.backend) or under.jaxlib
     if not holds_for_jaxlib(entry, jaxlib):

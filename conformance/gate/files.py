@@ -18,7 +18,7 @@ SHIPPED = Path(__file__).with_name("known")
 FAMILIES = (
     "subnormals", "chlo", "complex-numbers", "constant-folding", "data-movement", "simplifications",
     "reductions", "verification", "contractions", "sub-byte-types", "collectives", "normalization",
-    "narrow-floats", "accuracy", "wide-types", "random-numbers",
+    "narrow-floats", "accuracy", "wide-types", "random-numbers", "iree",
 )  # fmt: skip
 """The shipped files, a file for each family of causes, in the order in which entries are asked."""
 

@@ -132,7 +132,7 @@ class Server:
         client, options = self.device.client, xla_client.CompileOptions()
         if dump:
             debug = options.executable_build_options.debug_options
-            debug.xla_dump_to, debug.xla_dump_hlo_pass_re = dump, ".*"  # noqa: S105 - of a compiler
+            debug.xla_dump_to, debug.xla_dump_hlo_pass_re = dump, ".*"
             debug.xla_dump_hlo_as_proto, debug.xla_backend_optimization_level = True, 0
         if hasattr(client, "compile_and_load"):
             devices = xla_client.DeviceList((self.device,))
