@@ -35,7 +35,6 @@ from reference.ops.xla.lowering import lower_program
 from suites.meta.support.dialects import is_newer, waits_for_several
 
 F32 = ELEMENT_TYPES["f32"]
-SI64 = ELEMENT_TYPES["si64"]
 
 
 def canonical_form(program: Program) -> Program:
@@ -176,40 +175,6 @@ def test_small_constants_are_readable():
     assert "dense<[[1], [-2]]> : tensor<2x1xi64>" in text
 
 
-def test_emission_is_generic_form():
-    assert emit(add()).splitlines()[3] == (
-        '    %r0 = "stablehlo.add"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>'
-    )
-
-
-def test_batch_computes_what_its_programs_do():
-    programs = [add(), add("x", "x"), add(of=SI64, shape=())]
-    merged = merge(programs)
-    ones, twos = np.ones(2, np.float32), np.full(2, 2, np.float32)
-    inputs = [ones, twos, twos, np.array(3), np.array(4)]
-    want = [[3, 3], [4, 4], 7]
-    compiled = open_session("cpu").compile(merged)
-    for got in (evaluate(merged, inputs), compiled.run(inputs)):
-        assert [array.tolist() for array in got] == want
-
-
-def test_functions_of_different_programs_in_a_batch_do_not_collide():
-    text = """
-      func.func @main(%a: tensor<f32>) -> tensor<f32> {
-        %0 = call @twice(%a) : (tensor<f32>) -> tensor<f32>
-        return %0 : tensor<f32>
-      }
-      func.func private @twice(%a: tensor<f32>) -> tensor<f32> {
-        %0 = stablehlo.add %a, %a : tensor<f32>
-        return %0 : tensor<f32>
-      }"""
-    program = parse_module(text)
-    merged = merge([program, program])
-    assert diagnose(emit(merged)) is None
-    inputs = [np.array(1, np.float32), np.array(5, np.float32)]
-    assert [float(array) for array in evaluate(merged, inputs)] == [2, 10]
-
-
 REGIONS = """
 func.func @main(%x: tensor<4xf32>, %i: tensor<i32>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -243,19 +208,21 @@ def test_regions_captures_and_several_results():
 TYPES = """
 func.func @main(%t: !stablehlo.token, %u: tuple<tensor<f32>, tuple<tensor<?x3xi1>>>,
     %q: tensor<2x2x!quant.uniform<i8<-3:5>:f32:1, {0.1, 0.25:3}>>,
-    %p: tensor<2x!quant.uniform<u8:bf16, 1.0e-20:4>>) -> !stablehlo.token {
+    %p: tensor<2x!quant.uniform<u8:bf16, 1.0e-20:4>>,
+    %b: tensor<?x3xf32, #stablehlo.bounds<5, ?>>) -> !stablehlo.token {
   return %t : !stablehlo.token
 }"""
 
 
 def test_types_beyond_plain_tensors():
     program = parse_module(TYPES)
-    token, pair, per_axis, per_tensor = (value.type for value in program.main.arguments)
+    token, pair, per_axis, per_tensor, bounded = (value.type for value in program.main.arguments)
     assert token == TokenType()
     inner = TupleType((TensorType((None, 3), ELEMENT_TYPES["i1"]),))
     assert pair == TupleType((TensorType((), F32), inner))
     si8, ui8, bf16 = (ELEMENT_TYPES[name] for name in ("si8", "ui8", "bf16"))
     assert per_axis.element_type == QuantizedType(si8, -3, 5, F32, (0.1, 0.25), (0, 3), 1)
+    assert bounded == TensorType((None, 3), F32, (5, None))
     assert per_tensor.element_type == QuantizedType(ui8, 0, 255, bf16, (1e-20,), (4,))
     assert parse_module(emit(program)) == program
 

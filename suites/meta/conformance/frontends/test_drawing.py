@@ -13,9 +13,12 @@ import pytest
 from conformance.checking.settings import Settings
 from conformance.frontends.inputs.drawing import draw_inputs, finite_share
 from conformance.frontends.inputs.drawn_numbers import array_of
+from conformance.frontends.inputs.ranges import known_values
 from conformance.frontends.inputs.uses import needs_of
 from conformance.frontends.modules import Unit, read_units
-from conformance.needs.need import ANY, NONZERO, POSITIVE, Need, conjunction
+from conformance.needs.need import ANY, NONZERO, POSITIVE, Need
+from conformance.needs.ranges import EVERYTHING
+from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type
@@ -277,14 +280,6 @@ def test_drawn_inputs_give_finite_results(name: str, tmp_path: Path) -> None:
         assert finite_share(results) == 1.0, (inputs, results)
 
 
-def test_whole_numbers_come_first(tmp_path: Path) -> None:
-    program = program_of(BATCH_NORM, tmp_path)
-    first, second, third = draw_inputs(program, 3, lambda inputs: evaluate(program, inputs))
-    for whole in (first, third):
-        assert all((array == np.round(array)).all() for array in whole)
-    assert all((array != np.round(array)).any() for array in second)
-
-
 def test_the_same_seed_gives_the_same_inputs(tmp_path: Path) -> None:
     program = program_of(ADAM, tmp_path)
     one, same, other = (
@@ -406,12 +401,6 @@ func.func @main(%x: tensor<4xui32>, %y: tensor<3x2xui16>) -> (tensor<4xf32>, ten
         assert np.abs(second).max() > 0.01
 
 
-def test_of_needs_that_contradict_the_bounded_one_is_granted() -> None:
-    assert conjunction(Need(0, 9), Need(-10, -1)) == Need(0, 9)
-    assert conjunction(Need(-5.0, -2.0), POSITIVE) == Need(-5.0, -2.0)
-    assert conjunction(POSITIVE, Need(0, 4)) == Need(0, 4, is_open=True)
-
-
 @pytest.mark.parametrize("name", ["f64", "f32", "f16", "bf16", "f8E4M3FN"])
 @pytest.mark.parametrize(
     "need",
@@ -485,8 +474,48 @@ def test_numbers_that_cannot_be_evaluated_are_left(tmp_path: Path) -> None:
         assert (inputs[0] > 0).all()
 
 
-def test_a_truth_value_of_rank_0_is_true_where_one_is_needed() -> None:
-    truth = TensorType((), element_type("i1"))
-    array = array_of(truth, NONZERO, 0, "eighths", 5)
-    assert array is not None
-    assert (array.shape, array.dtype, bool(array)) == ((), np.bool_, True)
+def range_after(*lines: str, of: str = "tensor<4xf32>", arguments: str = "") -> tuple[float, float]:
+    """Return the range of the last value of a function of %x."""
+    body = "\n".join(lines)
+    last = lines[-1].strip().partition(" ")[0] if lines[-1].strip().startswith("%") else "%r"
+    program = parse_module(
+        f"func.func @main(%x: tensor<4xf32>{arguments}) -> {of} {{\n"
+        f"{body}\nreturn {last} : {of}\n}}"
+    )
+    end = program.main.body.operations[-1]
+    return tuple(known_values(program).ranges[end.operands[0].name])
+
+
+def test_branches_have_the_range_of_either() -> None:
+    found = range_after(
+        '%r = "stablehlo.if"(%p) ({',
+        "  %a = stablehlo.constant dense<1.0> : tensor<4xf32>",
+        "  stablehlo.return %a : tensor<4xf32>",
+        "}, {",
+        "  %b = stablehlo.constant dense<5.0> : tensor<4xf32>",
+        "  stablehlo.return %b : tensor<4xf32>",
+        "}) : (tensor<i1>) -> tensor<4xf32>",
+        arguments=", %p: tensor<i1>",
+    )
+    assert found == (1, 5)
+
+
+def test_loops_keep_the_range_of_values_that_they_pass_on() -> None:
+    program = parse_module("""
+func.func @main(%n: tensor<i32>) -> (tensor<i32>, tensor<i32>) {
+  %c = stablehlo.constant dense<7> : tensor<i32>
+  %r:2 = "stablehlo.while"(%c, %c) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %d = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %d, %b : tensor<i32>, tensor<i32>
+  }) : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  return %r#0, %r#1 : tensor<i32>, tensor<i32>
+}""")
+    changed, kept = program.main.body.operations[-1].operands
+    ranges = known_values(program).ranges
+    assert ranges[changed.name] == EVERYTHING
+    assert ranges[kept.name] == (7, 7)

@@ -1,7 +1,8 @@
-"""Histories: runs in order of time, with the cells in which they differ."""
+"""Comparisons among backends and among runs."""
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -9,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from conformance.campaign.runner import Options, run
+from conformance.catalog import CATALOG
 from conformance.errors import UsageError
+from conformance.results.agreement import unspecified_cases
+from conformance.results.differences import differences
 from conformance.results.history import (
     History,
     PastRun,
@@ -20,8 +25,137 @@ from conformance.results.history import (
 )
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData, load, write_json
-from conformance.verdict import Errors, Record, Timing, Verdict
+from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
+from reports.html import render as render_html
+from reports.markdown import markdown
+from suites.meta.support import synthetic_run as synthetic
 from suites.meta.support.synthetic_run import failure, run_of
+
+
+def element(actual: str, index: tuple[int, ...] = (0,)) -> Element:
+    return Element(0, index, "7", "0x07", actual, f"0x{int(actual):02X}", None, ())
+
+
+def unspecified_record(backend: str, *elements: Element, index: int = 0) -> Record:
+    detail = Detail("program", b"", len(elements), 4, elements)
+    if not elements:
+        return Record("divide", "ui8", backend, index, "0" * 16, Verdict.PASS)
+    verdict = Verdict.UNSPECIFIED
+    return Record("divide", "ui8", backend, index, "0" * 16, verdict, "by zero", detail=detail)
+
+
+def unspecified_of(*records: Record):
+    return unspecified_cases(synthetic.run_of(list(records), {}, [("divide", "ui8", "cpu")]))
+
+
+def test_backends_that_give_the_same_agree() -> None:
+    (case,) = unspecified_of(
+        unspecified_record("cpu", element("1")), unspecified_record("gpu", element("1"))
+    )
+    assert (case.agree, case.kind) == (True, "by zero")
+    assert case.answers == (("cpu", "1"), ("gpu", "1"))
+
+
+def test_passing_backend_counts_with_the_reference_value() -> None:
+    (case,) = unspecified_of(unspecified_record("cpu", element("1")), unspecified_record("gpu"))
+    assert (case.agree, case.answers) == (False, (("cpu", "1"), ("gpu", "7")))
+
+
+def test_cases_without_comparison_are_omitted() -> None:
+    assert unspecified_of(unspecified_record("cpu", element("1"))) == []
+    assert unspecified_of(unspecified_record("cpu"), unspecified_record("gpu")) == []
+    assert (
+        unspecified_of(unspecified_record("cpu", element("1")), unspecified_record("gpu", index=1))
+        == []
+    )
+    failing = replace(unspecified_record("gpu"), verdict=Verdict.DIVERGENT)
+    assert unspecified_of(unspecified_record("cpu", element("1")), failing) == []
+
+
+@pytest.mark.slow
+def test_reports_compare_a_backend_with_the_reference(tmp_path) -> None:
+    made = run(
+        Options(
+            out=tmp_path, backends=("cpu", "reference"), ops=("divide", "sqrt"),
+            element_types=("f4E2M1FN",), profile="standard", jobs=1,
+        )
+    )  # fmt: skip
+    cases = unspecified_cases(made)
+    assert cases
+    assert not any(case.agree for case in cases)
+    text = markdown(made)
+    assert "## Unspecified by the specification" in text
+    assert f"agree in 0 of {len(cases)} such cases" in text
+    render_html(made, tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert f'"differing":{len(cases)},' in page
+    assert cases[0].kind in page
+
+
+NAMES = ("cpu", "gpu", "plugin:x", "tpu")
+
+
+def passing_case(backend: str, index: int) -> Record:
+    return synthetic.passes(("add", "f32", backend), index, CATALOG["add"], random.Random(1))
+
+
+def failing_case(backend: str, index: int, **changes) -> Record:
+    return synthetic.failure(("add", "f32", backend), index, Verdict.DIVERGENT, **changes)
+
+
+def compare_records(*records: Record):
+    cells = list(dict.fromkeys((r.op, r.element_type, r.backend) for r in records))
+    return differences(synthetic.run_of(list(records), {}, cells, backends=NAMES))
+
+
+def test_a_backend_that_differs_from_all_others_is_named():
+    found = compare_records(
+        passing_case("cpu", 0), failing_case("gpu", 0), passing_case("plugin:x", 0)
+    )
+    assert (found.compared, found.lone_backends) == (1, {"gpu": 1})
+    (case,) = found.cases
+    assert (case.lone_backend, case.fails, case.is_of_support) == ("gpu", True, False)
+    assert [answer.verdict for answer in case.answers.values()] == [
+        Verdict.PASS, Verdict.DIVERGENT, Verdict.PASS,
+    ]  # fmt: skip
+
+
+def test_no_backend_is_named_among_two_or_if_two_pairs_differ():
+    (two,) = compare_records(passing_case("cpu", 0), failing_case("gpu", 0)).cases
+    (pairs,) = compare_records(
+        passing_case("cpu", 0),
+        passing_case("gpu", 0),
+        failing_case("plugin:x", 0),
+        failing_case("tpu", 0),
+    ).cases
+    assert (two.lone_backend, pairs.lone_backend) == ("", "")
+
+
+def test_the_same_verdict_with_another_value_differs():
+    one = failing_case("cpu", 0)
+    element = replace(one.detail.elements[0], actual="7.0", actual_hex="0x40e00000")
+    other = replace(failing_case("gpu", 0), detail=replace(one.detail, elements=(element,)))
+    (case,) = compare_records(one, other, replace(one, backend="tpu")).cases
+    assert case.lone_backend == "gpu"
+    assert case.answers["gpu"].given == "7.0"
+
+
+def test_differences_are_sorted_by_frequency_with_unsupported_last():
+    unsupported = replace(passing_case("cpu", 5), verdict=Verdict.UNSUPPORTED)
+    found = compare_records(
+        failing_case("cpu", 0), passing_case("gpu", 0), passing_case("tpu", 0),
+        *(record for index in (1, 2) for record in
+          (passing_case("cpu", index), failing_case("gpu", index),
+           passing_case("tpu", index))),
+        unsupported, passing_case("gpu", 5), passing_case("tpu", 5),
+        passing_case("cpu", 6), failing_case("gpu", 6),
+    )  # fmt: skip
+    assert [(case.lone_backend, case.index) for case in found.cases] == [
+        ("gpu", 1), ("gpu", 2), ("cpu", 0), ("", 6), ("cpu", 5),
+    ]  # fmt: skip
+    assert found.lone_backends == {"gpu": 2, "cpu": 1}
+    assert found.cases[-1].is_of_support
+
 
 ADD, SINE, DOT = (("add", "f32", "cpu"), ("sine", "f32", "cpu"), ("dot_general", "f32", "cpu"))
 
@@ -133,14 +267,6 @@ def test_invalid_summary_is_one_line(runs: tuple[Path, Path], text: str | None) 
     with pytest.raises(UsageError, match=r"other.json") as caught:
         load_history([new, path])
     assert "\n" not in str(caught.value)
-
-
-def test_a_summary_of_another_major_version_is_refused(runs: tuple[Path, Path]) -> None:
-    old, new = runs
-    path = old / "summary.json"
-    path.write_text(path.read_text().replace('"schema_version": "1.', '"schema_version": "2.'))
-    with pytest.raises(UsageError, match=r"is not a report of schema version 1"):
-        load_history([new, path])
 
 
 def test_runs_without_a_cell_in_common_are_no_history(runs: tuple[Path, Path]) -> None:
