@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from conformance.backends import isa
-from conformance.backends.registry import names_of, parse
-from conformance.backends.session import cached_backend, open_session
+from conformance.backends.registry import parse
+from conformance.backends.session import cached_backend
 from conformance.cli import app, exit_code_of
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import describe, executor_of
@@ -78,12 +78,6 @@ def test_a_maximum_excludes_later_instruction_sets(monkeypatch: pytest.MonkeyPat
     assert "--xla_dump_to=x" in isa.os.environ[isa.ENVIRONMENT]
 
 
-def test_implied_instruction_sets_are_omitted_from_text() -> None:
-    assert isa.instruction_sets_text(LAPTOP) == "F16C, AVX2, FMA"
-    assert isa.instruction_sets_text(SERVER).startswith("AVX512, AVX512_VNNI")
-    assert isa.instruction_sets_text(()) == "not x86"
-
-
 @pytest.mark.x86
 @pytest.mark.parametrize("maximum", isa.MAXIMA)
 def test_computed_instruction_sets_equal_those_that_xla_reports(maximum: str) -> None:
@@ -93,11 +87,6 @@ def test_computed_instruction_sets_equal_those_that_xla_reports(maximum: str) ->
     with executor_of(choice, jobs=1) as executor:
         versions = dict(describe(executor, choice).versions)
     assert versions["instruction sets"] == isa.instruction_sets_text(isa.target_sets(maximum))
-
-
-def test_the_plain_backend_describes_what_it_targets() -> None:
-    versions = dict(open_session("cpu").describe().versions)
-    assert versions["instruction sets"] == isa.instruction_sets_text(isa.target_sets())
 
 
 @pytest.mark.x86
@@ -127,15 +116,6 @@ def test_entries_hold_where_the_target_satisfies_their_condition(tmp_path: Path)
     assert load(str(tmp_path), ["cpu", "cpu:AVX512"], {}) == ()
     (asked,) = load(str(tmp_path / "cpu.toml"), ["cpu:AVX", "gpu"], {})
     assert asked.backends == ("cpu:AVX",)
-
-
-def test_entries_of_backend_apply_to_its_configurations() -> None:
-    assert names_of("cpu:AVX2") == ("cpu:AVX2", "cpu")
-    assert names_of("reference:hang") == ("reference:hang",)
-    plain = {one.id for one in load(None, ["cpu"], {"jaxlib": "0.10.2"}) if not one.isa}
-    assert plain
-    limited = load(None, ["cpu:AVX2"], {"jaxlib": "0.10.2"})
-    assert plain <= {one.id for one in limited if one.matches_backend("cpu:AVX2")}
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from conformance.backends import plugin as plugins
@@ -17,14 +16,11 @@ from conformance.backends.base import Unsupported
 from conformance.backends.plugin import PluginBackend
 from conformance.backends.registry import parse
 from conformance.backends.session import Session
-from conformance.backends.versions import file_version
 from conformance.errors import NotAvailable, UsageError
 from conformance.gate.reading import load
 from conformance.results.summary import load as load_run
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
-from reference.ir.program import TensorType, Value, single_op
-from reference.ir.types import ELEMENT_TYPES
 
 PROGRAM = """
 func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {
@@ -212,12 +208,6 @@ def test_a_plugin_may_be_named_by_the_package_that_installs_it(
     assert parse("plugin:x=one-pjrt").spelling == f"plugin:x={tmp_path / 'one-pjrt'}"
 
 
-@pytest.mark.slow
-def test_the_distribution_of_a_file_is_found(library: Path) -> None:
-    assert file_version(Path(np.__file__)) == (("numpy", np.__version__),)
-    assert file_version(library) == ()
-
-
 # Expectations
 
 
@@ -299,14 +289,3 @@ def test_a_users_program_is_checked_on_a_plugin(
         code, out, complained = call("check", tmp_path / "program.mlir", "--backend", spelling)
         assert (code, complained) == (0, "")
         assert ": pass" in out
-
-
-def test_a_plugin_runs_in_this_process_beside_jaxlibs_own_client(
-    plugins_here: dict[str, str],
-) -> None:
-    of = TensorType((2,), ELEMENT_TYPES["f32"])
-    program = single_op("negate", (Value("a", of),), (of,))
-    for name, spelling in plugins_here.items():
-        backend = PluginBackend(name, Path(spelling.partition("=")[2]))
-        (result,) = Session(backend).compile(program).run([np.array([1, -2], np.float32)])
-        assert result.tolist() == [-1, 2]

@@ -11,7 +11,6 @@ import pytest
 
 from conformance.campaign import budget, runner, session
 from conformance.campaign.budget import count_left_out, cut_into_rounds, rounds, seconds_of
-from conformance.campaign.merging import merge_runs
 from conformance.campaign.planning import Options, plan
 from conformance.campaign.runner import run
 from conformance.campaign.tasks import Task
@@ -54,14 +53,6 @@ def limited_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: float, *
         patch.setattr(runner, "monotonic", lambda: 0.0)
         patch.setattr(session, "monotonic", lambda: 0.0)
         return run(options(tmp_path, budget=looks, **given))
-
-
-def test_cases_of_cell_are_split_into_doubling_helpings() -> None:
-    cell = Cell("add", F32, "cpu")
-    tasks = [Task(cell, 0, 0, 32), Task(cell, 0, 32, 64), Task(cell, 0, 64, 70)]
-    spans = [(one.start, one.stop) for one in cut_into_rounds(tasks)]
-    assert spans == [(0, 2), (2, 4), (4, 8), (8, 16), (16, 32), (32, 64), (64, 70)]
-    assert [(t.start, t.stop) for t in cut_into_rounds([Task(cell, 0, 0, 1)])] == [(0, 1)]
 
 
 def test_every_cell_has_its_first_helping_before_any_has_its_second() -> None:
@@ -171,19 +162,6 @@ def test_failure_within_budget_fails_the_run(
     assert done.left_out
     assert {record.verdict for record in done.records} >= {Verdict.DIVERGENT}
     assert done.exit_code == 1
-
-
-@pytest.mark.slow
-def test_shards_with_a_limit_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = [
-        limited_run(tmp_path / str(n), monkeypatch, 5 * n, shard=(n, 2), ops=("add", "abs"))
-        for n in (1, 2)
-    ]
-    merged, missing = merge_runs([tmp_path / "1", tmp_path / "2"], tmp_path / "all", "merge")
-    assert missing == []
-    assert len(merged.records) == sum(len(one.records) for one in parts)
-    assert {*merged.left_out} == {one for part in parts for one in part.left_out}
-    assert merged.exit_code == 0
 
 
 def test_a_time_that_cannot_be_is_a_line() -> None:

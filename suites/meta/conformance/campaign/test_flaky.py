@@ -13,12 +13,10 @@ from conformance.campaign.runner import run
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
-from conformance.gate.strict import check_finished
 from conformance.results.lines import lines_of
-from conformance.results.lost_batches import unexplained_batches
 from conformance.results.store import FILE_NAME, Store
 from conformance.updating.groups import entry_of, group_failures
-from conformance.verdict import Errors, LostBatch, Record, Repeats, Timing, Verdict
+from conformance.verdict import LostBatch, Record, Repeats, Verdict
 
 ENTRY = """
 [[known]]
@@ -116,11 +114,6 @@ def test_a_flaky_entry_is_never_stale(tmp_path: Path) -> None:
         assert (done.stale, done.exit_code) == (stale, len(stale))
 
 
-def test_strict_run_requires_no_counterexample_of_flaky_entry(tmp_path: Path) -> None:
-    (entry,) = load(write_entry(tmp_path, "flaky = true"), ("reference",), {})
-    check_finished([entry], {})
-
-
 @pytest.mark.parametrize(
     ("given", "classes", "knows"),
     [
@@ -208,20 +201,6 @@ def test_unsupported_batch_is_reported_and_does_not_fail(
     assert told[0].endswith(": UNIMPLEMENTED: call")
 
 
-def test_a_batch_that_a_case_explains_is_not_lost() -> None:
-    cases = (("add", "f32", 0), ("add", "f32", 1))
-    batch = LostBatch("cpu", cases, Verdict.CRASHED, "abnormal exit", "")
-    part = replace(batch, cases=cases[:1])
-    passing = [Record(*one[:2], "cpu", one[2], "", Verdict.PASS) for one in cases]
-    assert unexplained_batches([batch], passing) == (batch,)
-    assert unexplained_batches([batch, part], passing) == (part,)  # which says more
-    guilty = replace(passing[1], verdict=Verdict.TIMED_OUT)
-    assert unexplained_batches([batch], [passing[0], guilty]) == ()
-    wrong = replace(passing[1], verdict=Verdict.DIVERGENT)  # which explains no crash
-    assert unexplained_batches([batch], [passing[0], wrong]) == (batch,)
-    assert unexplained_batches([batch], []) == (batch,)  # nobody knows yet: the run was cut off
-
-
 def test_a_lost_batch_is_kept_when_the_run_is_killed_over_its_cases(tmp_path: Path) -> None:
     given = options(tmp_path, "right")
     run(given)
@@ -236,11 +215,3 @@ def test_a_lost_batch_is_kept_when_the_run_is_killed_over_its_cases(tmp_path: Pa
     done = run(given)
     assert done.exit_code == 1
     assert "crashed in 1 of 4 runs" in done.incidents[0]
-
-
-def test_repeats_are_stored(tmp_path: Path) -> None:
-    record = Record("add", "f32", "cpu", 0, "", Verdict.DIVERGENT, NOT_DETERMINISTIC)
-    record = replace(record, repeats=Repeats(1, 4, ("NaN",)))
-    with Store(tmp_path / FILE_NAME) as store:
-        store.add_task("one", ("add", "f32", "cpu"), [record], Errors(), Timing())
-        assert store.records() == [record]

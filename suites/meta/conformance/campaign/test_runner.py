@@ -101,12 +101,6 @@ def test_a_task_finds_the_verdict(fault: str, verdict: Verdict, kind: str | None
         )  # fmt: skip
 
 
-def test_a_cell_that_is_refused_is_not_compiled_twice_over() -> None:
-    result = run_task(Task(Cell("add", F32, "reference:unsupported"), 0, 0, 16))
-    assert {record.verdict for record in result.records} == {Verdict.UNSUPPORTED}
-    assert result.modules == 17
-
-
 def test_a_batch_is_one_module_where_all_is_well() -> None:
     result = run_task(Task(Cell("add", F32, "reference"), 0, 0, 16))
     assert result.modules == 1

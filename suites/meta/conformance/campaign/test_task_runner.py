@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -11,53 +10,38 @@ import pytest
 from conformance.campaign.task_runner import TaskRunner
 from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import Cell
-from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
+from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.limits import Limits
 from conformance.pipeline.batch import REPEATS
 from conformance.verdict import LostBatch, Repeats, Verdict
 from reference.ir.types import ELEMENT_TYPES
+from suites.meta.support.workers import Workers
 
 TIMEOUT = 60.0
 TASKS = [Task(Cell("add", ELEMENT_TYPES[of], "reference"), 0, 0, 3) for of in ("f32", "si8", "i1")]
-
-
-class Workers:
-    """An executor without processes: `loses` says with which calls' tasks a worker is lost."""
-
-    def __init__(self, answer: Callable[[tuple[Task, ...]], Any]) -> None:
-        self.answer = answer
-        self.urgent: deque[Call] = deque()
-        self.asked: list[tuple[tuple[Task, ...], float]] = []
-        self.are_ended: list[bool] = []
-
-    def push(self, call: Call) -> None:
-        self.urgent.append(call)
-
-    def results(self, calls: Iterable[Call]) -> Iterator[CallEnd | None]:
-        waiting = iter(calls)
-        while (call := self.urgent.popleft() if self.urgent else next(waiting, None)) is not None:
-            tasks = call.arguments[0]
-            self.asked.append((tasks, call.timeout))
-            self.are_ended.append(call.ends_worker)
-            yield CallEnd(call, self.answer(tasks))
 
 
 def outcomes(
     answer: Callable[[tuple[Task, ...]], Any], apart: Iterable[Task] = (), **given: Any
 ) -> tuple[dict[Task, TaskResult], list[str], Workers]:
     """Return the outcome of one batch of all tasks, the notes, and the calls of the workers."""
-    workers, noticed = Workers(answer), list[str]()
+    workers, noticed = Workers(lambda call: answer(call.arguments[0])), list[str]()
     crashing = {task.cell for task in apart}
     runner = TaskRunner(Limits(TIMEOUT), noticed.append, crashing=crashing, **given)
     done = runner.run(workers, [tuple(TASKS)])  # type: ignore[arg-type]
     return dict(one for one in done if one is not None), noticed, workers
 
 
+def calls_of(workers: Workers) -> list[tuple[tuple[Task, ...], float | None]]:
+    """Return the tasks and the time limit of each call."""
+    return [(call.arguments[0], call.timeout) for call in workers.made]
+
+
 def test_healthy_batch_is_run_once() -> None:
     results, noticed, workers = outcomes(run_tasks)
-    assert workers.asked == [(tuple(TASKS), TIMEOUT)]
+    assert calls_of(workers) == [(tuple(TASKS), TIMEOUT)]
     assert not noticed
     assert set(results) == set(TASKS)
     for task in TASKS:
@@ -76,7 +60,7 @@ def test_only_crashing_case_of_batch_is_blamed() -> None:
         TASKS[1]: [Verdict.PASS, Verdict.PASS, Verdict.CRASHED],
         TASKS[2]: [Verdict.PASS] * 3,
     }
-    assert workers.asked == [
+    assert calls_of(workers) == [
         (tuple(TASKS), TIMEOUT),
         *(((task,), TIMEOUT) for task in TASKS),
         *(((single,), TIMEOUT / 3) for single in TASKS[1].singles()),
@@ -105,13 +89,13 @@ def test_a_case_that_does_not_end_its_worker_every_time_is_not_deterministic(wor
 
 
 def test_a_worker_ends_after_cases_that_may_have_written_to_memory_of_others() -> None:
-    workers = Workers(run_tasks)
+    workers = Workers(lambda call: run_tasks(call.arguments[0]))
     bundles = [(task,) for task in TASKS]
     cells = {TASKS[1].cell}
     runner = TaskRunner(Limits(TIMEOUT), print, overwriting=cells)
     done = runner.run(workers, bundles)  # type: ignore[arg-type]
     assert [one for one in done if one is not None]
-    assert workers.are_ended == [False, True, False]
+    assert [call.ends_worker for call in workers.made] == [False, True, False]
 
 
 def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:
@@ -126,7 +110,7 @@ def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:
     new = outcomes(answer, apart=[TASKS[1]])
     for (results, _, workers), runs in ((known, 1), (new, 1 + REPEATS)):
         assert [record.verdict for record in results[TASKS[1]].records] == [Verdict.CRASHED] * 3
-        alone = [tasks for tasks, _ in workers.asked if len(tasks) == len(tasks[0]) == 1]
+        alone = [tasks for tasks, _ in calls_of(workers) if len(tasks) == len(tasks[0]) == 1]
         assert {alone.count(tasks) for tasks in alone} == {runs}
 
 
@@ -164,7 +148,7 @@ def test_a_case_whose_worker_had_no_processor_is_run_again_and_remarked_upon() -
             "run again by itself at the end"
         )
     ]
-    singles = [tasks for tasks, _ in workers.asked if len(tasks) == len(tasks[0]) == 1]
+    singles = [tasks for tasks, _ in calls_of(workers) if len(tasks) == len(tasks[0]) == 1]
     assert singles.count((guilty,)) == 2
     assert singles[-1] == (guilty,)
 
@@ -179,7 +163,7 @@ def test_a_batch_that_had_no_processor_is_not_lost() -> None:
     results, notices, workers = outcomes(answer, losing=lost.append)
     assert [record.verdict for record in results[TASKS[1]].records] == [Verdict.PASS] * 3
     assert (lost, notices) == ([], [])
-    assert [tasks for tasks, _ in workers.asked] == [tuple(TASKS), *((one,) for one in TASKS)]
+    assert [tasks for tasks, _ in calls_of(workers)] == [tuple(TASKS), *((one,) for one in TASKS)]
 
 
 def test_crash_of_whole_batch_only_is_recorded() -> None:

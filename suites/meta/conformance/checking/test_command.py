@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,9 @@ from jax import export, lax
 
 from conformance.backends import session
 from conformance.backends.pjrt.backend import PjrtBackend
-from conformance.checking import files as checking
-from conformance.checking.file import check_file
-from conformance.checking.settings import CheckedFile, Settings
-from conformance.frontends.modules import NOTHING_RETURNED, Unit, read_units
+from conformance.checking.settings import Settings
 from conformance.outputs import checked as outputs
 from conformance.stablehlo.emit import emit
-from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.ir.program import Dense, Operation, Program
 from suites.meta.support.checking import ALONE, FAULTY, TEST_PROGRAM, check_text
@@ -105,13 +101,6 @@ def export_program(name: str) -> str:
 def test_programs_from_jax_agree_with_xla(name: str, tmp_path: Path) -> None:
     found = check_text(tmp_path, export_program(name), Settings("cpu"))
     assert (found.verdict, found.message) == (Verdict.PASS, "")
-
-
-def test_a_portable_artifact_is_read(tmp_path: Path) -> None:
-    function, arguments = PROGRAMS["attention"]
-    shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments]
-    artifact = export.export(jax.jit(function))(*shapes).mlir_module_serialized
-    assert check_text(tmp_path, artifact).verdict is Verdict.PASS
 
 
 class Mutant(PjrtBackend):
@@ -304,18 +293,6 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 # --- The command ---------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def check_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are checked in this process: workers take seconds to start."""
-
-    def check_here(
-        _: object, given: Sequence[str], settings: Settings, __: int
-    ) -> list[CheckedFile]:
-        return [check_file(file, settings) for file in given]
-
-    monkeypatch.setattr(checking, "check_files", check_here)
-
-
 def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None:
     texts = {
         "right": TEST_PROGRAM.format("expect_eq", "0.2"),
@@ -418,31 +395,6 @@ def test_invalid_arguments_are_one_line(
     assert err.count("\n") == 1
 
 
-def test_parsed_programs_are_those_of_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "program.mlir"
-    path.write_text(FAULTY)
-    (unit,) = read_units(path)
-    assert isinstance(unit, Unit)
-    assert unit.program == parse_module(FAULTY)
-    names = [operation.name for operation in unit.flat.program.main.body.operations]
-    assert names == ["negate", "exponential", "maximum", "tanh", "return"]
-
-
-def test_results_that_are_no_tensors_are_left_out(tmp_path: Path) -> None:
-    text = """
-func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, !stablehlo.token) {
-  %0 = stablehlo.exponential %x : tensor<4xf32>
-  %1 = stablehlo.tanh %0 : tensor<4xf32>
-  %2 = stablehlo.after_all : !stablehlo.token
-  return %1, %2 : tensor<4xf32>, !stablehlo.token
-}"""
-    assert check_text(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
-    assert check_text(tmp_path, text, Settings("reference:low_precision")).verdict.fails
-    only = text.replace("return %1, %2 : tensor<4xf32>, ", "return %2 : ")
-    only = only.replace("(tensor<4xf32>, !stablehlo.token) {", "!stablehlo.token {")
-    assert check_text(tmp_path, only, Settings("cpu")).message == NOTHING_RETURNED
-
-
 def test_unknown_sizes_are_drawn(tmp_path: Path) -> None:
     text = """
 func.func @main(%n: tensor<i64>, %x: tensor<?x2xf32>, %y: tensor<?x2xf32>) -> tensor<?x2xf32> {
@@ -458,3 +410,32 @@ func.func @main(%n: tensor<i64>, %x: tensor<?x2xf32>, %y: tensor<?x2xf32>) -> te
     assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not implemented by the backend")
     wrong = text.replace("dense<2>", "dense<7>")
     assert check_text(tmp_path, wrong).verdict is Verdict.NOT_JUDGED
+
+
+PRODUCT = """
+module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<300xTYPE>, %arg1: tensor<300xi32>, %arg2: tensor<4xi32>,
+      %arg3: tensor<60x3xTYPE>) -> tensor<3x3xTYPE> {
+    %0 = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%arg0, %arg2, %arg1, %arg3) {
+      backend_config = "", mhlo.backend_config = {},
+      operand_layouts = [dense<0> : tensor<1xindex>, dense<0> : tensor<1xindex>,
+        dense<0> : tensor<1xindex>, dense<[1, 0]> : tensor<2xindex>],
+      result_layouts = [dense<[1, 0]> : tensor<2xindex>]}
+      : (tensor<300xTYPE>, tensor<4xi32>, tensor<300xi32>, tensor<60x3xTYPE>) -> tensor<3x3xTYPE>
+    %1 = stablehlo.add %0, %0 : tensor<3x3xTYPE>
+    return %1 : tensor<3x3xTYPE>
+  }
+}"""
+
+
+@pytest.mark.parametrize("of", ["f32", "complex<f64>", "i32"])
+def test_sparse_product_passes(tmp_path: Path, of: str) -> None:
+    found = check_text(tmp_path, PRODUCT.replace("TYPE", of), Settings("cpu"))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
+
+
+def test_wrong_sparse_product_is_named(tmp_path: Path) -> None:
+    text = PRODUCT.replace("TYPE", "f32")
+    found = check_text(tmp_path, text, Settings("reference:sign_lost@custom_call"))
+    assert found.verdict is Verdict.DIVERGENT
+    assert found.operation.startswith("custom_call %0")

@@ -1,19 +1,26 @@
-"""Files that a failing check writes, so that another tool can continue from them."""
+"""check --save and check --describe: files that another tool can continue from."""
 
 from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
+from jax import export
 
+from conformance.checking.describing import UNKNOWN_SIZE, snippet
+from conformance.checking.file import check_file
 from conformance.checking.saving import write_arrays
 from conformance.checking.settings import Settings
 from conformance.cli import app, exit_code_of
 from conformance.frontends.arguments import load
+from conformance.frontends.modules import Unit, read_units
 from conformance.stablehlo.emit import emit, spell
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
@@ -135,6 +142,83 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: Any
     assert f"cannot write to {path / 'kept'}: Not a directory" in error
 
 
-def test_a_failure_says_on_which_inputs(tmp_path: Path) -> None:
-    found = check_text(tmp_path, FAULTY, Settings(LOW))
-    assert found.message.endswith("; drawn inputs, set 1 of 3")
+TYPES = """
+func.func @main(%file: tensor<3xbf16>, %i: tensor<2xi4>, %c: tensor<complex<f32>>,
+                %p: tensor<2xi1>, %s: tensor<0xf64>) -> (tensor<3xbf16>, tensor<2xi4>) {
+  %0 = stablehlo.tanh %file : tensor<3xbf16>
+  return %0, %i : tensor<3xbf16>, tensor<2xi4>
+}"""
+
+
+def ignore_second_argument(weights: Any, dropped: Any, bias: Any) -> Any:
+    del dropped
+    return weights @ weights + bias
+
+
+def describe_text(tmp_path: Path, text: str | bytes, capsys: Any, *how: str) -> tuple[int, str]:
+    path = tmp_path / "program.mlir"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    code = exit_code_of(
+        lambda: app(["check", str(path), "--describe", *how], standalone_mode=False)
+    )
+    return code, capsys.readouterr().out
+
+
+def test_parameters_and_results_are_printed(tmp_path: Path, capsys: Any) -> None:
+    code, out = describe_text(tmp_path, FAULTY, capsys)
+    lines = [line.strip() for line in out.splitlines()]
+    assert code == 0
+    for line in ("x: tensor<4xf32>", "y: tensor<4xf32>", "%3: tensor<4xf32>"):
+        assert line in lines
+    assert '"y": np.zeros((4,), np.float32),' in lines
+
+
+@pytest.mark.parametrize("name", ["types", "export"])
+def test_snippet_writes_the_programs_inputs(name: str, tmp_path: Path, capsys: Any) -> None:
+    text: str | bytes = TYPES
+    if name == "export":
+        made: Any = export.export(jax.jit(ignore_second_argument))
+        shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in ((2, 2), (7,), (2,))]
+        text = made(*shapes).mlir_module_serialized
+    _, out = describe_text(tmp_path, text, capsys, "--format", "json")
+    entry = json.loads(out)
+    if name == "export":
+        assert [one["name"] for one in entry["parameters"]] == ["weights", "bias"]
+    subprocess.run([sys.executable, "-c", entry["snippet"]], check=True, cwd=tmp_path)
+    path, archive = tmp_path / "program.mlir", tmp_path / "inputs.npz"
+    found = check_file(str(path), Settings("reference", archive))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("hello", 2, "line 1, column 1"),
+        ("func.func @main() {\n  foo.bar\n  return\n}", 4, "foo.bar is not read"),
+        (TEST_PROGRAM.format("expect_eq", "0.2"), 0, "takes no inputs"),
+    ],
+)
+def test_program_without_parameters_says_so(
+    text: str, code: int, says: str, tmp_path: Path, capsys: Any
+) -> None:
+    got, out = describe_text(tmp_path, text, capsys)
+    assert got == code
+    assert says in out
+
+
+DYNAMIC = """
+func.func @other(%x: tensor<?x2xf8E5M2>, %n: tensor<i1>) -> tensor<i1> {
+  return %n : tensor<i1>
+}"""
+
+
+def test_snippet_states_sizes_and_bits(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(DYNAMIC)
+    (unit,) = read_units(path)
+    assert isinstance(unit, Unit)
+    dynamic = f"tensor<?x2xf8E5M2>: {UNKNOWN_SIZE} may be any size"
+    assert snippet(unit).splitlines()[2:-1] == [
+        f'    "x": np.zeros(({UNKNOWN_SIZE}, 2), np.uint8),  # bits of f8E5M2; {dynamic}',
+        '    "n": np.zeros((), np.bool_),',
+    ]

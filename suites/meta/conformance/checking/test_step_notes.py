@@ -1,4 +1,4 @@
-"""Operations that exceed their own budget in a passing program: notes and their cost."""
+"""Operations that exceed their own budget in a passing program, and assertions of test programs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ import pytest
 
 from conformance.backends.session import open_session
 from conformance.checking import program, step_notes
+from conformance.checking.assertions import judge_assertions
 from conformance.checking.command import Options, check
 from conformance.checking.file import check_file
 from conformance.checking.settings import UNJUDGED, Settings
+from conformance.frontends.assertions import Assertion
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.reading import load
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.results.versions import versions
+from conformance.stablehlo.parse import parse_module
 from conformance.triage.audit import audit
 from conformance.verdict import Verdict
+from reference.ir.program import Program, Value
+from suites.meta.support.small_programs import array, tensor_of
 
 CANCELLED = """
 func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
@@ -90,22 +96,6 @@ def test_a_program_that_fails_has_a_culprit_and_no_notes(files: tuple[str, Path]
     assert not found.notes
 
 
-def test_results_that_are_the_same_are_not_looked_into(
-    files: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, inputs = files
-    np.savez(inputs, x=np.full(4, -np.inf, np.float32), y=Y.astype(np.float32))
-
-    def fail_if_called(*_: object) -> None:
-        raise AssertionError("operations were judged one by one")
-
-    monkeypatch.setattr(step_notes, "audit", fail_if_called)
-    assert check_file(path, Settings(OFF, inputs)).verdict is Verdict.PASS
-    np.savez(inputs, x=X.astype(np.float32), y=Y.astype(np.float32))
-    with pytest.raises(AssertionError):
-        check_file(path, Settings(OFF, inputs))
-
-
 def test_note_says_which_operations_were_not_judged(
     files: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,21 +113,6 @@ def test_note_says_which_operations_were_not_judged(
     monkeypatch.setattr(program, "LEAST_SECONDS", 0.2)
     (note,) = check_file(path, Settings(OFF, inputs)).notes
     assert note.startswith(f"{UNJUDGED}: it took longer than ")
-
-
-def test_only_the_first_few_are_described(tmp_path: Path) -> None:
-    lines = [f"  %e{n} = stablehlo.exponential %x : tensor<4xf32>\n" for n in range(5)]
-    sums = ["%d", *(f"%s{n}" for n in range(5))]
-    lines += [
-        f"  {sums[n + 1]} = stablehlo.add {sums[n]}, %e{n} : tensor<4xf32>\n" for n in range(5)
-    ]
-    text = CANCELLED.replace("  %r =", "".join(lines) + "  %r =").replace("%e, %d", "%e, %s4")
-    path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
-    path.write_text(text)
-    np.savez(inputs, x=X.astype(np.float32), y=(30 * Y).astype(np.float32))
-    notes = check_file(str(path), Settings(OFF, inputs)).notes
-    assert len(notes) == step_notes.SHOWN + 1
-    assert notes[-1] == "so do 3 more operations"
 
 
 def test_crash_while_writing_notes_keeps_the_verdict(
@@ -193,3 +168,57 @@ func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> (tensor<3xi32>, tensor<
     assert check_file(str(path), Settings("cpu", inputs)).notes == (told,)
     path.write_text(text.replace("add %0, %x", "and %0, %y"))
     assert check_file(str(path), Settings("cpu", inputs)).notes == ()
+
+
+NUMBERS = array([1.0, 2.0, 4.0])
+PASS_ON = parse_module("""
+func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  return %a, %b : tensor<3xf32>, tensor<3xf32>
+}""")
+EXPONENTIALS = parse_module("""
+func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %0 = stablehlo.exponential %a : tensor<3xf32>
+  return %0, %b : tensor<3xf32>, tensor<3xf32>
+}""")
+
+
+def make_assertion(**given) -> Assertion:
+    left, right = (Value(name, tensor_of(3)) for name in "ab")
+    return Assertion("expect_close", left, right, **given)
+
+
+EQUAL, NEAR = make_assertion(), make_assertion(tolerance=0.5)
+
+
+def outcome(
+    assertion: Assertion, got, want, program: Program = PASS_ON, given=(NUMBERS, NUMBERS), **how
+):
+    permitted = PermittedResults(program, given)
+    return judge_assertions([assertion], permitted, [got, want], **{"is_reference": True, **how})
+
+
+def test_a_result_of_another_shape_is_malformed() -> None:
+    found = outcome(EQUAL, NUMBERS[:2], NUMBERS)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong type")
+
+
+@pytest.mark.parametrize(
+    ("ulps_of_backend", "is_reference", "passes"),
+    [(0, True, True), (0, False, True), (1, False, True), (4000, True, True), (4000, False, False)],
+)
+def test_expected_values_that_a_backend_may_give_are_right(
+    ulps_of_backend: int, is_reference: bool, passes: bool
+) -> None:
+    """The tolerance is less than an ulp of exp(4); the expected value is an ulp off."""
+    right = np.exp(NUMBERS.astype(np.float64)).astype(np.float32)
+    want = np.nextafter(right, np.float32(np.inf))
+    got = (right - ulps_of_backend * np.spacing(right)).astype(np.float32)
+    tight = make_assertion(tolerance=1e-9)
+    found = outcome(tight, got, want, EXPONENTIALS, is_reference=is_reference)
+    assert (found.verdict is Verdict.PASS) is passes
+
+
+def test_an_assertion_of_equality_has_no_tolerance() -> None:
+    right = np.exp(NUMBERS.astype(np.float64)).astype(np.float32)
+    found = outcome(EQUAL, right, np.nextafter(right, np.float32(9)), EXPONENTIALS)
+    assert found.verdict is Verdict.DIVERGENT

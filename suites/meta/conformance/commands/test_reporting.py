@@ -1,4 +1,4 @@
-"""The commands that read stored runs: refusals, exit codes, lines, baselines."""
+"""The commands that read stored runs and expectations: refusals, exit codes, lines, baselines."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from conformance.cli import app as whole
+from conformance.cli import exit_code_of
 from conformance.commands import reporting
-from conformance.commands.reporting import complete_report, print_lines, report, write_baseline
+from conformance.commands.reporting import print_lines, report, write_baseline
 from conformance.errors import UsageError
 from conformance.fuzzing.keeping.journal import FILE_NAME as JOURNAL
 from conformance.gate.baselines.baseline import read_baseline
@@ -122,11 +124,6 @@ def test_a_folder_that_cannot_be_made_is_one_line(run: Path) -> None:
         report([run], out=run / "file" / "out")
 
 
-def test_the_summary_has_only_what_was_asked_for() -> None:
-    data = synthetic.passing_run()
-    assert complete_report(data, None, NOTHING) == data.report
-
-
 def test_lines_are_printed_literally(capsys: pytest.CaptureFixture[str]) -> None:
     long = "x" * 300
     print_lines(["[bold]add[/bold]", long])
@@ -167,3 +164,53 @@ def test_a_run_without_results_has_no_baseline(
     with pytest.raises(UsageError, match="has no results"):
         write_baseline(tmp_path, tmp_path / "baseline.txt")
     assert not (tmp_path / "baseline.txt").exists()
+
+
+ENTRY = """
+[[known]]
+id = "mine"
+op = "add"
+reason = "{reason}"
+"""
+
+
+def run_command(*words: object) -> int:
+    given = ["expectations", *map(str, words)]
+    return exit_code_of(lambda: whole(given, standalone_mode=False))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "ours.toml"
+    path.write_text(ENTRY.format(reason="rounds twice"))
+    return path
+
+
+def test_entries_are_listed_as_text_or_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of = ("--backend", "reference", "--expectations", file)
+    assert run_command("list", *of) == 0
+    assert "mine: add: " in capsys.readouterr().out
+    assert run_command("list", "mine", *of, "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["reason"] == "rounds twice"
+
+
+def test_unknown_id_is_an_error(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run_command("list", "mime", "--backend", "reference", "--expectations", file)
+    assert code != 0
+    assert "mime" in capsys.readouterr().err
+
+
+def test_unfinished_entries_are_refused_if_strict(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(ENTRY.format(reason="TODO"))
+    of = ("--backend", "reference", "--expectations", file)
+    assert run_command("check", "mine", *of, "--strict") != 0
+    assert "still TODO" in capsys.readouterr().err
+
+
+def test_files_are_checked_or_formatted(file: Path) -> None:
+    file.write_text('[[known]]\nop = "add"\nid = "mine"\nreason = "why"\n')
+    assert run_command("fmt", file, "--check") == 1
+    assert run_command("fmt", file) == 0
+    assert run_command("fmt", file, "--check") == 0

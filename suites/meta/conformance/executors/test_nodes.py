@@ -14,7 +14,7 @@ from conformance.errors import NotAvailable
 from conformance.executors import nodes
 from conformance.executors.agent import Agent, WorkerSpec
 from conformance.executors.local import WorkerCrash
-from conformance.executors.nodes import Nodes, words_of
+from conformance.executors.nodes import Nodes
 from conformance.limits import Limits
 
 OWN = {"hlo-conformance": "1", "jax": "0.12"}
@@ -207,21 +207,6 @@ def test_workers_of_a_backend_rest_and_are_opened_again(join: Join) -> None:
     found.rest(OPENING)
     assert found.ready(OPENING) == []
     assert ready(found) == ["a"]
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (
-            RayError("The actor died.\n\tclass_name: Agent\n\tThe node was lost."),
-            "The node was lost.",
-        ),
-        (RayError("only line"), "only line"),
-        (RayError(), "RayError"),
-    ],
-)
-def test_words_of_an_error_are_the_line_that_says_why(error: Exception, words: str) -> None:
-    assert words_of(error) == words
 
 
 def test_an_address_where_nothing_listens_is_refused_at_once() -> None:

@@ -27,7 +27,7 @@ from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeou
 from conformance.executors.ray_output import CommandOutput
 from conformance.limits import Limits
 from conformance.results.versions import fingerprint
-from suites.meta.conformance.executors.test_workers import collect, die, double_number, fail
+from suites.meta.conformance.executors.test_local import collect, die, double_number, fail
 
 pytestmark = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")
 """Ray starts its nodes by forking, and jax may be loaded here: it warns of that."""

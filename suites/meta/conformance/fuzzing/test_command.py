@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from conformance.errors import UsageError
 from conformance.fuzzing import command
 from conformance.fuzzing.command import Options, fuzz, seconds_of
 from conformance.fuzzing.keeping.collection import load_findings
-from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
+from conformance.fuzzing.keeping.journal import FILE_NAME, Journal
 from conformance.outputs.schema import CAMPAIGN, schema_of
 
 
@@ -55,18 +54,6 @@ def test_fault_is_found_minimised_and_saved(tmp_path: Path) -> None:
     assert names >= {"program.mlir", "inputs.npz", "expected.npz", "actual.npz", "finding.json"}
     assert names >= {"reproduce.py", "issue.md"}
     assert "hlo-conformance check program.mlir" in (folder / "issue.md").read_text()
-
-
-def test_culprit_pass_of_finding_is_printed(tmp_path: Path, capsys) -> None:
-    given = StoredFinding("add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {})
-    told = {"attribution": {"vanishes": ["without pass algsimp"]}}
-    with Journal(tmp_path) as journal:
-        journal.add_finding(0, replace(given, told=told))
-        journal.add_finding(1, replace(given, name="add-2"))
-    assert campaign(tmp_path, "reference", 1) == 1
-    first, second, *_ = capsys.readouterr().out.splitlines()
-    assert ", gone without pass algsimp: " in first
-    assert "gone" not in second
 
 
 @pytest.mark.slow
@@ -149,6 +136,8 @@ def test_findings_that_cannot_be_read_are_a_line(tmp_path: Path, text: str | Non
     with pytest.raises(UsageError, match=r"^--findings: .*") as caught:
         load_findings([tmp_path])
     assert "\n" not in str(caught.value)
+    with pytest.raises(UsageError, match="--findings: there is no "):
+        load_findings([tmp_path / "nowhere"])
 
 
 @pytest.mark.slow

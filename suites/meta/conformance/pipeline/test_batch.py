@@ -130,30 +130,6 @@ def test_permutes_among_replicas_and_among_partitions_are_in_different_modules()
     assert backend.sizes == [2, 1]
 
 
-@pytest.mark.parametrize(("name", "modules"), [("tpu-compile", 1), ("cpu", 2)])
-def test_a_compiler_without_its_device_compiles_an_item_by_itself_once(
-    name: str, modules: int
-) -> None:
-    backend, items = _Refusing("", ""), _items("abs")
-    backend.name = name
-    batcher = backend.batcher(repeats=1)
-    run_all(batcher, [items])
-    assert len(batcher.run_in_isolation(items[0])) == 1
-    assert backend.sizes == [1] * modules
-
-
-@pytest.mark.parametrize(("name", "modules"), [("tpu-compile", 1), ("cpu", 2)])
-def test_a_compiler_without_its_device_compiles_a_failing_item_of_a_batch_once(
-    name: str, modules: int
-) -> None:
-    backend, items = _Refusing("", ""), _items("abs", "sine")
-    backend.name = name
-    batcher = backend.batcher(repeats=1)
-    for _ in range(2):
-        batcher.run_in_isolation(items[0])
-    assert backend.sizes == [1] * modules
-
-
 @pytest.mark.parametrize(
     ("words", "most"),
     [("'stablehlo.cosine' op can't be translated", 4), ("HLO opcode `cosine` is not there", 4),
@@ -173,12 +149,6 @@ def test_refused_item_is_found_by_message_or_by_halving(words: str, most: int) -
             (((got,),), ((want,),)) = answered.answer, one.expected
             assert got.tobytes() == want.tobytes()
     assert len(backend.sizes) <= most + 1
-
-
-def test_items_are_tried_in_isolation_if_all_contain_the_refused_op() -> None:
-    backend = _Refusing("cosine", "cosine")
-    run_all(backend.batcher(), [_items(*["cosine"] * 8)])
-    assert backend.sizes == [8, *[1] * 8]
 
 
 def test_a_batch_that_is_refused_as_a_whole_only_is_run_again() -> None:

@@ -89,19 +89,6 @@ def test_programs_that_lose_their_worker_only_together_are_called_together_again
     ]  # fmt: skip
 
 
-def test_programs_of_a_part_that_lose_their_worker_only_together() -> None:
-    """Neither the part nor the whole has a culprit."""
-    made = Made(lambda call: DIED if {*"ab"} <= {*call.name} else call.name, "abcd", repeats=[5.0])
-    assert made.values == {"a": "a", "b": "b", "cd": "cd"}
-    assert [name for name, *_, runs in made.notices if runs > 1] == ["ab", "abcd"]
-
-
-def test_calls_without_repeats_are_not_called_again() -> None:
-    made = Made(lambda call: DIED if len(call.name) > 1 else call.name, "ab")
-    assert made.names == ["ab", "a", "b"]
-    assert made.notices == [("ab", 2, False, 1, 1), ("ab", 0, False, 1, 1)]
-
-
 def test_a_single_program_that_loses_its_worker_is_called_again() -> None:
     crashes = iter([DIED, "b", WorkerTimeout(1.0)])
     made = Made(lambda _: next(crashes), "b", repeats=[5.0, 6.0])
@@ -127,12 +114,6 @@ def test_an_error_of_the_whole_only_is_noticed_and_not_repeated() -> None:
     )  # fmt: skip
     assert made.names == ["ab", "a", "b"]
     assert made.notices[-1] == ("ab", 0, False, 1, 1)
-
-
-def test_calls_that_do_not_say_how_they_are_split_end_as_they_do() -> None:
-    workers = Workers(lambda _: DIED)
-    (ended,) = filter(None, run_in_parts(workers, [Call("ab", print, (), 1.0)]))  # type: ignore[arg-type]
-    assert (ended.call.name, ended.value) == ("ab", DIED)
 
 
 def test_a_part_that_is_lost_is_asked_about_in_another_worker() -> None:
@@ -168,12 +149,6 @@ def test_a_question_without_an_answer_changes_nothing() -> None:
     made = Made(value, "b", **given)
     assert made.values == {"b": DIED}
     assert made.names == ["b", "question", "b", "b"]
-
-
-def test_no_question_about_an_exception() -> None:
-    error = KeyError("x")
-    made = Made(lambda _: error, "b", question=lambda _: Call("question", print, (), 1.0))
-    assert (made.values, made.names) == ({"b": error}, ["b"])
 
 
 def test_without_a_backend_nothing_is_split() -> None:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
+from importlib.metadata import version
+
 import gmpy2
+import mpmath
 import numpy as np
 import pytest
 
+from conformance.backends.base import Unsupported
 from conformance.sweep.arguments import domain_of
 from conformance.sweep.block import Block, run_block
 from conformance.sweep.evaluation import Differences, differences_of
 from conformance.sweep.function import Function, functions_of
+from conformance.sweep.hard_cases import HARD_CASES
 from conformance.sweep.judging import outcome_of
 from conformance.sweep.outcome import NOTHING, add_outcomes
 from conformance.sweep.properties import Properties, properties_of
 from conformance.sweep.strata import thresholds
 from conformance.tolerance.hardware import Hardware
 from reference.ir.types import ELEMENT_TYPES, Array, from_bits, to_bits
+from suites.meta.support import mpfr
 
 F32 = ELEMENT_TYPES["f32"]
-MPFR = {
+FUNCTIONS = {
     "cbrt": gmpy2.cbrt,
     "cosine": gmpy2.cos,
     "exponential": gmpy2.exp,
@@ -60,7 +67,7 @@ def all_differences(function: Function, x: Array) -> Differences:
     return found
 
 
-@pytest.mark.parametrize("op", MPFR)
+@pytest.mark.parametrize("op", FUNCTIONS)
 def test_expected_results_and_errors_equal_mpfr(op: str) -> None:
     x = arguments(1200)
     found = all_differences(function_of(op, "f32"), x)
@@ -68,7 +75,7 @@ def test_expected_results_and_errors_equal_mpfr(op: str) -> None:
     values = found.exact(np.arange(len(x))).astype(np.float64)
     for argument, expected, value in zip(x.tolist(), found.expected, values, strict=True):
         with gmpy2.context(precision=200, emin=-4000, emax=4000):
-            exact = MPFR[op](gmpy2.mpfr(argument))
+            exact = FUNCTIONS[op](gmpy2.mpfr(argument))
             near = round_value(exact)
             assert near == expected or np.isnan([near, expected]).all(), (op, argument)
             if 1e-40 < abs(exact) < 1e38:
@@ -177,3 +184,49 @@ def test_samples_hold_every_exponent_and_are_reproducible() -> None:
     assert np.array_equal(to_bits(x), to_bits(domain.arguments(0, domain.numbers)[0]))
     other = domain_of(function_of("exponential", "f64"), 1 << 14, exhaustive=False, seed=1)
     assert not np.array_equal(to_bits(x)[:64], to_bits(other.arguments(0, 32)[0]))
+
+
+@pytest.mark.parametrize("of", ["f32", "bf16"])
+@pytest.mark.parametrize("op", mpfr.MPFR)
+def test_figures_equal_mpfr(op: str, of: str) -> None:
+    operands = mpfr.any_numbers(mpfr.function_of(op, of), 300, seed=6)
+    if (op, of) == ("mhlo.cosh", "f32") and _lacks_cosh():
+        with pytest.raises(Unsupported):
+            mpfr.disagreement(op, of, operands, "cpu")
+        return
+    assert mpfr.disagreement(op, of, operands, "cpu") == ""
+
+
+def _lacks_cosh() -> bool:
+    return version("jaxlib").startswith("0.10.")
+
+
+def test_a_disagreement_is_said() -> None:
+    function = mpfr.function_of("exponential", "f32")
+    operands = (np.array([0.5, 1.0, 2.0], np.float32),)
+    outcome, actual = mpfr.swept_figures(function, operands, "reference")
+    assert outcome.right == mpfr.mpfr_figures(function, operands, actual).right == 3
+    moved = np.nextafter(actual, np.float32(np.inf))
+    figures = mpfr.mpfr_figures(function, operands, moved)
+    assert figures.right == 0
+    assert 0.5 < figures.worst < 1.5
+
+
+DIGITS = 53
+
+
+def extra_bits(function, x: float) -> float:
+    """Return the equal bits behind the last bit, and the bit after, of a result: all 0 or all 1."""
+    with mpmath.workprec(400):
+        exact = function(mpmath.mpf(x))
+        mantissa, _ = mpmath.frexp(abs(exact))
+        scaled = mantissa * mpmath.mpf(2) ** (DIGITS + 1)
+        distance = abs(scaled - mpmath.nint(scaled))
+        return float(-mpmath.log(distance, 2)) if distance else math.inf
+
+
+@pytest.mark.parametrize("text", HARD_CASES)
+def test_result_is_nearly_halfway_or_nearly_a_number(text: str) -> None:
+    x = float.fromhex(text)
+    hardest = max(extra_bits(mpmath.exp, x) if x < 700 else 0.0, extra_bits(mpmath.log, x))
+    assert hardest > 40

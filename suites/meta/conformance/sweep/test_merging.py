@@ -1,17 +1,23 @@
-"""Shards of a sweep are merged to the result of one sweep; missing shards are reported."""
+"""Shards of a sweep are merged; the lines and the files of a sweep."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conformance.cli import app, exit_code_of
-from conformance.results.store import FILE_NAME as RESULTS
+from conformance.outputs.sweep import ResultClass
+from conformance.sweep import saving
 from conformance.sweep.journal import FILE_NAME
-from conformance.sweep.merging import is_sweep
+from conformance.sweep.judging import axis_shift
+from conformance.sweep.summary import lines_of
+from conformance.verdict import HISTOGRAM_EDGES, Verdict
+from reference.ir.types import element_type
 from suites.meta.conformance.sweep.conftest import Call, Report
 
 GIVEN = ("tanh", "add", "--element-type", "f8*", "--element-type", "f32", "--sample", 1024)
@@ -91,15 +97,6 @@ def test_a_page_is_written_again(sweep: Call, report: Report, tmp_path: Path) ->
     assert (code, said.count("\n")) == (2, 1)
 
 
-@pytest.mark.parametrize("asked", ["json", "text"])
-def test_a_sweep_is_printed(sweep: Call, report: Report, tmp_path: Path, asked: str) -> None:
-    given = ("not", "--element-type", "i1", "--backend", "reference")
-    _, result = sweep(*given, out=tmp_path / "swept")
-    code, told, _ = report(tmp_path / "swept", "--format", asked)
-    assert code == 0
-    assert asked == "text" or json.loads(told) == result
-
-
 @pytest.mark.slow
 def test_a_sweep_is_a_section_of_the_report_of_a_run(
     sweep: Call, report: Report, tmp_path: Path
@@ -125,10 +122,89 @@ def test_a_sweep_is_a_section_of_the_report_of_a_run(
     assert '<section id="sweeps"' not in (run / "index.html").read_text(encoding="utf-8")
 
 
-def test_a_sweep_is_a_folder_with_its_files_and_no_run(tmp_path: Path) -> None:
-    assert not is_sweep(tmp_path)
-    (tmp_path / FILE_NAME).touch()
-    assert is_sweep(tmp_path)
-    assert is_sweep(tmp_path / FILE_NAME)
-    (tmp_path / RESULTS).touch()
-    assert not is_sweep(tmp_path)
+F32 = element_type("f32")
+SHIFT = axis_shift(F32)
+
+
+def swept(*axes: tuple[str, bool, dict[int, float]]) -> Any:
+    """Return a sweep whose functions have these largest errors by position of the axis."""
+    domains = [
+        SimpleNamespace(
+            function=SimpleNamespace(name=name, operand_type=F32), is_mirrored=is_mirrored
+        )
+        for name, is_mirrored, _ in axes
+    ]
+    outcomes = [SimpleNamespace(axis=axis) for *_, axis in axes]
+    return SimpleNamespace(plan=SimpleNamespace(domains=domains), outcomes=outcomes)
+
+
+def written_axes(monkeypatch, folder: Path, *axes: tuple[str, bool, dict[int, float]]) -> Any:
+    monkeypatch.setattr(saving, "json_text", lambda _: "{}\n")
+    saving.save(swept(*axes), None, folder)  # type: ignore[arg-type]
+    assert (folder / saving.SUMMARY).read_text() == "{}\n"
+    assert sorted(path.name for path in folder.iterdir()) == [saving.AXIS, saving.SUMMARY]
+    return json.loads((folder / saving.AXIS).read_text())
+
+
+def code(number: float) -> int:
+    return int(np.float32(number).view(np.uint32)) >> SHIFT
+
+
+def test_errors_are_by_argument_in_order(monkeypatch, tmp_path: Path) -> None:
+    errors = {code(2.0): 0.25, code(-1.0): 0.5, code(float("inf")): 9.0}
+    found = written_axes(monkeypatch, tmp_path, ("tanh", True, errors))
+    assert found == {"tanh": [[-1.0, 0.5], [2.0, 0.25]]}
+
+
+class Stated:
+    """An object with the given fields, in place of a whole sweep."""
+
+    def __init__(self, **given: Any) -> None:
+        self.__dict__.update(given)
+
+
+def result_class(
+    verdict: Verdict, count: int = 1, known: str = "", message: str = ""
+) -> ResultClass:
+    return ResultClass(
+        verdict=verdict, class_="", count=count, known=known, message=message, worst_ulp=None,
+        example=None,
+    )  # fmt: skip
+
+
+def lines(*classes: ResultClass, **given: Any) -> list[str]:
+    function: Any = Stated(**{
+        "name": "tanh f32", "state": "pass", "arguments": "all", "values": 1000, "planned": 1000,
+        "correctly_rounded": 999, "worst": None, "worst_ulp": None, "classes": classes,
+        "histogram": (0,) * (len(HISTOGRAM_EDGES) + 1), "inversions": 0, "asymmetries": None,
+        **given,
+    })  # fmt: skip
+    sweep: Any = Stated(functions=(function,), shard=given.get("shard", "1/1"))
+    return list(lines_of(sweep))
+
+
+def test_function_has_the_share_that_is_correctly_rounded() -> None:
+    passed = result_class(Verdict.PASS, 1000)
+    first, last = lines(passed)
+    assert first == "tanh f32: all 1,000 values, 99.9000% correctly rounded"
+    assert last == "1 function, 1,000 values: 0 new and 0 known classes of failures"
+    assert "100% correctly" in lines(passed, correctly_rounded=1000)[0]
+    nearly = lines(passed, values=10**8, planned=10**8, correctly_rounded=10**8 - 1)[0]
+    assert "<100% correctly" in nearly
+
+
+def test_failures_are_listed_as_known_or_new() -> None:
+    found = lines(
+        result_class(Verdict.DIVERGENT, 2000, "", "It is wrong. And more"),
+        result_class(Verdict.INACCURATE, 1, "mine"), inversions=5,
+    )  # fmt: skip
+    assert found[1] == "  divergent: 2,000: It is wrong.; new"
+    assert found[2] == "  inaccurate: 1; known: mine"
+    assert found[3] == "  not monotonic: 5 neighbours in the wrong order"
+    assert found[4].endswith("1 new and 1 known classes of failures")
+
+
+def test_function_without_results_has_the_backends_words() -> None:
+    found = lines(result_class(Verdict.CRASHED, 1, "", "It died. More"), state="crashed")
+    assert found[0] == "tanh f32: crashed: It died.; new"
+    assert lines(state="untested")[0] == "tanh f32: untested"

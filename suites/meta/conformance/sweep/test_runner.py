@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from conformance.cli import app, exit_code_of
-from conformance.commands import sweeping
-from conformance.sweep import planning
-from conformance.sweep.journal import FILE_NAME, Line
-from conformance.sweep.runner import finished_parts, is_done
+from conformance.sweep.journal import FILE_NAME
 from suites.meta.conformance.sweep.conftest import Call
 
 
@@ -83,18 +78,6 @@ def test_killed_sweep_is_resumed(sweep: Call, tmp_path: Path) -> None:
     assert again == whole
 
 
-def test_shards_are_the_whole(sweep: Call, tmp_path: Path) -> None:
-    given = ("abs", "add", "--element-type", "f8*", "--backend", "reference")
-    whole = sweep(*given, out=tmp_path / "whole")[1]["functions"]
-    counts = dict.fromkeys((one["name"] for one in whole), 0)
-    for part in (1, 2, 3):
-        shard = ("--shard", f"{part}/3")
-        for one in sweep(*given, *shard, out=tmp_path / str(part))[1]["functions"]:
-            assert one["values"] == one["planned"]
-            counts[one["name"]] += one["values"]
-    assert counts == {one["name"]: one["values"] for one in whole}
-
-
 @pytest.mark.parametrize(
     ("given", "code", "said"),
     [
@@ -136,16 +119,3 @@ def test_unsupported_functions_count_as_untested(sweep: Call) -> None:
     code, told = sweep("tanh", *given)
     assert code == told["exit_code"] == 4
     assert told["functions"][0]["state"] == "unsupported"
-
-
-def test_option_defaults_equal_those_of_the_plan() -> None:
-    assert sweeping.SAMPLE == planning.SAMPLE
-
-
-def test_block_is_done_when_each_of_its_functions_is() -> None:
-    lines = [Line(indices=(0, 2), start=64, outcomes=(), seconds=0.0)]
-    finished = finished_parts(lines)
-    assert finished == {(0, 64), (2, 64)}
-    for indices, start, done in (((0, 2), 64, True), ((0, 1), 64, False), ((0,), 0, False)):
-        block: Any = SimpleNamespace(indices=indices, start=start)
-        assert is_done(block, finished) is done

@@ -1,0 +1,334 @@
+"""XLA through PJRT: clients, options, refused programs, and arguments and results bit by bit."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.backends.base import Failed, Rejected, Settings, Unsupported
+from conformance.backends.pjrt import clients
+from conformance.backends.pjrt.backend import PjrtBackend
+from conformance.backends.pjrt.clients import CPU_DEVICES, first_device
+from conformance.backends.pjrt.executables import (
+    PjrtExecutable,
+    SharedExecutable,
+)
+from conformance.backends.pjrt.options import compile_options
+from conformance.backends.session import open_session
+from conformance.errors import NotAvailable
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
+from generators.invalid.table import near_misses
+from reference.ir.program import (
+    Dense,
+    Function,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+)
+from reference.ir.types import ALL, ELEMENT_TYPES, bits_dtype
+from suites.meta.support.small_programs import are_same, array, execute, op_program, tensor_of
+
+QUANTIZED = """
+func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.uniform_quantize %a : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.1>>
+  %1 = stablehlo.uniform_dequantize %0 : (tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+
+
+def test_op_missing_in_xla_is_unsupported():
+    group = Dense.of(np.zeros((1, 1), np.int64), tensor_of(1, 1, of="si64"))
+    broadcast = op_program(
+        "collective_broadcast", [tensor_of(2)], tensor_of(2), replica_groups=group
+    )
+    with pytest.raises(Unsupported, match="collective-broadcast"):
+        execute("cpu", broadcast, array([1, 2]))
+    with pytest.raises(Unsupported, match="can't be translated to XLA HLO"):
+        execute("cpu", parse_module(QUANTIZED), array([1, 2]))
+    dynamic = TensorType((None,), ELEMENT_TYPES["f32"])
+    with pytest.raises(Unsupported, match="static shape"):
+        execute("cpu", op_program("negate", [dynamic], dynamic))
+
+
+def test_f6_is_unsupported():
+    program = op_program("convert", [tensor_of(4, of="f6E2M3FN")], tensor_of(4))
+    with pytest.raises(Unsupported, match="f6"):
+        open_session("cpu").compile(program)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        op_program("add", [tensor_of(2), tensor_of(2)], tensor_of(3)),
+        op_program("not", [tensor_of(2)], tensor_of(2)),
+        op_program("iota", [], tensor_of(2), iota_dimension=5),
+        op_program(
+            "reduce_precision", [tensor_of(2)], tensor_of(2), exponent_bits=0, mantissa_bits=1
+        ),
+        op_program("frobnicate", [tensor_of(2)], tensor_of(2)),
+    ],
+    ids=lambda program: program.main.body.operations[0].name,
+)
+def test_program_refused_by_verifier_is_rejected(program, capfd):
+    with pytest.raises(Rejected, match=r"^line ") as caught:
+        open_session("cpu").compile(program)
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr().out == ""
+
+
+def test_a_reduction_without_inputs_reaches_no_compiler() -> None:
+    """MLIR's verifier reads its first input, which may end the process."""
+    (program,) = (p for id_, p in near_misses("reduce") if id_ == "C3" and not p.subject.operands)
+    with pytest.raises(Unsupported, match="reduction without inputs"):
+        open_session("cpu").compile(program)
+
+
+# --- The backend itself --------------------------------------------------------------------------
+
+CPU = PjrtBackend("cpu", "cpu")
+SENT = """
+func.func @main(%x: tensor<2xf32>) -> !stablehlo.token {
+  %t = stablehlo.create_token : !stablehlo.token
+  %s = "stablehlo.send"(%x, %t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>,
+    is_host_transfer = true} : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+  return %s : !stablehlo.token
+}"""
+GATHERED = """
+func.func @main(%x: tensor<2x{0}>) -> tensor<2x{0}> {{
+  %y = "stablehlo.all_reduce"(%x) ({{
+    ^bb0(%a: tensor<{0}>, %b: tensor<{0}>):
+      %s = stablehlo.add %a, %b : tensor<{0}>
+      stablehlo.return %s : tensor<{0}>
+  }}) {{replica_groups = dense<0> : tensor<1x1xi64>}} : (tensor<2x{0}>) -> tensor<2x{0}>
+  return %y : tensor<2x{0}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (SENT, "no interface for host transfers"),
+        (GATHERED.format("i4"), "narrower than a byte"),
+        (GATHERED.format("i8"), None),
+        (GATHERED.format("i1"), None),
+        (QUANTIZED, "quantized types"),
+    ],
+)
+def test_programs_are_refused_before_they_are_compiled(text: str, words: str | None) -> None:
+    refused = CPU.refusal(parse_module(text))
+    assert (refused is None) == (words is None)
+    if words is not None:
+        assert isinstance(refused, Unsupported)
+        assert words in str(refused)
+
+
+def test_results_of_bounded_size_are_refused() -> None:
+    bounded = TensorType((None,), ELEMENT_TYPES["f32"], (3,))
+    refused = CPU.refusal(op_program("negate", [tensor_of(3)], bounded))
+    assert "bounded size" in str(refused)
+
+
+@pytest.mark.parametrize(
+    ("platform", "hardware"),
+    [("rocm", Hardware.GPU), ("cuda", Hardware.GPU), ("tpu", Hardware.TPU), ("ipu", Hardware.CPU)],
+)
+def test_hardware_is_that_of_the_clients_platform(platform: str, hardware: Hardware) -> None:
+    device = SimpleNamespace(client=SimpleNamespace(platform=platform))
+    assert PjrtBackend("mine", "plugin", device=device).hardware is hardware
+
+
+def test_more_devices_than_there_are_is_unsupported() -> None:
+    program = replace(
+        op_program("negate", [tensor_of(2)], tensor_of(2)), process_grid=(CPU_DEVICES + 1, 1)
+    )
+    with pytest.raises(Unsupported, match=rf"needs {CPU_DEVICES + 1} devices"):
+        CPU.compile(emit(program), program)
+
+
+@pytest.mark.parametrize("name", ["gpu", "tpu"])
+def test_missing_device_says_what_to_install(name):
+    try:
+        backend = open_session(name)
+    except NotAvailable as error:
+        message = str(error)
+        assert re.match(rf"{name}: jax \S+ finds no {name.upper()} ", message)
+        assert "pip install" in message
+        assert "\n" not in message
+    else:
+        assert backend.describe().platform in {"gpu": ("cuda",), "tpu": ("tpu",)}[name]
+
+
+def test_the_cpu_backend_starts_no_other_platform():
+    code = """
+import jax
+from conformance.backends.session import open_session
+from conformance.errors import UsageError
+open_session("cpu")
+import jax._src.xla_bridge as bridge
+assert not bridge.backends_are_initialized()
+assert jax.config.jax_enable_x64
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_devices_of_another_platform_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A jax for AMD's GPUs gives its devices as `cuda`."""
+    asked: list[str] = []
+    device = SimpleNamespace(platform="rocm", device_kind="MI300X")
+
+    def devices(name: str) -> list[SimpleNamespace]:
+        asked.append(name)
+        return [device, device]
+
+    jax = SimpleNamespace(devices=devices, __version__="9.9")
+    monkeypatch.setattr(clients, "jax_module", lambda: jax)
+    with pytest.raises(NotAvailable, match=r"^gpu: jax 9\.9 finds no GPU \(.*: rocm MI300X\); "):
+        first_device("gpu")
+    assert asked == ["cuda"]
+    device.platform = "gpu"
+    assert first_device("gpu") is device
+
+
+@pytest.mark.parametrize("of", [of for of in ALL if not of.name.startswith("f6")], ids=str)
+def test_arguments_and_results_keep_every_bit(of):
+    part = of.part.bits
+    bits = np.arange(1 << min(part, 12), dtype=bits_dtype(of))
+    if part >= 16:
+        bits = np.random.default_rng(3).integers(0, 1 << (part - 1), 4096, dtype=bits_dtype(of)) * 2
+        bits += np.arange(4096, dtype=bits_dtype(of)) % 2
+    if of.is_complex:
+        bits = np.stack([bits, bits[::-1]], axis=-1)
+    bits = bits.astype(bits_dtype(of).newbyteorder("<"))
+    flat = TensorType((len(bits),), of)
+    full = Dense(flat, bits.tobytes()).array
+    scalar, empty = full[1:2].reshape(()), full[:0].reshape(0, 3)
+    given = [full, scalar, empty]
+    values = tuple(Value(f"a{i}", TensorType(a.shape, of)) for i, a in enumerate(given))
+    body = Region(values, (Operation("return", values),))
+    program = Program((Function("main", body, tuple(value.type for value in values)),))
+    results = execute("cpu", program, *given)
+    assert are_same(results, given)
+    assert all(isinstance(result, np.ndarray) for result in results)
+
+
+def test_an_executable_runs_on_many_inputs_and_spoils_none():
+    program = op_program("add", [tensor_of(3), tensor_of(3)], tensor_of(3))
+    compiled = open_session("cpu").compile(program)
+    kept = []
+    for number in range(5):
+        lhs, rhs = array([number, 1, 2]), array([1, 1, 1])
+        kept.append(compiled.run([lhs, rhs])[0])
+        assert (lhs.tolist(), rhs.tolist()) == ([number, 1, 2], [1, 1, 1])
+    assert [result.tolist() for result in kept] == [[n + 1, 2, 3] for n in range(5)]
+
+
+def test_strided_and_read_only_arguments_are_taken():
+    program = op_program("negate", [tensor_of(2, 3)], tensor_of(2, 3))
+    given = np.arange(12, dtype=np.float32).reshape(3, 4).T[::2]
+    given.setflags(write=False)
+    assert execute("cpu", program, given)[0].tolist() == (-given).tolist()
+
+
+@pytest.mark.parametrize("given", [[], [array([1.0])], [array([1.0, 2.0], "f64")]], ids=str)
+def test_arguments_that_main_does_not_take_are_refused(given):
+    program = op_program("negate", [tensor_of(2)], tensor_of(2))
+    with pytest.raises(Failed, match=r"of main|main takes 1 arguments"):
+        execute("cpu", program, *given)
+
+
+def test_arguments_of_an_executable_are_those_of_each_process() -> None:
+    program = op_program("negate", [tensor_of(2)], tensor_of(2))
+    made = PjrtBackend("cpu", "cpu").compile(emit(program), program)
+    assert isinstance(made, PjrtExecutable)
+    ((result,),) = made.execute([[array([1.0, 2.0])]])
+    assert result.tolist() == [-1, -2]
+    with pytest.raises(ValueError, match="1 processes, arguments for 2"):
+        made.execute([[array([1.0, 2.0])]] * 2)
+    with pytest.raises(
+        ValueError, match=r"argument 0 of main is .*, given float64 of shape \(2,\)"
+    ):
+        made.execute([[array([1.0, 2.0], "f64")]])
+
+
+REPLICAS = """
+module attributes {mhlo.num_replicas = 2 : i32} {
+  func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %y = "stablehlo.collective_permute"(%x) {source_target_pairs = dense<[[0, 1]]>
+      : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>
+    %z = stablehlo.negate %y : tensor<2xf32>
+    return %z : tensor<2xf32>
+  }
+}"""
+
+
+def test_each_process_has_its_own_arguments() -> None:
+    program = parse_module(REPLICAS)
+    made = PjrtBackend("cpu", "cpu").compile(emit(program), program)
+    results = made.execute([[array([1.0, 2.0])], [array([3.0, 4.0])]])
+    assert [[one.tolist() for one in process] for process in results] == [[[0, 0]], [[-1, -2]]]
+
+
+SHARED = """
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @main(%x: tensor<4xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> tensor<4xf32> {
+    %y = stablehlo.reverse %x, dims = [0] : tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+}"""
+
+
+def test_a_shared_program_takes_and_returns_whole_arrays() -> None:
+    program = parse_module(SHARED)
+    made = PjrtBackend("cpu", "cpu").compile(SHARED, program)
+    assert isinstance(made, SharedExecutable)
+    assert made.execute([[array([1, 2, 3, 4])]])[0][0].tolist() == [4, 3, 2, 1]
+
+
+PLAIN = op_program("negate", [tensor_of(2)], tensor_of(2))
+ANNOTATED = 'mhlo.sharding = "{replicated}"'
+
+
+def options(program=PLAIN, text: str = "", count: int = 1, settings: Settings | None = None) -> Any:
+    devices = [SimpleNamespace(id=number) for number in range(count)]
+    return compile_options(text, program, devices, settings or Settings())
+
+
+@pytest.mark.parametrize(("grid", "spmd"), [((2, 1), False), ((1, 2), True), ((2, 3), True)])
+def test_processes_are_replicas_and_partitions(grid: tuple[int, int], spmd: bool) -> None:
+    found = options(replace(PLAIN, process_grid=grid), count=grid[0] * grid[1])
+    build = found.executable_build_options
+    assert (found.num_replicas, found.num_partitions) == grid
+    assert (build.num_replicas, build.num_partitions) == grid
+    assert build.use_spmd_partitioning is spmd
+    assert not build.use_shardy_partitioner
+    assert build.device_assignment.replica_count() == grid[0]
+
+
+@pytest.mark.parametrize(("text", "shardy"), [("", True), (ANNOTATED, False)])
+def test_a_shared_program_is_partitioned_by_its_dialect(text: str, shardy: bool) -> None:
+    found = options(replace(PLAIN, shared_among=4), text, 4)
+    assert found.num_partitions == 4
+    assert found.executable_build_options.use_shardy_partitioner is shardy
+
+
+def test_settings_become_options_of_xla() -> None:
+    settings = Settings(without=("a", "b"), unoptimized=True, dump="folder", dump_as_protos=True)
+    whole = options(settings=settings)  # which owns its parts
+    debug = whole.executable_build_options.debug_options
+    assert debug.xla_disable_hlo_passes == "a,b"
+    assert debug.xla_backend_optimization_level == 0
+    assert debug.xla_dump_to == "folder"
+    assert debug.xla_dump_hlo_as_proto
+    plain = options(settings=Settings(unoptimized=True))
+    assert plain.executable_build_options.debug_options.xla_disable_hlo_passes == ""
