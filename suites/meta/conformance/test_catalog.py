@@ -1,13 +1,22 @@
-"""The catalogue: the column of an operation."""
+"""The catalogue: columns of operations, the page of covered ops, records and limits."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from conformance.backends.fake.faults import FAULTS
 from conformance.catalog import CATALOG, column_of
+from conformance.limits import IDENTITY, LIMITS, Limits, identity_of
+from conformance.listing import backend_entries, coverage_page
+from conformance.verdict import Failing, Record, Verdict
 from generators.case.columns import Invalid
 from generators.cells.plan import cases
 from reference.ops.table import OPS
+from reference.ops.xla.page import HEADINGS, UNSUPPORTED_HEADINGS
 
 NOT_TENSORS = {"after_all", "create_token", "get_tuple_element", "tuple"}
 """Ops whose cells are named after the types of their operands or regions."""
@@ -33,3 +42,81 @@ def test_an_operation_is_of_the_column_that_its_cases_are_in(op: str) -> None:
             assert found[-1] in names  # the f32 that comes out names a cell as well
         else:
             assert found[-1:] == [of.name]
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
+
+
+def test_the_page_is_what_the_command_prints() -> None:
+    mend = "hlo-conformance ops --format markdown > docs/coverage.md"
+    assert PAGE.read_text() == coverage_page(), mend
+
+
+def test_every_op_of_xla_has_a_heading_and_every_heading_its_ops() -> None:
+    ops = [op for several in HEADINGS.values() for op in several]
+    assert sorted(ops) == sorted(op for op, row in CATALOG.items() if row.dialect == "xla")
+    assert not HEADINGS.keys() & UNSUPPORTED_HEADINGS.keys()
+    assert all(UNSUPPORTED_HEADINGS.values())
+
+
+def test_faults_are_listed_by_name_with_their_meanings() -> None:
+    entries = {one["name"]: one for one in backend_entries(["reference:"])}
+    assert len(entries) == len(FAULTS)
+    assert entries["reference:nan_equal"]["device"] == "NaN equals NaN"
+
+
+def failing_class(verdict: Verdict, kind: str, known: str = "") -> Failing:
+    return Failing(verdict, kind, "", 1, known=known)
+
+
+def test_verdicts_are_ordered_from_harmless_to_worst() -> None:
+    ranks = [verdict.severity for verdict in Verdict]
+    assert ranks == sorted(ranks)
+    assert [one for one in Verdict if not one.fails] == [
+        Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED, Verdict.NOT_JUDGED,
+    ]  # fmt: skip
+    without = {one for one in Verdict if not one.has_results}
+    assert without == {
+        Verdict.UNSUPPORTED, Verdict.NOT_JUDGED, Verdict.REJECTED, Verdict.TIMED_OUT,
+        Verdict.CRASHED,
+    }  # fmt: skip
+
+
+def test_the_id_of_a_record_is_safe_in_a_shell() -> None:
+    record = Record("add", "complex<f32>", "cpu", 17, "0", Verdict.PASS)
+    assert record.id == "add-complex_f32-cpu-17"
+
+
+def test_a_record_names_each_expectation_once_and_its_further_classes() -> None:
+    shown = failing_class(Verdict.DIVERGENT, "NaN", "a")
+    other = failing_class(Verdict.INACCURATE, "accuracy", "b")
+    same = failing_class(Verdict.DIVERGENT, "signed zero", "a")
+    record = Record(
+        "add", "f32", "cpu", 0, "0", Verdict.DIVERGENT, "NaN", known="a",
+        failing=(shown, other, same),
+    )  # fmt: skip
+    assert record.expectation_ids == ("a", "b")
+    assert record.further_failures == (other, same)
+    assert not record.is_new_failure
+    assert Record("add", "f32", "cpu", 0, "0", Verdict.DIVERGENT).is_new_failure
+    assert not Record("add", "f32", "cpu", 0, "0", Verdict.UNSPECIFIED).is_new_failure
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a made-up command."""
+
+    seed: int = field(default=7, metadata=IDENTITY)
+    some_ops: tuple[str, ...] = field(default=("add",), metadata=IDENTITY)
+    jobs: int = 2
+    limits: Limits = field(default=LIMITS)
+
+
+def test_results_depend_on_marked_options_and_on_all_limits() -> None:
+    found: dict[str, Any] = identity_of(Options())
+    assert found["seed"] == 7
+    assert found["some ops"] == ["add"]
+    assert "jobs" not in found
+    assert {"timeout", "memory limit"} <= {*found}
+    assert found != identity_of(Options(limits=Limits(LIMITS.timeout / 2)))
+    assert found == identity_of(Options(jobs=1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -353,26 +352,3 @@ def test_interrupting_exits_with_130_and_keeps_what_was_done(tmp_path: Path) -> 
     assert process.returncode == 130
     assert errors.decode().count("\n") == 1
     assert b"interrupted" in errors
-
-
-PARENT = """
-import sys
-from pathlib import Path
-from conformance.campaign.planning import Options
-from conformance.campaign.runner import run
-if __name__ == "__main__":
-    given = Options(Path(sys.argv[1]), ops=("add",), element_types=("i1",), profile="smoke", jobs=1)
-    print(run(given).exit_code, "jax" in sys.modules)
-"""
-
-
-@pytest.mark.slow
-def test_the_parent_never_loads_jax(tmp_path: Path) -> None:
-    script = tmp_path / "parent.py"
-    script.write_text(PARENT)
-    here = Path(__file__).parents[3]
-    found = subprocess.run(
-        [sys.executable, str(script), str(tmp_path / "out")],
-        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(here)},
-    )  # fmt: skip
-    assert found.stdout.split() == ["0", "False"]

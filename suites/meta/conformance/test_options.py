@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
-from itertools import pairwise
 
 import pytest
 import typer
@@ -121,36 +120,6 @@ def test_every_limit_is_an_option_in_its_unit() -> None:
     refused = runner.invoke(app, ["c", "--timeout", "0"])
     assert refused.exit_code == 2
     assert len(asked) == 2
-
-
-def test_help_has_no_line_breaks_of_docstrings() -> None:
-    app = typer.Typer()
-    inner = typer.Typer(help="A group.")
-    app.add_typer(inner, name="group")
-
-    @inner.command("one")
-    def one() -> None:  # type: ignore[reportUnusedFunction]
-        """Do it.
-
-        A paragraph of
-        two lines.
-
-        Another.
-        """
-
-    options.join_help_lines(app)
-    (command,) = inner.registered_commands
-    assert command.help == "Do it.\n\nA paragraph of two lines.\n\nAnother."
-
-
-def test_help_of_a_command_fills_its_lines(call, monkeypatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    _, out, _ = call("run", "--help")
-    about = out.split("\u256d")[0].strip().split("\n")
-    lines = [line.strip() for line in about[about.index(next(x for x in about if "judges" in x)) :]]
-    assert len(lines) > 2
-    fits = [len(f"{a} {b.split()[0]}") < 58 for a, b in pairwise(lines) if a and b]
-    assert not any(fits)
 
 
 @pytest.mark.parametrize("text", ["", "1", "1/", "/4", "-1/4", "1/4/2", "one/four"])

@@ -1,15 +1,21 @@
 """The HTML report in a real headless Chromium, at the width of a phone and of a desk."""
 
+import base64
+import re
+from urllib.parse import quote
+
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
+from conformance.catalog import CATALOG
 from conformance.results.standings import status_of
 from conformance.verdict import Verdict
-from reports import html
+from reports import html, view
 from reports.campaigns.page import write_to
 from suites.meta.reports.browsing import (
-    SIZES,
     count_visible,
+    fragment,
     go,
     lit_cells,
     open_everything,
@@ -62,15 +68,6 @@ def test_a_large_report_of_three_backends_is_drawn_on_demand(browser, folder, si
     assert browser.get_log("browser") == []
 
 
-def test_figures_fit_into_the_cells_of_a_matrix(browser, folder):
-    go(browser, folder, fragment="#matrix=cpu")
-    wait(browser, "document.querySelector('#tables .matrix')")
-    cells = "[...document.querySelectorAll('.matrix .c')]"
-    assert script(browser, f"return {cells}.filter((c) => /[0-9]/.test(c.textContent)).length") > 9
-    cut = f"{cells}.filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)"
-    assert script(browser, f"return {cut}") == []
-
-
 def test_counts_of_the_first_screen_lead_to_the_cells_that_they_count(browser, folder, full):
     for status in ("new", "known", "unsupported", "untested"):
         go(browser, folder)
@@ -119,24 +116,6 @@ def test_policy_forbids_fetching_and_inline_handlers_stay_dead(browser, folder):
              setTimeout(done, 5000) })""",
     )
     assert blocked == "img-src"
-
-
-def test_matrix_scrolls_within_itself_on_a_phone_and_keeps_its_heads(browser, folder, size):
-    go(browser, folder, fragment="#matrix=cpu")
-    body = """const m = document.querySelector('.matrix');
-              const h = m.querySelector('tbody th[scope=row]');
-              const t = m.querySelector('thead th.col');
-              m.scrollLeft = 300; m.scrollTop = 200;
-              return [m.scrollWidth > m.clientWidth, h.getBoundingClientRect().left,
-                      m.scrollTop ? t.getBoundingClientRect().top
-                                    - m.getBoundingClientRect().top : 0, m.scrollLeft]"""
-    wider, left, top, moved = script(browser, body)
-    if size == SIZES["phone"]:
-        assert (wider, moved) == (True, 300)
-        assert 0 <= left < 20
-        assert abs(top) < 4
-    else:
-        assert (wider, moved) == (False, 0)
 
 
 def test_all_programs_change_their_form(browser, tmp_path):
@@ -237,3 +216,228 @@ def test_a_campaigns_page_fits_and_its_commands_can_be_copied(browser, tmp_path)
     script(browser, "document.querySelector('.copy').click()")
     wait(browser, "document.querySelector('.copy').textContent === 'Copied'")
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def rows(browser) -> set[str]:
+    """Return the ops in the matrix that is shown."""
+    body = "return [...document.querySelectorAll('#tables tr[data-op]')].map(e => e.dataset.op)"
+    return set(script(browser, body))
+
+
+def choose(browser, name: str, value: str) -> None:
+    body = """const s = document.getElementById(arguments[0]); s.value = arguments[1];
+              s.dispatchEvent(new Event('change', {bubbles: true}))"""
+    script(browser, body, name, value)
+
+
+def test_verdict_filter_changes_visible_rows(browser, folder, full):
+    go(browser, folder)
+    assert rows(browser) == {op for op, _, _ in full.planned}
+    choose(browser, "verdict", "crashed")
+    crashed = {(r.op, r.element_type) for r in full.records if r.verdict is Verdict.CRASHED}
+    assert rows(browser) == {op for op, _ in crashed}
+    assert (
+        count_visible(browser, ".group")
+        == count_visible(browser, ".group[data-verdict=crashed]")
+        > 0
+    )
+    assert fragment(browser) == "#verdict=crashed"
+    assert f"{len(crashed)} of {len(full.planned):,}" in browser.find_element(By.ID, "shown").text
+    script(browser, "location.hash = 'verdict=crashed&matrix=cpu'")
+    wait(browser, "document.querySelector('.matrix')")
+    assert {tuple(key.split("/")[:2]) for key in lit_cells(browser)} == crashed
+    browser.find_element(By.ID, "clear").click()
+    wait(browser, "location.hash === '#matrix=cpu'")
+    assert len(lit_cells(browser)) == len(full.planned)
+
+
+def test_filters_combine(browser, folder, full):
+    go(browser, folder, fragment="#matrix=cpu")
+    choose(browser, "family", "elementary functions")
+    choose(browser, "type", "bf16")
+    of_family = {op.name for op in view.build(full).ops if op.family == "elementary functions"}
+    keys = lit_cells(browser)
+    assert {key.split("/")[0] for key in keys} == of_family
+    assert {key.split("/")[1] for key in keys} == {"bf16"}
+    assert count_visible(browser, ".matrix th.col") == 1
+    choose(browser, "is", "fail")
+    failing = {r.op for r in full.records if r.verdict.fails and r.element_type == "bf16"}
+    assert {key.split("/")[0] for key in lit_cells(browser)} == failing & of_family
+    assert fragment(browser) == "#is=fail&family=elementary+functions&type=bf16&matrix=cpu"
+
+
+def test_search_finds_text_of_programs_and_messages(browser, folder, full):
+    go(browser, folder)
+    late = {r.op for r in full.records if r.verdict is Verdict.TIMED_OUT}
+    op = next(o for o in sorted(late) if not any(n != o and n.startswith(o) for n in CATALOG))
+    box = browser.find_element(By.ID, "q")
+    box.send_keys(f"stablehlo.{op} timed out")
+    wait(browser, "location.hash.includes('q=')")
+    assert rows(browser) == {op}
+    assert count_visible(browser, ".group") > 0
+    box.clear()
+    box.send_keys("no such thing")
+    wait(browser, "document.querySelector('#none-shown:not([hidden])')")
+    assert rows(browser) == set()
+    assert count_visible(browser, ".group") == 0
+    box.send_keys(Keys.ESCAPE)
+    wait(browser, "location.hash === ''")
+    assert count_visible(browser, ".group") > 0
+
+
+def test_address_restores_the_state(browser, folder):
+    state = "#verdict=flushed&type=f32&is=fail&q=subnormal&matrix=cpu&cell=tanh/f32/cpu"
+    go(browser, folder, fragment=state)
+    wait(browser, "document.getElementById('detail').open")
+    value = "return document.getElementById(arguments[0]).value"
+    assert [script(browser, value, name) for name in ("verdict", "type", "q", "is")] == [
+        "flushed", "f32", "subnormal", "fail",
+    ]  # fmt: skip
+    assert browser.find_element(By.ID, "detail-title").text == "tanh f32"
+    script(browser, "location.hash = 'verdict=pass'")
+    wait(browser, "!document.getElementById('detail').open")
+    assert script(browser, value, "verdict") == "pass"
+    assert script(browser, value, "q") == ""
+    assert count_visible(browser, "#tables .matrix") == 0
+    assert count_visible(browser, "#tables .side") > 0
+
+
+def test_unknown_states_in_the_address_do_no_harm(browser, folder):
+    strange = quote("<img src=x onerror=pwned=1>")
+    for state in ("cell=a/b/c", "op=__proto__", "matrix=none", "alone=x", "change=y"):
+        go(browser, folder, fragment=f"#verdict={strange}&q=%25&type=__proto__&{state}")
+        wait(browser, "document.querySelector('#levels a')")
+        assert script(browser, "return window.pwned === undefined")
+        assert not script(browser, "return document.getElementById('detail').open")
+    go(browser, folder, fragment="#%E0%A4%A")
+    wait(browser, "document.querySelector('#tables .side')")
+    go(browser, folder, fragment=f"#case={strange}")
+    assert "does not hold the case" in browser.find_element(By.ID, "detail").text
+    assert browser.get_log("browser") == []
+
+
+def test_every_link_within_the_page_leads_somewhere(browser, folder):
+    go(browser, folder)
+    open_everything(browser)
+    broken = script(
+        browser,
+        """return [...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute('href'))
+             .filter(h => !h.includes('=') && h !== '#' && !document.getElementById(h.slice(1)))""",
+    )
+    assert broken == []
+    script(browser, "location.hash = 'accuracy'")
+    wait(browser, "document.querySelector('#accuracy .body table')")
+    top = script(browser, "return document.getElementById('accuracy').getBoundingClientRect().top")
+    assert -1 <= top < 820
+
+
+def test_a_case_has_an_address(browser, folder, full):
+    record = next(r for r in full.records if r.is_new_failure and r.verdict is Verdict.DIVERGENT)
+    go(browser, folder, fragment=f"#case={quote(record.id)}")
+    wait(browser, "document.getElementById('detail').open")
+    said = browser.find_element(By.ID, "detail").text
+    for part in (record.id, record.message, "stablehlo.", f"hlo-conformance replay {record.id}"):
+        assert part in said
+    go(browser, folder, fragment="#case=add-f32-cpu-12345")
+    said = browser.find_element(By.ID, "detail").text
+    assert "hlo-conformance replay add-f32-cpu-12345" in said
+
+
+def focused_key(browser) -> str:
+    return script(browser, "return document.activeElement.dataset.k ?? ''")
+
+
+def press(browser, *keys: str) -> None:
+    for key in keys:
+        browser.switch_to.active_element.send_keys(key)
+
+
+def test_keyboard_moves_in_the_matrix_opens_and_closes(browser, folder):
+    go(browser, folder, fragment="#matrix=cpu")
+    script(browser, "document.querySelector('.matrix .c[tabindex=\"0\"]').focus()")
+    first = focused_key(browser)
+    assert first == "abs/si2/cpu"
+    press(browser, Keys.ARROW_RIGHT)
+    assert focused_key(browser) == "abs/si4/cpu"
+    press(browser, Keys.ARROW_DOWN)
+    assert focused_key(browser) == "add/si4/cpu"
+    press(browser, Keys.HOME)
+    assert focused_key(browser) == "add/i1/cpu"
+    press(browser, Keys.ARROW_LEFT)
+    assert focused_key(browser) == "add/i1/cpu"
+    press(browser, Keys.END)
+    assert focused_key(browser) == "add/complex<f64>/cpu"
+    tabbable = (
+        "return document.querySelector('.matrix').querySelectorAll('.c[tabindex=\"0\"]').length"
+    )
+    assert script(browser, tabbable) == 1
+    inside = """const c = document.activeElement.getBoundingClientRect();
+                return c.left >= 0 && c.right <= innerWidth
+                       && c.top >= 0 && c.bottom <= innerHeight"""
+    assert script(browser, inside)
+    outline = "return getComputedStyle(document.activeElement).outlineStyle"
+    assert script(browser, outline) == "solid"
+    press(browser, Keys.ENTER)
+    wait(browser, "document.getElementById('detail').open")
+    assert fragment(browser) == "#matrix=cpu&cell=" + quote("add/complex<f64>/cpu", safe="")
+    press(browser, Keys.ESCAPE)
+    wait(browser, "!document.getElementById('detail').open")
+    wait(browser, "location.hash === '#matrix=cpu'")
+    assert focused_key(browser) == "add/complex<f64>/cpu"
+
+
+def test_slash_focuses_search_and_first_tab_is_skip_link(browser, folder):
+    go(browser, folder)
+    press(browser, Keys.TAB)
+    assert script(browser, "return document.activeElement.className") == "skip"
+    press(browser, "/")
+    assert script(browser, "return document.activeElement.id") == "q"
+    press(browser, "/")
+    assert script(browser, "return document.getElementById('q').value") == "/"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast_in_both_schemes(browser, folder, scheme):
+    """WCAG's 4.5:1 for the sign and the number of every kind of cell, and for running text."""
+    features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
+    go(browser, folder)
+    body = """
+      const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+      const rgb = (under, color) => { canvas.clearRect(0, 0, 1, 1);
+        for (const c of [under, color]) { canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1); }
+        return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+      const light = (c) => c.map(v => v / 255)
+        .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+      const paper = getComputedStyle(document.documentElement).backgroundColor;
+      const found = {};
+      const kinds = '.legend .key, .hint, .lead, dt, .group .where, .standings small, .side td.o';
+      for (const e of document.querySelectorAll(kinds)) {
+        const style = getComputedStyle(e);
+        const own = e.matches('.key') ? style.backgroundColor : 'transparent';
+        const [a, b] = [light(rgb(paper, own)), light(rgb(paper, style.color))];
+        const name = e.className || e.parentElement.className || e.tagName;
+        found[name] = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+      }
+      return found;"""
+    ratios = script(browser, body)
+    assert len(ratios) > 14
+    assert {name: ratio for name, ratio in ratios.items() if ratio < 4.5} == {}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def pages_of(browser) -> int:
+    made = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    return len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(made["data"])))
+
+
+@pytest.mark.parametrize("backends", [1, 3])
+def test_prints_on_few_pages_without_controls(browser, folder, backends):
+    go(browser, folder, f"large-{backends}")
+    assert pages_of(browser) <= 5
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert count_visible(browser, ".filters, .copy, .levels") == 0
+    assert count_visible(browser, ".standings tbody tr") == backends
+    assert count_visible(browser, ".side td.o") > 200
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from conformance.catalog import CATALOG
 from conformance.commands import reporting
 from conformance.errors import NotAvailable
-from conformance.results.cells import CellResults
 from conformance.results.lines import lines_of
 from conformance.results.standings import CellStatus, status_of
 from conformance.results.summary import KnownReason
-from conformance.verdict import Errors, Failing, Verdict
-from reports import findings, html, junit, markdown, squares, text, view
+from conformance.verdict import Failing, Verdict
+from reports import findings, html, junit, markdown, text, view
 from reports import programs as program_texts
 from reports.page import divergences
 from reports.programs import pretty_forms
@@ -176,16 +173,6 @@ def test_totals_add_up_and_equal_summary_json(runs, name):
     assert totals.new == sum(record.is_new_failure for record in run.records)
 
 
-def test_denominators_are_printed(runs, sources):
-    totals = view.build(runs["full"]).totals
-    plain = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", sources["full"]))
-    assert f"{totals.tested:,} of {totals.planned:,} planned cells tested" in plain
-    assert f"in {totals.ops_tested} of {len(CATALOG)} ops of the catalog" in plain
-    assert f"{totals.cases:,} cases, {totals.values:,} values" in plain
-    for part in ("jax 0.12.0", "jaxlib 0.12.0.1", "AMD EPYC", "20261121", "hlo-conformance run"):
-        assert part in plain
-
-
 @pytest.mark.parametrize(
     ("name", "status", "headline"),
     [
@@ -237,30 +224,6 @@ def test_predicted_share_of_known_elements_is_in_every_report(runs):
     assert run.summary["known_elements"]["predicted_percent"] is None
 
 
-@pytest.mark.slow
-def test_unpredictable_known_cases_are_counted_separately(runs):
-    run = runs["passing"]
-    cell = run.planned[0]
-    ids = {
-        "memory": KnownReason("it reads memory", unpredictable=True),
-        "other": KnownReason("it is wrong"),
-    }
-    whole = [
-        synthetic.failure(cell, number, Verdict.DIVERGENT, known=id_)
-        for number, id_ in enumerate(("memory", "other", "other", ""), 9)
-    ]
-    part = Failing(Verdict.DIVERGENT, "a", "", 1, known="memory")
-    both = replace(synthetic.failure(cell, 20, Verdict.DIVERGENT, known="other"), failing=(part,))
-    other = replace(run, records=[*run.records, *whole, both], expectations=ids)
-    assert other.summary["unpredictable"] == 2
-    assert "; 4 known (of these 2 unpredictable), 1 new" in lines_of(other, "")[-5]
-    assert "known cases have elements that no program predicts" in html.html(other)
-    row = "of these, cases with elements that no program predicts"
-    assert f"| {row} | 2 | 4 |" in markdown.markdown(other)
-    for written in (html.html(run), markdown.markdown(run), "".join(lines_of(run, ""))):
-        assert "predict" not in written
-
-
 def test_headline_distinguishes_known_and_untested_from_conforming(runs):
     run = runs["passing"]
     cell = run.planned[0]
@@ -308,40 +271,6 @@ def test_each_planned_cell_has_its_worst_verdict_status_and_counts(runs, sources
     assert {cell["status"] for cell in shown.values()} == set(CellStatus)
 
 
-def test_states_have_different_signs_besides_colours():
-    assert len(set(squares.GLYPHS.values())) == len(squares.GLYPHS)
-    assert (
-        set(squares.GLYPHS)
-        == set(squares.MEANINGS)
-        == {*Verdict, squares.UNTESTED, squares.FILTERED}
-    )
-
-
-def test_states_without_a_judgement_look_different(sources):
-    assert cells_of(sources["passing"]).keys() == set(synthetic.run("passing").planned)
-    assert {cell["state"] for cell in cells_of(sources["empty"]).values()} == {"untested"}
-    style = re.search(r"<style>(.*?)</style>", sources["full"], re.DOTALL)[1]
-    without = ("filtered", "untested", "unsupported", "not_judged")
-    looks = [re.search(rf"\.s-{s} {{(.*?)}}", style)[1] for s in without]
-    assert len(set(looks)) == len(without)
-
-
-def test_cell_shows_share_of_its_budget():
-    cell = ("tanh", "f32", "cpu")
-    failing = synthetic.failure(cell, 1, Verdict.INACCURATE, worst_ulp=2.125, budget_ulp=3.0)
-    for worst, budget, share in (
-        (2.125, 3.0, 2.125 / 3), (0.0, 0.0, None), (1.0, 0.0, 1.0), (250_000.0, 3.0, 1.0),
-        (99.5, 999.0, 99.5 / 999), (math.inf, 3.0, 1.0), (math.nan, 3.0, 1.0),
-        (None, None, None), (None, 2.0, None),
-    ):  # fmt: skip
-        record = replace(failing, worst_ulp=worst, budget_ulp=budget)
-        found = squares.square_of(CellResults(*cell, record.verdict, (record,)))
-        assert found.share == share
-    exceeding = (replace(failing, worst_ulp=4.0, budget_ulp=16.0), replace(failing, worst_ulp=2.0))
-    found = squares.square_of(CellResults(*cell, "inaccurate", exceeding))
-    assert (found.worst, found.budget) == (2.0, 3.0)
-
-
 def test_every_failure_is_found_by_its_id_or_counted(runs, sources):
     seen = view.build(runs["full"])
     failing = {record.id for record in runs["full"].records if record.verdict.fails}
@@ -387,36 +316,6 @@ def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
     assert data["replay"] == ["hlo-conformance replay ", ""]
 
 
-def test_huge_class_is_truncated_and_keeps_all_types():
-    cells = [("add", of, "cpu") for of in ("bf16", "f16", "f32")]
-    records = [
-        synthetic.failure(cell, index, Verdict.DIVERGENT, kind="NaN")
-        for cell in cells
-        for index in range(400)
-    ]
-    (listed,) = divergences.list_groups(view.build(synthetic.run_of(records, {}, cells)).groups)
-    assert len(listed.whole) == divergences.FULL_PER_GROUP
-    assert len(listed.brief) == divergences.LINES_PER_GROUP
-    assert listed.omitted == 1_200 - len(listed.whole) - len(listed.brief)
-    assert [f.record.element_type for f in listed.whole[:3]] == ["bf16", "f16", "f32"]
-
-
-def test_room_for_cases_is_shared_out_among_classes():
-    assert divergences._share_of_groups([5, 1, 9], 3, 100) == [3, 1, 3]
-    assert divergences._share_of_groups([5, 1, 9], 3, 4) == [2, 1, 1]
-    assert divergences._share_of_groups([5, 5, 5], 3, 2) == [1, 1, 0]
-
-
-def test_ops_have_rule_source_and_dialect(sources):
-    shown = {op["name"]: op for op in data_of(sources["full"])["ops"]}
-    assert shown.keys() == CATALOG.keys()
-    for row in CATALOG.values():
-        op = shown[row.name]
-        assert (op["family"], op["constraints"]) == (row.family, len(row.constraints))
-        assert op["text"].startswith(row.tolerance.text[:20])
-    assert {op["dialect"] for op in shown.values()} == {"CHLO", "StableHLO", "XlaBuilder"}
-
-
 def test_report_is_the_same_every_time(runs, sources):
     assert html.html(runs["nasty"]) == sources["nasty"]
     assert html.html(runs["passing"]) == sources["passing"]
@@ -444,18 +343,6 @@ def test_two_backends_stand_side_by_side():
     assert data["differences"]["differing"] == 0
     assert "The backends give the same answers to 12 cases." in re.sub(r"\s+", " ", source)
     assert any(a.get("id") == "backend" for a in page.all("select"))
-
-
-def test_render_writes_all_three(tmp_path, runs):
-    for renderer, name in ((html, "index.html"), (junit, "junit.xml"), (markdown, "summary.md")):
-        renderer.render(runs["nasty"], tmp_path)
-        assert (tmp_path / name).read_text(encoding="utf-8")
-
-
-def test_errors_without_values_give_no_picture():
-    run = synthetic.passing_run()
-    cell = view.build(run).cells[run.planned[0]]
-    assert view.errors_of(replace(run, errors={run.planned[0]: Errors()}), cell) is None
 
 
 def test_replay_command_names_the_folder_where_needed(tmp_path):

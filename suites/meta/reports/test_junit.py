@@ -135,13 +135,6 @@ def test_junit_has_no_filtered_cells(tmp_path, runs):
     ]  # fmt: skip
 
 
-def test_junit_has_the_seconds_of_each_cell_that_was_timed(runs):
-    run = replace(runs["passing"], cell_seconds={("add", "f32", "cpu"): 1.23456})
-    seconds = {case.name: case.time for suite in junit.document(run) for case in suite}
-    assert seconds.pop("add[f32]@cpu") == 1.235
-    assert set(seconds.values()) == {None}
-
-
 def test_failed_batches_and_incidents_are_errors_in_a_suite_of_their_own(runs, tmp_path):
     junit.render(runs["partial"], tmp_path)
     suites = {suite.name: suite for suite in JUnitXml.fromfile(str(tmp_path / "junit.xml"))}

@@ -1,12 +1,16 @@
-"""Markdown: short, complete, and without markup of others."""
+"""Markdown and annotations of CI systems: short, complete, and without markup of others."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
+from dataclasses import replace
 
 import pytest
 
-from reports import markdown, view
+from reports import annotations, findings, markdown, text, view
+from suites.meta.support import synthetic_run as synthetic
 
 
 @pytest.mark.slow
@@ -45,3 +49,74 @@ def test_the_summary_shows_failed_batches_left_out_cases_and_the_cache(runs):
     assert "(known by `slow-batch`)" in written
     assert "- a defect of the harness" in written
     assert "## Batches" not in markdown.markdown(runs["full"])
+
+
+def test_every_class_of_new_failures_is_a_problem() -> None:
+    run = synthetic.run("full")
+    new = [group for group in findings.groups(run, "") if group.status == findings.NEW]
+    found = annotations.problems(run)
+    assert len(found) == len(new) > annotations.ANNOTATIONS
+    told = [*annotations.github(found)]
+    assert len(told) == annotations.ANNOTATIONS + 1
+    assert all(line.startswith("::error title=new%3A ") for line in told[:-1])
+    left = len(new) - annotations.ANNOTATIONS
+    assert told[-1] == (
+        f"::warning title=hlo-conformance::{left} more groups of failures are in the report"
+    )
+    assert annotations.problems(synthetic.run("passing")) == []
+
+
+def test_no_message_ends_a_command_or_begins_another() -> None:
+    run = synthetic.run("nasty")
+    bad = [
+        replace(record, message="a\n::error::b\r::set-output name=x::%0A", known="")
+        for record in run.records
+    ]
+    told = [*annotations.github(annotations.problems(replace(run, records=bad)))]
+    assert told
+    for line in told:
+        assert "\n" not in line
+        assert "\r" not in line
+        assert re.match(r"::(error|warning) title=[^,:\n]*::", line)
+    assert any("%250A" in line for line in told)
+
+
+def test_code_quality_is_json_with_a_lasting_fingerprint() -> None:
+    run = synthetic.run("full")
+    issues = json.loads(annotations.gitlab(annotations.problems(run)))
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues) > 1
+    for issue in issues:
+        assert {"description", "check_name", "fingerprint", "severity", "location"} == issue.keys()
+    fewer = replace(run, records=run.records[: len(run.records) // 2])
+    some = {i["fingerprint"] for i in json.loads(annotations.gitlab(annotations.problems(fewer)))}
+    assert some
+    assert len(some & {issue["fingerprint"] for issue in issues}) >= len(some) // 2
+    assert json.loads(annotations.gitlab(annotations.problems(synthetic.run("nasty"))))
+
+
+def test_numbers_are_short_and_honest():
+    shown = {
+        0.0: "0", 0.5: "0.50", 2.125: "2.1", 3.0: "3", 99.6: "99.6", 250.0: "250", 123456.0: "1e5",
+        math.inf: "∞", -math.inf: "−∞", 1e300: "1e300", -2.0: "−2",
+    }  # fmt: skip
+    assert {error: text.ulp(error) for error in shown} == shown
+    assert text.ulp(math.nan) == "NaN"
+    assert text.ulp(None) == "–"
+    assert [text.duration(s) for s in (0.84, 94.2, 750.0, 11_100.0, math.nan)] == [
+        "0.8 s", "94 s", "12 min 30 s", "3 h 05 min", "–",
+    ]  # fmt: skip
+
+
+def test_words_for_a_shell_are_quoted_where_needed():
+    assert text.shell_word("add-f32-cpu-17") == "add-f32-cpu-17"
+    assert text.shell_word("a; rm -rf 'x'") == "'a; rm -rf '\\''x'\\'''"
+    assert text.shell_word("") == "''"
+    assert "\n" not in text.shell_word("a\nb")
+
+
+@pytest.mark.parametrize(
+    ("ulp", "shown"),
+    [(None, "≤ 0.5"), (0.50001, "> 0.5"), (0.5006, "0.501"), (3.25, "3.250"), (6780.0, "6.78e+03")],
+)
+def test_an_error_just_over_half_an_ulp_is_not_shown_as_half_an_ulp(ulp, shown):
+    assert text.worst_error(ulp) == shown

@@ -1,4 +1,4 @@
-"""The mutation test of benchmarks/: its changes of source, and the fate of known mutants."""
+"""The mutation test of benchmarks/: its changes of source, the fate of known mutants, scores."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import inspect
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,21 @@ import pytest
 from benchmarks.mutants import trials
 from benchmarks.mutants.__main__ import main, select_ops
 from benchmarks.mutants.changes import changes
-from benchmarks.mutants.measuring import Cases, Fate, Part, sample_mutants, verdict_on
+from benchmarks.mutants.measuring import (
+    OTHERS,
+    Cases,
+    Fate,
+    MeasuredMutant,
+    OpResult,
+    Part,
+    Settings,
+    verdict_on,
+)
 from benchmarks.mutants.reach import Tracer, own_records
+from benchmarks.mutants.report import fates, survivors, table
 from benchmarks.mutants.swapping import LoadedFunctions, Mutant, run_with_codes, sources
 from benchmarks.mutants.trials import trials_of
+from benchmarks.mutants.workers import _add_other_ops, _foreign_mutants
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value, attributes
@@ -156,14 +168,6 @@ def test_the_reference_is_itself_again_afterwards() -> None:
     assert np.array_equal(data_movement.dynamic_slice(operand, start, **sizes), right)
 
 
-def test_the_sample_depends_on_the_seed_and_is_mostly_of_the_op_s_own_files() -> None:
-    mutants = [Mutant(source, n) for source in sources() for n in range(len(source.changes))]
-    assert sample_mutants("fft", mutants, 0) == sample_mutants("fft", mutants[::-1], 0)
-    assert sample_mutants("fft", mutants, 0) != sample_mutants("fft", mutants, 1)
-    own = [one.source.name == "reference/ops/fft.py" for one in sample_mutants("fft", mutants, 0)]
-    assert sum(own[:1000]) > 3 * sum(own) / len(own) * 1000
-
-
 @pytest.mark.slow
 def test_the_command_prints_scores_and_writes_everything(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -195,3 +199,78 @@ def test_ops_are_chosen_by_name_and_family() -> None:
     assert select_ops(["*dynamic*"], ["data *"]) == ["dynamic_slice", "dynamic_update_slice"]
     with pytest.raises(SystemExit, match="no op or family matches 'no such op'"):
         main(["--op", "no such op"])
+
+
+PROFILES = ("smoke", "standard")
+
+
+def measured_mutant(
+    op: str = "add",
+    fate: Fate = Fate.WRONG,
+    caught: tuple[str, ...] = (),
+    part: Part = Part.EVALUATION,
+) -> MeasuredMutant:
+    return MeasuredMutant(
+        op, part, "file#1", "file:1", "kind", "told", fate, caught, "why", "shown"
+    )
+
+
+FOUND = [
+    measured_mutant(caught=("smoke", "standard")),
+    measured_mutant(caught=("standard",)),
+    measured_mutant(caught=(OTHERS,)),
+    measured_mutant(),
+    measured_mutant(fate=Fate.PERMITTED),
+    measured_mutant("fft", caught=("standard",)),
+]
+
+
+def row(name: str, text: str) -> list[str]:
+    (line,) = [one for one in text.splitlines() if one.split()[0] == name]
+    return line.split()[1:]
+
+
+def test_shares_are_of_wrong_mutants() -> None:
+    text = table(FOUND, PROFILES)
+    assert row("add", text) == ["5", "1", "4", "1/4", "25", "%", "2/4", "50", "%", "3/4", "75", "%"]
+    assert row("all", text)[:3] == ["6", "1", "5"]
+    assert row("all", text)[3:5] == ["1/5", "20"]
+    assert row("arithmetic", text) == row("add", text)
+
+
+def test_every_fate_is_counted() -> None:
+    lines = fates(FOUND).splitlines()
+    assert len(lines) == len(Fate)
+    assert [line.split()[0] for line in lines if Fate.WRONG.value in line] == ["5"]
+
+
+def test_survivors_are_wrong_and_not_detected_by_the_op_itself() -> None:
+    assert survivors(FOUND, "smoke") == FOUND[1:4] + FOUND[5:]
+    assert survivors(FOUND, "standard") == FOUND[2:4]
+
+
+SETTINGS = Settings(profiles=("smoke",))
+OWN, SHARED = "own:1", "shared:1"
+
+
+def result(op: str, *mutants: object) -> OpResult:
+    return OpResult(op, mutants, frozenset({f"{op}:1", SHARED}))  # type: ignore[arg-type]
+
+
+SURVIVOR = replace(measured_mutant(), function=SHARED, mutant="file#7")
+
+
+def test_survivors_in_shared_functions_are_tried_by_the_others() -> None:
+    detected = replace(SURVIVOR, caught=("smoke",))
+    alone = replace(measured_mutant(), function=OWN)
+    results = {"add": result("add", SURVIVOR, detected, alone), "abs": result("abs")}
+    assert _foreign_mutants(results, SETTINGS) == {"abs": ["file#7"]}
+
+
+def test_only_survivors_are_noted_as_detected_by_others() -> None:
+    mutants = (
+        SURVIVOR, replace(SURVIVOR, caught=("smoke",)), replace(SURVIVOR, fate=Fate.PERMITTED),
+        replace(SURVIVOR, mutant="file#8"),
+    )  # fmt: skip
+    found = _add_other_ops(result("add", *mutants), {"file#7"}, SETTINGS).mutants
+    assert [one.caught for one in found] == [(OTHERS,), ("smoke",), (), ()]

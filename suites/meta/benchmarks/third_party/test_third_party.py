@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from pathlib import Path
+from types import ModuleType
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.third_party import (
+    networks,
+    optimizers,
+    physics,
+    recipe,
+    reinforcement,
+    sampling,
+    solvers,
+)
 from benchmarks.third_party.__main__ import select_recipes
 from benchmarks.third_party.checking import rows
 from benchmarks.third_party.exporting import export, export_all
@@ -50,3 +62,62 @@ def test_missing_library_is_reported_and_skipped(
     assert export_all(recipes, tmp_path) == 1
     said = capsys.readouterr().out
     assert "skipped: pip install absent-lib (no such library)" in said
+
+
+MODULES = (networks, optimizers, physics, reinforcement, sampling, solvers)
+PROVIDED = {"jax", "numpy", "functools", "math", "os", "warnings", "collections", "dataclasses",
+            "contextlib", "itertools"}  # fmt: skip
+"""Modules that every installation has."""
+
+
+def recipes_in(module: ModuleType) -> list[recipe.Recipe]:
+    return [one for one in vars(module).values() if isinstance(one, recipe.Recipe)]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_every_recipe_is_registered_under_its_function_s_name(module: ModuleType) -> None:
+    found = recipes_in(module)
+    assert found
+    assert all(one.name == one.make.__name__ for one in found)
+    assert all(one in recipe.RECIPES for one in found)
+    returned = {
+        name for name, function in vars(module).items()
+        if inspect.isfunction(function) and function.__annotations__.get("return") == "Made"
+        and not name.startswith("_")
+    }  # fmt: skip
+    assert returned == set()  # a function that makes a program and is no recipe would never run
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_packages_are_imported_only_when_a_recipe_is_made(module: ModuleType) -> None:
+    tree = ast.parse(inspect.getsource(module))
+    names = {
+        alias.name.partition(".")[0]
+        for node in tree.body if isinstance(node, ast.Import) for alias in node.names
+    }  # fmt: skip
+    assert names <= PROVIDED
+    for one in recipes_in(module):
+        assert one.packages, one.name
+
+
+def test_a_function_is_registered_with_its_packages() -> None:
+    before = len(recipe.RECIPES)
+
+    @recipe.recipe("a", "b", x64=True)
+    def made_up() -> recipe.Made:
+        return (lambda x: x), (1,)
+
+    try:
+        assert isinstance(made_up, recipe.Recipe)
+        assert (made_up.name, made_up.packages, made_up.x64) == ("made_up", ("a", "b"), True)
+        assert recipe.RECIPES[before:] == [made_up]
+    finally:
+        del recipe.RECIPES[before:]
+
+
+def test_data_of_networks_is_the_same_for_a_seed() -> None:
+    one, other = networks.normal_data(3, 4, 5), networks.normal_data(3, 4, 5, scale=2.0)
+    np.testing.assert_array_equal(2 * one, other)
+    assert one.shape == (4, 5)
+    labels = networks.classes(1, 3, 100)
+    assert set(np.unique(labels)) == {0, 1, 2}

@@ -1,4 +1,4 @@
-"""The commands that read stored runs and expectations: refusals, exit codes, lines, baselines."""
+"""The commands that read stored runs, sweeps and expectations: refusals, exit codes, lines."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from conformance.cli import app as whole
 from conformance.cli import exit_code_of
 from conformance.commands import reporting
 from conformance.commands.reporting import print_lines, report, write_baseline
+from conformance.commands.schemas import SchemaFormat, schema
+from conformance.commands.sweep_reports import places, report_sweeps, save
 from conformance.errors import UsageError
 from conformance.fuzzing.keeping.journal import FILE_NAME as JOURNAL
 from conformance.gate.baselines.baseline import read_baseline
 from conformance.options import CI, LinesFormat
 from conformance.results import summary
+from conformance.sweep import runner
+from conformance.sweep.planning import Options
 from conformance.sweep.saving import SUMMARY
 from reports.context import NOTHING
 from suites.meta.support import synthetic_run as synthetic
@@ -214,3 +218,56 @@ def test_files_are_checked_or_formatted(file: Path) -> None:
     assert run_command("fmt", file, "--check") == 1
     assert run_command("fmt", file) == 0
     assert run_command("fmt", file, "--check") == 0
+
+
+def swept(out: Path, shard: tuple[int, int] = (1, 1)) -> Path:
+    """Return the folder of a saved sweep of two ops on two small types, in four blocks."""
+    options = Options(
+        ("negate", "add"), out, "reference", ("f4E2M1FN", "f8E5M2"), jobs=1, shard=shard, sample=64
+    )
+    save(runner.sweep(options), out)
+    return out
+
+
+def test_files_of_a_sweep_are_where_the_lines_say(tmp_path: Path) -> None:
+    out = swept(tmp_path / "sweep")
+    assert places(out) == [f"results: {out}/sweep.json", f"report: {out}/index.html"]
+    assert all(Path(line.partition(": ")[2]).is_file() for line in places(out))
+    page = out / "index.html"
+    text = page.read_text()
+    page.unlink()
+    quiet = report_sweeps([out], None, writes=False)
+    assert (quiet.lines, quiet.exit_code, page.exists()) == ((), 0, False)
+    assert len(quiet.result.functions) == 4
+    again = report_sweeps([out / "sweep.json"], None, writes=True)
+    assert (again.lines, page.read_text()) == ((f"report: {page}",), text)
+    other = report_sweeps([out], tmp_path / "other", writes=True)
+    assert other.lines == (f"report: {tmp_path}/other/index.html",)
+
+
+def test_shards_are_merged_into_a_new_folder(tmp_path: Path) -> None:
+    parts = [swept(tmp_path / str(n), (n, 2)) for n in (1, 2)]
+    with pytest.raises(UsageError, match="give --out, a new folder"):
+        report_sweeps(parts, None, writes=True)
+    out = tmp_path / "all"
+    found = report_sweeps(parts, out, writes=True)
+    assert found.lines[0] == f"merged: 2 sweeps into {out}"
+    assert list(found.lines[-2:]) == places(out)
+    assert (found.exit_code, found.result.exit_code) == (0, 0)
+    third = swept(tmp_path / "3", (1, 3))
+    fourth = swept(tmp_path / "4", (2, 3))
+    found = report_sweeps([third, fourth], tmp_path / "two", writes=True)
+    assert "missing: shard 3/3" in found.lines[1]
+    assert found.exit_code == 1
+
+
+def test_schema_of_an_output_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert schema("report") == 0
+    assert json.loads(capsys.readouterr().out)["$schema"].startswith("https://json-schema.org")
+
+
+def test_unknown_output_and_a_page_of_one_are_errors() -> None:
+    with pytest.raises(UsageError, match=r"'repport'.*report"):
+        schema("repport")
+    with pytest.raises(UsageError, match="leave out the name"):
+        schema("report", SchemaFormat.MARKDOWN)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from conformance.cli import app, exit_code_of
-from conformance.errors import UsageError
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
 from conformance.fuzzing.keeping.summary import CampaignData, is_campaign, load
@@ -133,9 +132,3 @@ def test_beside_a_run_the_page_has_another_name(tmp_path: Path) -> None:
         pass
     assert not is_campaign(tmp_path)
     assert write_to(DATA, tmp_path).name == BESIDE_A_RUN
-
-
-def test_folder_without_campaign_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no campaign\.sqlite"):
-        load(tmp_path)
-    assert not is_campaign(tmp_path)
