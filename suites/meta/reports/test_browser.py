@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from conformance.catalog import CATALOG
 from conformance.results.standings import status_of
 from conformance.verdict import Verdict
-from reports import html, view
+from reports import view
 from reports.campaigns.page import write_to
 from suites.meta.reports.browsing import (
     count_visible,
@@ -118,19 +118,6 @@ def test_policy_forbids_fetching_and_inline_handlers_stay_dead(browser, folder):
     assert blocked == "img-src"
 
 
-def test_all_programs_change_their_form(browser, tmp_path):
-    html.render(synthetic.run("full"), tmp_path)
-    go(browser, tmp_path.parent, tmp_path.name)
-    open_everything(browser)
-    both = count_visible(browser, "pre.pretty"), count_visible(browser, "pre.generic")
-    assert both[0] > 1
-    assert both[1] == 0
-    toggle = browser.find_element(By.ID, "generic")
-    script(browser, "arguments[0].click()", toggle)
-    assert (count_visible(browser, "pre.generic"), count_visible(browser, "pre.pretty")) == both
-    assert toggle.get_attribute("aria-pressed") == "true"
-
-
 def test_differences_are_listed_by_the_backend_that_differs(browser, folder, size):
     go(browser, folder, "large-3")
     alone = browser.find_elements(By.CSS_SELECTOR, ".standings .since a")
@@ -150,36 +137,6 @@ def test_differences_are_listed_by_the_backend_that_differs(browser, folder, siz
     wait(browser, "document.getElementById('detail').open")
     assert "hlo-conformance replay" in browser.find_element(By.ID, "detail").text
     assert_fits(browser, size)
-
-
-def test_folded_sections_are_drawn_when_opened(browser, folder, size):
-    go(browser, folder, "large-3")
-    for name, rows_of in (("accuracy", "tbody tr"), ("near-misses", ".hint"), ("coverage", "h3")):
-        assert count_visible(browser, f"#{name} {rows_of}") == 0
-        script(browser, "location.hash = arguments[0]", name)
-        wait(browser, f"document.querySelector('#{name} {rows_of}')")
-        assert count_visible(browser, f"#{name} {rows_of}") > 0
-    assert 0 < count_visible(browser, "#accuracy svg.curve") <= 6
-    series = "return [...document.querySelectorAll('#accuracy .curve-legend .series')].length"
-    assert script(browser, series) > 6
-    assert_fits(browser, size)
-    assert browser.get_log("browser") == []
-
-
-def test_an_op_shows_its_types_curves_and_rule(browser, folder):
-    go(browser, folder)
-    script(browser, "document.querySelector('#tables tr[data-op=exponential] th a').click()")
-    wait(browser, "document.getElementById('detail').open")
-    assert browser.find_element(By.ID, "detail-title").text == "exponential"
-    said = browser.find_element(By.ID, "detail").text
-    assert "Rule" in said
-    assert "elementary functions, StableHLO" in said
-    assert count_visible(browser, "#detail svg.curve .dots") > 3
-    lengths = "return [...document.querySelectorAll('#detail .dots')].map(e => e.getBBox().width)"
-    assert all(width > 50 for width in script(browser, lengths))
-    script(browser, "document.querySelector('#detail .types td a').click()")
-    wait(browser, "location.hash.includes('cell=')")
-    assert browser.find_element(By.ID, "detail-title").text.startswith("exponential f")
 
 
 def test_cell_detail_shows_its_numbers_and_links_to_the_divergence(browser, folder, full):

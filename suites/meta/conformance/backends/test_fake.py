@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
-from conformance.backends.base import Failed, Rejected, Unsupported
+from conformance.backends.base import Rejected, Unsupported
 from conformance.backends.fake import wrong_operations as wrong
 from conformance.backends.fake.computation import Computation
 from conformance.backends.fake.faults import FAULTS
@@ -180,23 +177,6 @@ def test_faults_of_batches_and_of_repetition():
         assert not are_same(compiled.run(other), execute("reference", program, *other))
 
 
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [
-        ("reject", Rejected), ("unsupported", Unsupported), ("internal_error", Failed),
-        ("runtime_error", Failed), ("python_error", Failed),
-    ],
-)  # fmt: skip
-def test_faults_that_answer_with_an_error(fault, error):
-    with pytest.raises(error):
-        execute(f"reference:{fault}", *_negation())
-
-
-def _negation() -> tuple[Program, Array]:
-    program, (values,) = unary_op("negate", specials("f32"))
-    return program, values
-
-
 def test_invalid_programs_are_rejected_except_by_a_fault():
     invalid = op_program("add", [tensor_of(2), tensor_of(2)], tensor_of(3))
     with pytest.raises(Rejected, match="add breaks"):
@@ -204,79 +184,6 @@ def test_invalid_programs_are_rejected_except_by_a_fault():
     open_session("reference:accepts_invalid").compile(invalid)
     with pytest.raises(Unsupported, match="does not implement frobnicate"):
         open_session("reference").compile(op_program("frobnicate", [tensor_of(2)], tensor_of(2)))
-
-
-_CHILD = """
-import sys
-import numpy as np
-from conformance.backends.session import open_session
-from conformance.errors import UsageError
-from reference.ir.program import TensorType, Value, single_op
-from reference.ir.types import ELEMENT_TYPES
-values = np.array([float(text) for text in sys.argv[2:]], np.float32)
-of = TensorType(values.shape, ELEMENT_TYPES["f32"])
-program = single_op("negate", (Value("a", of),), (of,))
-print("starts", flush=True)
-open_session(sys.argv[1]).compile(program).run([values])
-print("done")
-"""
-
-
-@pytest.mark.parametrize(
-    ("fault", "values", "aborts"),
-    [
-        ("abort", "1 2", True), ("abort_on_compile", "1 2", True),
-        ("abort_on_nan", "1 nan", True), ("abort_on_nan", "1 2", False),
-        ("abort_on_large", "1 " * 201, True),
-    ],
-)  # fmt: skip
-def test_faults_that_end_the_process(fault, values, aborts):
-    command = [sys.executable, "-c", _CHILD, f"reference:{fault}", *values.split()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == (-6 if aborts else 0)
-    assert ("done" in done.stdout) is not aborts
-
-
-@pytest.mark.slow
-def test_faults_that_never_end():
-    commands = [
-        [sys.executable, "-c", _CHILD, f"reference:{fault}", "1", "-0.0"]
-        for fault in ("hang", "hang_on_compile", "hang_on_negative_zero")
-    ]
-    children = [subprocess.Popen(command, stdout=subprocess.PIPE) for command in commands]
-    try:
-        for child in children:
-            assert child.stdout is not None
-            assert child.stdout.readline() == b"starts\n"
-        for child in children:
-            with pytest.raises(subprocess.TimeoutExpired):
-                child.wait(0.3)
-    finally:
-        for child in children:
-            child.kill()
-            child.communicate()
-
-
-def test_the_fault_that_allocates_stops_at_a_limit():
-    limited = (
-        "import resource; limit = 1 << 30; resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
-    )
-    command = [sys.executable, "-c", limited + _CHILD, "reference:allocate", "1", "2"]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, env=environment
-    )
-    assert done.returncode == 1
-    assert "MemoryError" in done.stderr
-
-
-def test_noise_is_all_that_a_noisy_backend_adds(capfd):
-    program, values = _negation()
-    got = execute("reference:noisy", program, values)
-    captured = capfd.readouterr()
-    assert are_same(got, execute("reference", program, values))
-    assert "talks" in captured.out
-    assert "complains" in captured.err
 
 
 @pytest.mark.slow

@@ -12,14 +12,12 @@ from typing import Any
 import pytest
 
 from conformance.backends import plugin as plugins
-from conformance.backends.base import Unsupported
 from conformance.backends.plugin import PluginBackend
 from conformance.backends.registry import parse
 from conformance.backends.session import Session
 from conformance.errors import NotAvailable, UsageError
 from conformance.gate.reading import load
 from conformance.results.summary import load as load_run
-from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 
 PROGRAM = """
@@ -144,31 +142,6 @@ def test_versions_and_hardware_are_the_plugins_own(
     assert session.hardware is Hardware.GPU
     library.write_bytes(b"built again")
     assert dict(session.describe().versions)["library"] != before
-
-
-def test_quantized_tensors_do_not_go_into_a_plugin_but_may_be_within(
-    monkeypatch: pytest.MonkeyPatch, library: Path
-) -> None:
-    monkeypatch.setattr(plugins, "load_plugin", lambda *_: FakeClient(1))
-    backend = PluginBackend("plugin:x", library)
-    outside = parse_module(
-        "func.func @main(%a: tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2xf32> {\n"
-        "  %0 = stablehlo.uniform_dequantize %a : "
-        "(tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2xf32>\n"
-        "  return %0 : tensor<2xf32>\n}"
-    )
-    refused = backend.refusal(outside)
-    assert isinstance(refused, Unsupported)
-    assert "PJRT has no buffers of quantized types" in str(refused)
-    within = parse_module(
-        "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
-        "  %0 = stablehlo.uniform_quantize %a : "
-        "(tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.1>>\n"
-        "  %1 = stablehlo.uniform_dequantize %0 : "
-        "(tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2xf32>\n"
-        "  return %1 : tensor<2xf32>\n}"
-    )
-    assert backend.refusal(within) is None
 
 
 def test_a_plugin_without_devices_is_one_line(

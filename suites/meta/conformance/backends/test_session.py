@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
 from conformance.backends.session import Session, cached_backend, open_session
 from conformance.errors import UsageError
 from conformance.executors.local import Call, LocalExecutor, WorkerCrash
-from conformance.stablehlo.emit import EmitError, emit
+from conformance.stablehlo.emit import EmitError
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array
@@ -127,19 +126,6 @@ class Fake:
             raise self.raised
 
 
-def test_a_session_compiles_runs_and_describes_its_backend() -> None:
-    fake = Fake()
-    session = Session(fake)
-    assert (session.name, session.hardware) == ("fake", Hardware.GPU)
-    assert session.describe().versions == (("fake", "1"),)
-    (result,) = session.compile(negation()).run([ONES])
-    assert result.tolist() == [-1, -1]
-    assert fake.texts == [emit(negation())]
-    session.compile(negation(), "as it was")
-    assert fake.texts[1:] == ["as it was"]
-    assert session.compilations == 2
-
-
 def test_inputs_of_several_processes_are_concatenated() -> None:
     compiled = Session(Fake()).compile(replace(negation(), process_grid=(3, 1)))
     results = compiled.run([ONES, 2 * ONES, 3 * ONES])
@@ -197,18 +183,6 @@ def test_a_batch_is_one_module_and_each_program_has_its_own_results() -> None:
         [[[-1, -1]]], [[[-2, -2]], [[-3, -3]]],
     ]  # fmt: skip
     assert (len(fake.texts), session.compilations) == (1, 1)
-
-
-def test_each_step_of_a_batch_is_entered() -> None:
-    told: list[str] = []
-
-    @contextmanager
-    def note_step(step: str) -> Iterator[None]:
-        told.append(step)
-        yield
-
-    Session(Fake(), note_step).run_batch([negation(), negation()], [[[ONES]] * 2] * 2)
-    assert told == ["emission", "compilation", "execution", "execution"]
 
 
 def test_a_wrong_number_of_results_of_a_batch_is_a_failure_of_the_backend() -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from conformance.campaign import repetition, stale_entries
+from conformance.campaign import repetition
 from conformance.campaign.planning import Options
 from conformance.campaign.progress import Watcher
 from conformance.campaign.repetition import join_records
 from conformance.campaign.runner import run
-from conformance.checking.counterexamples import replay_counterexamples
 from conformance.errors import UsageError
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of, read_baseline
 from conformance.gate.baselines.comparison import compare
@@ -108,17 +106,6 @@ def test_flaky_case_that_always_fails_is_new_on_another_backend(
     backends = made.backends if is_same else {name: {} for name in made.backends}
     baseline = ReadBaseline("base.txt", replace(made, backends=backends))
     assert run(options_of_negate(tmp_path / "now", **fault, baseline=baseline)).exit_code == code
-
-
-@pytest.mark.slow
-def test_removed_entry_runs_nothing_again(tmp_path: Path) -> None:
-    file = tmp_path / "flaky.toml"
-    file.write_text(FLAKY)
-    given = options_of_negate(tmp_path / "then", "one_wrong_element", expectations=str(file))
-    baseline, listener = ReadBaseline("base.txt", baseline_of(run(given))), Listener()
-    given = replace(given, out=tmp_path / "now", expectations="none", baseline=baseline)
-    assert run(given, listener).exit_code == 1
-    assert listener.said == []
 
 
 @pytest.mark.slow
@@ -253,32 +240,6 @@ def test_entry_about_timeouts_is_never_replayed_in_a_run(tmp_path: Path) -> None
     given = options(tmp_path / "out", "transposed_operands", ops=("subtract",))
     known = run(replace(given, expectations=str(file), strict=True))
     assert (known.stale, known.exit_code) == ((), 0)
-
-
-@pytest.mark.slow
-def test_counterexample_is_replayed_once_for_resumed_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "known.toml"
-    file.write_text(SHOWN + MENDED)
-    given = options(tmp_path / "out", "transposed_operands", ops=("subtract",))
-    given = replace(given, expectations=str(file))
-    run(given)
-    asked: list[str] = []
-
-    def note_and_replay(*arguments: Any) -> Any:
-        asked.extend(one.id for one in arguments[1])
-        return replay_counterexamples(*arguments)
-
-    monkeypatch.setattr(stale_entries, "replay_counterexamples", note_and_replay)
-    monkeypatch.setattr(stale_entries, "MANY", 1)
-    assert run(given).fixed == ("mended",)
-    file.write_text(SHOWN + MENDED.replace('"1.0"', '"2.0"'))
-    assert asked == []
-    heard = Hearing()
-    assert run(given, heard).fixed == ("mended",)
-    assert asked == ["mended"]
-    assert heard.said == ["replaying the counterexamples of 1 entries that matched nothing"]
 
 
 @pytest.mark.slow

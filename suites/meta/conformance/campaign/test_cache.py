@@ -20,14 +20,13 @@ from conformance.campaign import runner, session, task_runner
 from conformance.campaign.cache import digests
 from conformance.campaign.cache.cases import CachedCases, Dependencies
 from conformance.campaign.cache.digests import SOURCES
-from conformance.campaign.cache.entries import FILE_NAME, KEPT_DAYS, Entries, key_of
+from conformance.campaign.cache.entries import FILE_NAME, Entries, key_of
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.campaign.task_runner import TaskRunner
 from conformance.campaign.tasks import Manner, Task, TaskBatch, TaskResult, run_tasks
 from conformance.catalog import Cell
 from conformance.errors import UsageError
-from conformance.limits import Limits
 from conformance.pipeline import confirmation
 from conformance.pipeline.splitting import BatchCall
 from conformance.results.lines import lines_of
@@ -124,21 +123,6 @@ def test_whatever_a_case_depends_on_is_part_of_its_key(
             assert count_from_cache(name) == 0, name
 
 
-@pytest.mark.slow
-def test_expectations_are_no_part_of_the_key(tmp_path: Path) -> None:
-    """Only wrong elements are compared with the predictions of expectations."""
-    file = tmp_path / "known.toml"
-    file.write_text(
-        '[[known]]\nid = "swapped"\nop = "add"\nelement_types = ["f32"]\ncomputes = """\n'
-        '%z = stablehlo.add %rhs, %lhs : $T\n"""\nreason = "r"\n'
-    )
-    first = run(options(tmp_path, "first"))
-    second = run(options(tmp_path, "second", expectations=str(file)))
-    assert second.from_cache == len(first.records)
-    bare = run(options(tmp_path, "bare", expectations=str(file), cache=None))
-    assert bare.records == second.records
-
-
 def test_digest_covers_all_modules_that_decide_a_verdict() -> None:
     graph = grimp.build_graph("conformance", "generators", "reference", cache_dir=None)
     loaded = set()
@@ -186,23 +170,6 @@ def test_damaged_cache_is_replaced_with_a_message(tmp_path: Path, damage: str) -
     (line,) = (line for line in heard.said if "cache" in line)
     assert "starting an empty one" in line
     assert run(options(tmp_path, "third"), heard).from_cache == len(first.records)
-
-
-@pytest.mark.slow
-def test_a_damaged_entry_is_run_again(tmp_path: Path) -> None:
-    first = run(options(tmp_path, "first"))
-    with sqlite3.connect(tmp_path / "cache" / FILE_NAME) as database:
-        rows = database.execute("SELECT key, value FROM entries").fetchall()
-        for key, value in rows:
-            changed = value[:-1] + bytes([value[-1] ^ 1])
-            database.execute("UPDATE entries SET value = ? WHERE key = ?", (changed, key))
-    database.close()
-    heard = Hearing()
-    second = run(options(tmp_path, "second"), heard)
-    assert_same(second, first)
-    assert second.from_cache == 0
-    assert sum("has damaged entries: these cases are run again" in line for line in heard.said) == 1
-    assert run(options(tmp_path, "third")).from_cache == len(first.records)
 
 
 def test_foreign_database_is_refused_and_unchanged(tmp_path: Path) -> None:
@@ -328,22 +295,6 @@ def test_a_run_that_is_killed_leaves_a_sound_cache(tmp_path: Path) -> None:
         assert len(found) >= 700
         assert {*found.values()} == {b"value"}
     assert said == []
-
-
-def test_unused_entries_are_deleted(tmp_path: Path) -> None:
-    with Entries(tmp_path, print) as entries:
-        for name in ("old", "new"):
-            entries.put(key_of(name), b"")
-    with sqlite3.connect(tmp_path / FILE_NAME) as database:
-        database.execute("UPDATE entries SET used = used - ?", (KEPT_DAYS - 1,))
-    database.close()
-    with Entries(tmp_path, print) as entries:
-        assert entries.get([key_of("new")])
-    with sqlite3.connect(tmp_path / FILE_NAME) as database:
-        database.execute("UPDATE entries SET used = used - 5")
-    database.close()
-    with Entries(tmp_path, print) as entries:
-        assert [*entries.get([key_of("old"), key_of("new")])] == [key_of("new")]
 
 
 FAULT = "off_by_100_ulp"
@@ -488,29 +439,6 @@ def test_a_case_with_another_result_never_comes_from_the_cache_again(
     differing = sum(now[r.id] != r for r in first.records if r.id in failed)
     assert again.exit_code == 0
     assert again.from_cache == len(first.records) - differing
-
-
-@pytest.mark.slow
-def test_a_failure_depends_on_how_it_is_judged(
-    tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    del work
-    given = {"ops": ("add",), "expectations": write_entries(tmp_path)}
-    first = run(options_of_faulty(tmp_path, "first", **given))
-    passed = sum(not record.verdict.fails for record in first.records)
-    write_entries(tmp_path, ENTRY + "max_ulp = 50.0\n")  # which entries match is asked in each run
-    bounded = run(options_of_faulty(tmp_path, "bounded", **given))
-    assert bounded.records == run(options_of_faulty(tmp_path, "bare", cache=None, **given)).records
-    assert bounded.exit_code == 1
-    write_entries(tmp_path, ENTRY + 'computes = """\n%z = stablehlo.add %rhs, %lhs : $T\n"""\n')
-    assert run(options_of_faulty(tmp_path, "computes", **given)).from_cache == passed
-    write_entries(tmp_path)
-    for name, more in {"repeats": {"repeats": 2}, "timeout": {"limits": Limits(50.0)}}.items():
-        assert run(options_of_faulty(tmp_path, name, **given, **more)).from_cache == passed
-    with monkeypatch.context() as patch:
-        patch.setattr(session, "whole_digest", lambda: "other")
-        assert run(options_of_faulty(tmp_path, "sources", **given)).from_cache == passed
-    assert run(options_of_faulty(tmp_path, "last", **given)).from_cache == len(first.records)
 
 
 @pytest.mark.slow

@@ -34,12 +34,11 @@ from conformance.pipeline.confirmation import JudgementCache, conclude
 from conformance.pipeline.items import CellItem, ItemAnswer
 from conformance.pipeline.records import judged_result
 from conformance.results.inputs import unpack_inputs
-from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import load
 from conformance.results.versions import build
 from conformance.stablehlo.parse import parse_module
-from conformance.verdict import Errors, Repeats, Timing, Verdict
+from conformance.verdict import Errors, Timing, Verdict
 from generators.cells.plan import case
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
@@ -107,23 +106,6 @@ def test_a_batch_is_one_module_where_all_is_well() -> None:
     assert result.errors.histogram[0] == sum(record.values for record in result.records)
 
 
-@pytest.mark.parametrize(
-    ("fault", "kind", "modules"),
-    [("transposed_operands", "operands swapped", 2), ("flaky", NOT_DETERMINISTIC, 4)],
-)
-def test_constant_folding_is_recompiled_unless_class_explains_failure(
-    fault: str, kind: str, modules: int
-) -> None:
-    cell = Cell("subtract", F32, f"reference:{fault}")
-    for index in range(60):
-        result = run_task(Task(cell, 0, index, index + 1))
-        (record,) = result.records
-        if record.kind == kind and record.detail and "stablehlo.constant" in record.detail.program:
-            assert result.modules == modules
-            return
-    raise AssertionError(f"no case with constants is {kind}")
-
-
 SORTED_BY_ROWS = """
 func.func @main(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
   %0 = "stablehlo.sort"(%x) <{dimension = -2 : i64, is_stable = true}> ({
@@ -153,27 +135,6 @@ def test_result_read_from_memory_has_its_class_if_refused_in_isolation(
     with in_force([UNSORTED]):
         record, *_ = conclude(prepared, ItemAnswer(wrong, [prepared, prepared]), batcher)
     assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
-
-
-@pytest.mark.parametrize(
-    ("given_back", "kind"), [([3, 1, 2], UNSORTED.label), ([2, 3, 1], ONLY_IN_BATCH)]
-)
-def test_result_read_from_memory_has_its_class_if_only_batch_fails(
-    given_back: list[float], kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = parse_module(SORTED_BY_ROWS)
-    x, got = (np.array(one, np.float32).reshape(3, 1) for one in ([3, 1, 2], given_back))
-    cell = Cell("sort", F32, "reference")
-    prepared = CellItem(0, program, [(x,)], [evaluate(program, (x,))], cell)
-    batcher = Batcher(open_session("reference"))
-    ran = ItemAnswer([[got]], [prepared, prepared])
-    with monkeypatch.context() as patch, in_force([UNSORTED]):
-        patch.setattr(Batcher, "batch_again", lambda *_: [[[got]]] * 3)
-        record, *_ = conclude(prepared, ran, batcher)
-    assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
-    if kind == ONLY_IN_BATCH:  # and not even there, the next times
-        record, *_ = conclude(prepared, ran, batcher)
-        assert (record.kind, record.repeats) == (NOT_DETERMINISTIC, Repeats(1, 4, ("wrong value",)))
 
 
 @pytest.mark.slow
@@ -309,19 +270,6 @@ def test_a_finished_run_is_not_run_again(
     assert again.records == first.records
     assert again.coverage == first.coverage != {}
     assert (again.modules, again.timing) == (first.modules, first.timing)
-
-
-def test_coverage_is_reported_by_dialect(tmp_path: Path) -> None:
-    done = run(options(tmp_path, ops=("add", "Add", "negate")))
-    both = done.coverage_by_dialect
-    assert list(both) == ["StableHLO", "XlaBuilder"]
-    assert both["XlaBuilder"] == replace(done.coverage["Add"], missing=(), dimensions={})
-    assert both["StableHLO"].values == done.coverage["add"].values + done.coverage["negate"].values
-    counted = [line for line in lines_of(done, "{}") if line.startswith("coverage of ")]
-    told = both["XlaBuilder"]
-    assert f"XlaBuilder: {told.values:,} of {told.declared_values:,} values" in counted[1]
-    parts = done.summary["coverage"]["dialects"]
-    assert parts["StableHLO"]["pairs"] == both["StableHLO"].pairs
 
 
 @pytest.mark.slow

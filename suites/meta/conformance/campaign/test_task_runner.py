@@ -15,7 +15,7 @@ from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.limits import Limits
 from conformance.pipeline.batch import REPEATS
-from conformance.verdict import LostBatch, Repeats, Verdict
+from conformance.verdict import Repeats, Verdict
 from reference.ir.types import ELEMENT_TYPES
 from suites.meta.support.workers import Workers
 
@@ -130,42 +130,6 @@ def test_words_that_are_missing_in_the_first_run_are_those_of_a_later_one() -> N
     assert record.repeats is None
 
 
-def test_a_case_whose_worker_had_no_processor_is_run_again_and_remarked_upon() -> None:
-    guilty, left = TASKS[1].singles()[1], [WorkerTimeout(20.0, waited=15.0)]
-
-    def answer(tasks: tuple[Task, ...]) -> Any:
-        if tasks == (guilty,):
-            return left.pop() if left else run_tasks(tasks)
-        whole = any(task.cell == guilty.cell and 1 in task for task in tasks)
-        return WorkerTimeout(60.0) if whole else run_tasks(tasks)
-
-    remarks: list[str] = []
-    results, _, workers = outcomes(answer, remark=remarks.append)
-    assert results[TASKS[1]].records[1].verdict is Verdict.PASS
-    assert remarks == [
-        (
-            "add[si8]@reference:1: no answer within 20 s (15 s without a processor); "
-            "run again by itself at the end"
-        )
-    ]
-    singles = [tasks for tasks, _ in calls_of(workers) if len(tasks) == len(tasks[0]) == 1]
-    assert singles.count((guilty,)) == 2
-    assert singles[-1] == (guilty,)
-
-
-def test_a_batch_that_had_no_processor_is_not_lost() -> None:
-    left = [True]
-
-    def answer(tasks: tuple[Task, ...]) -> Any:
-        return WorkerTimeout(60.0, waited=50.0) if left and left.pop() else run_tasks(tasks)
-
-    lost: list[LostBatch] = []
-    results, notices, workers = outcomes(answer, losing=lost.append)
-    assert [record.verdict for record in results[TASKS[1]].records] == [Verdict.PASS] * 3
-    assert (lost, notices) == ([], [])
-    assert [tasks for tasks, _ in calls_of(workers)] == [tuple(TASKS), *((one,) for one in TASKS)]
-
-
 def test_crash_of_whole_batch_only_is_recorded() -> None:
     answer = lambda ts: WorkerCrash("SIGSEGV", "so it is") if len(ts) > 1 else run_tasks(ts)  # noqa: E731
     results, noticed, _ = outcomes(answer)
@@ -175,17 +139,6 @@ def test_crash_of_whole_batch_only_is_recorded() -> None:
         "lost batch on reference: add f32, si8, i1, 9 cases: crashed in 4 of 4 runs, though none "
         "of the cases fails in isolation: the process ended with SIGSEGV: so it is"
     )
-
-
-def test_crashing_batch_is_repeated_to_count_crashes() -> None:
-    left = [True, False, False, True]
-
-    def answer(tasks: tuple[Task, ...]) -> Any:
-        return WorkerCrash("SIGSEGV") if len(tasks) > 1 and left.pop() else run_tasks(tasks)
-
-    _, (line,), _ = outcomes(answer)
-    assert "crashed in 2 of 4 runs" in line
-    assert left == []
 
 
 @pytest.mark.parametrize(("second", "failed"), [(None, 1), (WorkerTimeout(20.0), 4)])
@@ -221,11 +174,3 @@ def test_a_case_over_which_the_harness_raises_has_no_record_and_the_others_have_
     (line,) = noticed
     assert line.startswith("defect of hlo-conformance in ")
     assert "KeyError: 'x'" in line
-
-
-def test_internal_error_of_whole_batch_only_is_recorded() -> None:
-    results, noticed, _ = outcomes(lambda ts: KeyError("x") if len(ts) > 1 else run_tasks(ts))
-    assert set(results) == set(TASKS)
-    (line,) = noticed
-    assert "KeyError: 'x'" in line
-    assert line.endswith("in isolation, none of these cases shows it")

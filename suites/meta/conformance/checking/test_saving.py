@@ -14,13 +14,11 @@ import numpy as np
 import pytest
 from jax import export
 
-from conformance.checking.describing import UNKNOWN_SIZE, snippet
 from conformance.checking.file import check_file
 from conformance.checking.saving import write_arrays
 from conformance.checking.settings import Settings
 from conformance.cli import app, exit_code_of
 from conformance.frontends.arguments import load
-from conformance.frontends.modules import Unit, read_units
 from conformance.stablehlo.emit import emit, spell
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
@@ -204,21 +202,3 @@ def test_program_without_parameters_says_so(
     got, out = describe_text(tmp_path, text, capsys)
     assert got == code
     assert says in out
-
-
-DYNAMIC = """
-func.func @other(%x: tensor<?x2xf8E5M2>, %n: tensor<i1>) -> tensor<i1> {
-  return %n : tensor<i1>
-}"""
-
-
-def test_snippet_states_sizes_and_bits(tmp_path: Path) -> None:
-    path = tmp_path / "program.mlir"
-    path.write_text(DYNAMIC)
-    (unit,) = read_units(path)
-    assert isinstance(unit, Unit)
-    dynamic = f"tensor<?x2xf8E5M2>: {UNKNOWN_SIZE} may be any size"
-    assert snippet(unit).splitlines()[2:-1] == [
-        f'    "x": np.zeros(({UNKNOWN_SIZE}, 2), np.uint8),  # bits of f8E5M2; {dynamic}',
-        '    "n": np.zeros((), np.bool_),',
-    ]

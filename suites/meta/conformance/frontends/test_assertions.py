@@ -209,16 +209,6 @@ func.func @main(%x: tensor<?xf32>, %z: tensor<2xcomplex<f32>>) -> tensor<2xcompl
     assert "stablehlo.add" in text
 
 
-def test_chlo_constants_and_largest_elements_of_unknown_sizes_are_checked(tmp_path: Path) -> None:
-    text = """
-func.func @main(%x: tensor<?x3xf32>) -> (tensor<?x2xf32>, tensor<?x2xi32>, tensor<?x3xf64>) {
-  %l = "chlo.constant_like"(%x) {value = 2.5 : f64} : (tensor<?x3xf32>) -> tensor<?x3xf64>
-  %0:2 = chlo.top_k(%x, k = 2) : tensor<?x3xf32> -> (tensor<?x2xf32>, tensor<?x2xi32>)
-  return %0#0, %0#1, %l : tensor<?x2xf32>, tensor<?x2xi32>, tensor<?x3xf64>
-}"""
-    assert check_text(tmp_path, text).verdict is Verdict.PASS
-
-
 def test_chlo_operations_that_the_reference_has_stay(tmp_path: Path) -> None:
     """StableHLO's pass decomposes a ragged dot to operations with other results."""
     text = """

@@ -17,7 +17,6 @@ from conformance.catalog import CATALOG
 from conformance.checking.file import check_file
 from conformance.checking.saving import write_arrays
 from conformance.checking.settings import Settings
-from conformance.frontends.dialects import expand_chlo
 from conformance.frontends.extensions import EXTENSIONS, extension, unpermitted_violations
 from conformance.frontends.modules import NOTHING_RETURNED, Unit, read_units
 from conformance.frontends.symbolic_shapes import specialise_main
@@ -210,9 +209,6 @@ def test_sizes_beyond_the_bound_are_no_programs_fault(tmp_path: Path) -> None:
     assert "size 11 of a dimension of 10" in found.message
 
 
-F32 = ELEMENT_TYPES["f32"]
-
-
 def export_program(function: Callable[..., Any], shape: str, dtype: Any = np.float32) -> str:
     argument = jax.ShapeDtypeStruct(export.symbolic_shape(shape), dtype)
     return str(export.export(jax.jit(function), platforms=("cpu",))(argument).mlir_module())
@@ -228,18 +224,6 @@ POLYMORPHIC = {
     "top_k": (lambda x: lax.top_k(x, 2), "b, 4"),
     "sizes": (lambda x: x + jnp.arange(x.shape[0])[:, None] * x.shape[1], "b, t"),
 }
-
-
-@pytest.mark.parametrize("name", POLYMORPHIC)
-def test_a_program_made_over_means_the_same(name: str) -> None:
-    text = expand_chlo(export_program(*POLYMORPHIC[name]))
-    x = np.random.default_rng(0).integers(-4, 5, (3, 4)).astype(np.float32)
-    static = expand_chlo(specialise_main(text, (TensorType((3, 4), F32),)))
-    program = parse_module(static)
-    results = (result for result in program.main.result_types)
-    assert all(isinstance(of, TensorType) and of.is_static for of in results)
-    for one, other in zip(evaluate(parse_module(text), [x]), evaluate(program, [x]), strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_undetermined_sizes_are_refused() -> None:

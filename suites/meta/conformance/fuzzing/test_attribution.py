@@ -32,7 +32,6 @@ from conformance.fuzzing.attribution.passes_at_crash import observe_passes
 from conformance.fuzzing.attribution.search import search_cause
 from conformance.fuzzing.attribution.stages import (
     AS_OPTIMISED,
-    BEFORE_PASSES,
     cause_by_stages,
     name_after_pass,
     name_before_pass,
@@ -84,13 +83,6 @@ def test_the_pass_that_rewrites_a_product_is_named() -> None:
 
 
 @pytest.mark.x86
-def test_fault_before_all_passes_is_attributed_to_translation() -> None:
-    cause = explain_finding(*find_finding("cpu", *known_divergence("fold-boolean-add")), 60.0).cause
-    assert cause.passing_variants == ["with constants as parameters"]
-    assert cause.ways[BEFORE_PASSES] == WRONG
-
-
-@pytest.mark.x86
 def test_an_inaccurate_function_is_a_matter_of_code_generation() -> None:
     trial, finding = find_finding("cpu", *known_divergence("exponential-accuracy"))
     cause = cause_by_stages(trial, finding)
@@ -108,13 +100,6 @@ def test_passes_are_left_out_one_by_one_where_the_stages_do_not_answer(
         *find_finding("cpu", *known_divergence("truth-value-as-a-selection")), 60.0
     ).cause
     assert "without pass algsimp" in cause.passing_variants
-
-
-def test_a_finding_that_is_right_as_a_whole_has_no_stages() -> None:
-    trial, finding = find_finding(FAULTY, QUOTIENT, SEVENS)
-    assert cause_by_stages(trial, finding) is None  # there is no compiler
-    right = replace(finding, actual=finding.expected)
-    assert cause_by_stages(replace(trial, backend="cpu"), right) is None
 
 
 @pytest.mark.x86

@@ -62,15 +62,6 @@ def test_the_script_says_whether_the_bug_is_there(tmp_path: Path, of: str) -> No
     assert "gone" in said[1]
 
 
-def test_elements_of_an_operation_within_are_none_of_the_results(tmp_path: Path) -> None:
-    """The elements may have other shapes than the program's results; the folder is written all the
-    same.
-    """
-    elements = tuple(Element(0, index, "1", "", "3", "") for index in ((7,), (0, 0), (1,)))
-    own = write(tmp_path, replace(finding("f32", 5, 3), elements=elements), CPU, "")
-    assert "WRONG = [(0, [1]," in (own / "reproduce.py").read_text()
-
-
 UNKNOWN = """
 func.func @main(%x: tensor<1xf32>) -> tensor<?xf32> {
   %n = stablehlo.constant dense<2> : tensor<1xi32>

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.fuzzing import failures, places
+from conformance.fuzzing import failures
 from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.finding import Finding, names_in, operations_of
@@ -20,7 +20,6 @@ from conformance.fuzzing.grouping import (
     group_of,
     key_of,
     may_share_cause,
-    operations,
     place_of,
 )
 from conformance.fuzzing.keeping.journal import Journal
@@ -342,31 +341,6 @@ def test_faults_of_one_op_and_class_with_other_attributions_are_two_findings(
     ways = [finding_json(tmp_path, one)["attribution"]["vanishes"] for one in same]
     assert sorted(ways) == [[], ["with constants as parameters"]]
     assert len({one["name"] for one in same}) == 2
-
-
-@pytest.mark.slow
-def test_faults_of_one_op_with_other_classes_are_two_findings(tmp_path: Path) -> None:
-    found = campaign(tmp_path, "reference:sign_lost@add+nan_dropped@add", 64, "add")
-    causes = [one["cause"] for one in found]
-    assert {"divergent | sign | add", "divergent | NaN | add"} <= set(causes)
-    assert len(causes) == len(set(causes))
-
-
-@pytest.mark.slow
-def test_flushed_subnormals_are_counted_and_not_split_by_attribution(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(places, "ENOUGH", 3)
-    monkeypatch.setattr(failures, "attributions_agree", lambda *_: False)
-    found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
-    flushed = [one for one in found if one["verdict"] == "flushed"]
-    assert 0 < len(flushed) < 5
-    assert len({finding_json(tmp_path, one)["cause"] for one in flushed}) == len(flushed)
-    minimised = sum(sum(one["signatures"].values()) for one in flushed)
-    assert minimised < sum(one["count"] for one in flushed)
-    assert max(len(operations(one["culprits"])) for one in flushed) > 1
-    causes = [one["cause"] for one in found if one["cause"].endswith("any operation")]
-    assert 0 < len(causes) == len(set(causes))
 
 
 F32 = tensor_of(2)

@@ -221,19 +221,6 @@ def test_failure_that_does_not_repeat_is_not_minimised() -> None:
     assert not small.fails_again
 
 
-def test_time_that_is_over_leaves_the_smallest_so_far() -> None:
-    small = CrashMinimisation(failures()[0], 10.0)
-    small.answer(ENDED, 1.0)
-    tried = None
-    while tried is None or not fails(tried[0]):
-        tried = small.next()
-        assert tried is not None
-        small.answer(message_of(tried[0]), 0.0)
-    small.answer(None, 9.0)
-    assert small.next() is None
-    assert small.fails_again
-
-
 def test_finding_has_the_message_of_its_own_program() -> None:
     """Memory that an earlier program of the worker has written to says nothing of this one."""
     program = failures()[0].program

@@ -10,11 +10,10 @@ import pytest
 from conformance.backends.session import open_session
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.stablehlo.literals import unpack_booleans
-from conformance.stablehlo.parse import ParseError, diagnose, parse_module
+from conformance.stablehlo.parse import ParseError, parse_module
 from conformance.transforms.merge import merge
 from generators.cells.plan import cases
 from reference.interpreter.evaluate import check, evaluate
-from reference.ir.aliases import OutputOperandAlias
 from reference.ir.program import (
     Dense,
     Function,
@@ -164,17 +163,6 @@ def remove_defaults(parsed: Program, program: Program) -> Program:
     return Program(tuple(replace(f, body=region(f.body)) for f in parsed.functions))
 
 
-def add(lhs="a", rhs="b", shape=(2,), of=F32):
-    of = TensorType(shape, of)
-    return single_op("add", (Value(lhs, of), Value(rhs, of)), (of,))
-
-
-def test_small_constants_are_readable():
-    text = emit(constants([np.array([1.5, -0.0, np.inf, 1e30], np.float32), np.array([[1], [-2]])]))
-    assert "dense<[1.5, -0.0, 0x7F800000, 1.0000000150474662e+30]> : tensor<4xf32>" in text
-    assert "dense<[[1], [-2]]> : tensor<2x1xi64>" in text
-
-
 REGIONS = """
 func.func @main(%x: tensor<4xf32>, %i: tensor<i32>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -283,66 +271,6 @@ def test_attributes_of_unknown_kinds_are_kept_as_written():
     assert parse_module(emit(program)) == program
 
 
-KINDS = """
-!m = tensor<4x4xf32>
-!v = tensor<4xf32>
-func.func @main(%x: !m, %v: !v, %z: tensor<f32>) -> !m {
-  %0 = "stablehlo.transpose"(%x) {permutation = array<i64: 1, 0>} : (!m) -> !m
-  %1 = "stablehlo.cholesky"(%0) {lower = true} : (!m) -> !m
-  %2 = "stablehlo.triangular_solve"(%1, %0) {left_side = true, lower = false,
-    unit_diagonal = true, transpose_a = #stablehlo<transpose ADJOINT>} : (!m, !m) -> !m
-  %3 = "stablehlo.collective_permute"(%2) {
-    source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>} : (!m) -> !m
-  %4 = "stablehlo.batch_norm_inference"(%3, %v, %v, %v, %v) {epsilon = 0.1 : f32,
-    feature_index = 1 : i64} : (!m, !v, !v, !v, !v) -> !m
-  %5 = "stablehlo.reduce_precision"(%4) {exponent_bits = 5 : i32, mantissa_bits = 10 : i32}
-    : (!m) -> !m
-  %6 = "stablehlo.pad"(%5, %z) {edge_padding_low = array<i64: 0, 0>,
-    edge_padding_high = array<i64: 0, 0>, interior_padding = array<i64: 0, 0>}
-    : (!m, tensor<f32>) -> !m
-  return %6 : !m
-}"""
-
-
-def test_attributes_of_every_kind_are_read_back():
-    program = parse_module(KINDS)
-    given = {k: v for op in program.walk() for k, v in op.attributes}
-    assert given.pop("epsilon") == np.float32(0.1)
-    assert given.pop("source_target_pairs").array.tolist() == [[0, 1], [1, 0]]
-    assert given == {
-        "permutation": (1, 0), "lower": False, "left_side": True, "unit_diagonal": True,
-        "transpose_a": "ADJOINT", "feature_index": 1, "exponent_bits": 5, "mantissa_bits": 10,
-        "edge_padding_low": (0, 0), "edge_padding_high": (0, 0), "interior_padding": (0, 0),
-    }  # fmt: skip
-    assert parse_module(emit(program)) == program
-
-
-ACCEPTANCE = """
-module @any {
-  func.func public @main(%arg0: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xi8>) {
-    %splat = stablehlo.constant dense<2.0> : tensor<2x2xf32>
-    %nested = stablehlo.constant dense<[[1.0, -0.0], [0xFF800000, 4.0]]> : tensor<2x2xf32>
-    %hexadecimal = stablehlo.constant dense<"0x01FF7F80"> : tensor<2x2xi8>
-    %0 = call @scale(%arg0, %splat) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
-    %1 = stablehlo.add %0, %nested : tensor<2x2xf32>
-    %2 = stablehlo.custom_call @halve(%1) : (tensor<2x2xf32>) -> tensor<2x2xf32>
-    %3 = stablehlo.negate %hexadecimal : tensor<2x2xi8>
-    return %2, %3 : tensor<2x2xf32>, tensor<2x2xi8>
-  }
-  func.func private @scale(%x: tensor<2x2xf32>, %y: tensor<2x2xf32>) -> tensor<2x2xf32> {
-    %0 = stablehlo.multiply %x, %y : tensor<2x2xf32>
-    return %0 : tensor<2x2xf32>
-  }
-}"""
-
-
-def test_a_module_is_parsed_and_evaluated():
-    x = np.array([[1, 2], [3, 4]], np.float32)
-    first, second = evaluate(parse_module(ACCEPTANCE), [x], custom_calls={"halve": lambda a: a / 2})
-    assert first.tolist() == [[1.5, 2.0], [-np.inf, 6.0]]
-    assert second.tolist() == [[-1, 1], [-127, -128]]
-
-
 _TWO, _THREE = TensorType((2,), F32), TensorType((3,), F32)
 INVALID = emit(single_op("add", (Value("a", _TWO), Value("b", _TWO)), (_THREE,)))
 
@@ -373,50 +301,6 @@ def test_errors_are_one_line_and_quiet(text, says, capfd):
     assert says in message
     assert "\n" not in message
     assert capfd.readouterr() == ("", "")
-
-
-CALL = """
-func.func private @g(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
-func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = "stablehlo.custom_call"(%x) {call_target_name = "Sharding", OPTIONS} : (tensor<4xf32>)
-    -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-"""
-ALIAS = OutputOperandAlias((), 0, ())
-SPELLED = (
-    "#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, "
-    "operand_tuple_indices = []>"
-)
-
-
-@pytest.mark.parametrize(
-    ("options", "name", "value"),
-    [
-        ("api_version = 3 : i32", "api_version", 3),
-        ('backend_config = "a b"', "backend_config", "a b"),
-        (
-            'api_version = 4 : i32, backend_config = {a = 1 : i64, b = "x"}',
-            "backend_config",
-            (("a", 1, "i64"), ("b", "x", "string")),
-        ),
-        ("called_computations = [@g]", "called_computations", ("g",)),
-        (f"output_operand_aliases = [{SPELLED}]", "output_operand_aliases", (ALIAS,)),
-    ],
-)
-def test_configuration_of_custom_call_is_read_and_written(options, name, value):
-    program = parse_module(CALL.replace("OPTIONS", options))
-    call = program.main.body.operations[0]
-    assert call.attribute(name) == value
-    written = parse_module(emit(program))
-    assert written.main.body.operations[0].attribute(name) == value
-    (result,) = evaluate(program, [np.arange(4, dtype=np.float32)])
-    assert result.tolist() == [0, 1, 2, 3]
-
-
-def test_diagnose_distinguishes_valid_and_invalid_text():
-    assert diagnose(emit(add())) is None
-    assert "op requires" in str(diagnose(INVALID))
 
 
 def test_attribute_without_spelling_is_refused():

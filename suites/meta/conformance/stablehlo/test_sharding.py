@@ -301,11 +301,6 @@ def test_operations_between_the_calls_are_each_device_s_own() -> None:
     np.testing.assert_array_equal(evaluate(written, [value])[0], result)
 
 
-def test_results_keep_their_locations() -> None:
-    manual = parse_module(ROWS).main.body.operations[0]
-    assert "11:" in locations(ROWS)["main", manual.results[0].name]
-
-
 def test_shard_maps_after_one_another_and_constants_have_their_own_devices() -> None:
     more = """
     %c = stablehlo.constant dense<2.0> : tensor<1x16xf32>
