@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks import releases, sets, sweep, sweep_mpfr
+from benchmarks import releases, sets, sweep_mpfr
 from benchmarks.sets import programs_with_inputs, specified_elements
-from benchmarks.sweep import ElapsedTimes, _blocks
 from benchmarks.sweep_mpfr import _read, main
-from benchmarks.throughput import Recorder
 from conformance.backends.base import Unsupported
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.results.store import Store
 from conformance.stablehlo.parse import parse_module
-from conformance.sweep.planning import BLOCK
 from conformance.verdict import Errors, Record, Timing, Verdict
 from reference.interpreter.evaluate import check
 
@@ -63,31 +59,6 @@ def test_a_refusal_is_no_difference(
     monkeypatch.setattr("sys.argv", ["sweep_mpfr", "--op", "exponential", "--element-type", "f16"])
     assert main() == 0
     assert "unsupported: no f16" in capsys.readouterr().out
-
-
-def test_blocks_are_spread_evenly_and_do_not_overlap() -> None:
-    blocks = _blocks("exponential", 4 * BLOCK)
-    assert len(blocks) == 4
-    starts = [block.start for block in blocks]
-    steps = {later - earlier for earlier, later in pairwise(starts)}
-    assert len(steps) == 1
-    (step,) = steps
-    assert all(block.stop - block.start == BLOCK >> 1 <= step for block in blocks)
-    (domain,) = blocks[0].domains
-    assert starts[0] == 0
-    assert blocks[-1].stop <= domain.numbers
-    assert step > domain.numbers // 5
-
-
-def test_times_are_measured_and_added(monkeypatch: pytest.MonkeyPatch) -> None:
-    wall, cpu = iter([10.0, 13.0, 20.0, 21.0]), iter([1.0, 6.0, 10.0, 12.0])
-    monkeypatch.setattr(sweep, "perf_counter", lambda: next(wall))
-    spent = ElapsedTimes()
-    for _ in range(2):
-        with spent.measured(lambda: next(cpu)):
-            pass
-    assert spent == ElapsedTimes(4.0, 7.0)
-    assert spent + ElapsedTimes(1.0, 1.0) == ElapsedTimes(5.0, 8.0)
 
 
 DATES = {
@@ -144,26 +115,3 @@ def test_programs_of_a_campaign_are_followed(
     monkeypatch.setattr(sets.evaluation, "Enclosures", sets.evaluation.Enclosures)
     sets.main()
     assert "0 programs cannot be followed" in capsys.readouterr().out
-
-
-def test_texts_and_inputs_of_all_executions_are_recorded() -> None:
-    class Executable:
-        def execute(self, inputs: Any) -> list[Any]:
-            return [inputs, "results"]
-
-    class Backend:
-        name, hardware = "a backend", None
-
-        def compile(self, text: str, program: Any) -> Executable:
-            del text, program
-            return Executable()
-
-        def refusal(self, program: Any) -> None:
-            del program
-
-    recorder = Recorder(Backend())  # type: ignore[arg-type]
-    executable = recorder.compile("text", "program")  # type: ignore[arg-type]
-    assert executable.execute([["a"]]) == [[["a"]], "results"]
-    executable.execute([["b"]])
-    assert recorder.kept == [("text", "program", [(["a"],), (["b"],)])]
-    assert recorder.refusal("program") is None  # type: ignore[arg-type]

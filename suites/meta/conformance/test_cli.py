@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -97,46 +96,6 @@ def test_replay_shows_the_program_in_either_form(call, tmp_path: Path) -> None:
     assert ' = "stablehlo.add"(%' in call(*shown, "--generic")[1]
 
 
-def test_replay_shows_the_inputs_of_each_process(call, tmp_path: Path) -> None:
-    given = ("--op", "replica_id", "--op", "all_gather", "--element-type", "f32")
-    call("run", "--backend", "reference", *given, "--profile", "smoke", "--out", tmp_path)
-    code, out, _ = call("replay", "all_gather-f32-reference-0", "--db", tmp_path)
-    assert code == 0
-    assert "a0 of process 1, 0:" in out or "operand0 of process 1, 0:" in out
-
-
-PARENTS = {
-    "check": ("check", "PROGRAM", "--backend", "reference"),
-    "describe": ("check", "PROGRAM", "--describe"),
-    "ops": ("ops",),
-    "replay": ("replay", "add-f32-reference-0", "--db", "RUN"),
-    "report": ("report", "RUN", "--out", "OUT"),
-    "run": ("run", "--backend", "reference", *SMOKE, "--jobs", "1", "--out", "OUT"),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", PARENTS)
-def test_the_parent_loads_neither_jax_nor_hypothesis(
-    finished_run: Path, tmp_path: Path, command: str
-) -> None:
-    program = tmp_path / "program.mlir"
-    program.write_text(
-        "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
-    )
-    paths = {"PROGRAM": str(program), "RUN": str(finished_run), "OUT": str(tmp_path / "out")}
-    given = [paths.get(argument, argument) for argument in PARENTS[command]]
-    script = (
-        "import sys\nfrom conformance.cli import app, exit_code_of\n"
-        f"code = exit_code_of(lambda: app({given!r}, standalone_mode=False))\n"
-        "heavy = {'hypothesis', 'jax', 'jaxlib', 'scipy'} & sys.modules.keys()\n"
-        "sys.exit(f'loaded: {heavy}' if heavy else code)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -149,19 +108,6 @@ def test_a_command_line_that_is_wrong_is_one_line(call, given: tuple[str, ...], 
     code, _, err = call(*given)
     assert (code, err.count("\n")) == (2, 1)
     assert said in err
-
-
-@pytest.mark.parametrize(
-    ("name", "what"), [("campaign.sqlite", "a campaign"), ("sweep.json", "a sweep")]
-)
-def test_a_run_replaces_no_page_of_a_campaign_or_sweep(
-    call, tmp_path: Path, name: str, what: str
-) -> None:
-    (tmp_path / name).touch()
-    code, _, err = call("run", "--backend", "reference", *SMOKE, "--out", tmp_path)
-    assert (code, err.count("\n")) == (2, 1)
-    assert f"{tmp_path} holds {what}" in err
-    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_replay_names_the_nearest_ids(call, finished_run: Path) -> None:
@@ -262,19 +208,6 @@ def test_a_strict_report_fails_on_fixed_entries(
     ended, told, _ = call("report", out, "--strict")
     assert ended == code
     assert ("fixed, as their counterexamples pass now (--strict fails): swapped" in told) == code
-
-
-def test_entries_about_another_backend_are_reported(call, tmp_path: Path) -> None:
-    mine = tmp_path / "mine.toml"
-    mine.write_text(SWAPPED.replace("reason", 'backends = ["plugin:mine"]\nreason'))
-    said = f"{mine}: the entry is about plugin:mine, none about reference"
-    given = ("--backend", "reference", "--expectations", mine)
-    assert said in call("run", *given, "--op", "subtract", "--element-type", "f32", "--profile",
-                        "smoke", "--jobs", 1, "--out", tmp_path / "run")[2]  # fmt: skip
-    for name in ("check", "list"):
-        assert said in call("expectations", name, *given)[2]
-    mine.write_text(SWAPPED)
-    assert call("expectations", "list", *given)[2] == ""
 
 
 SWAPPED = """

@@ -280,35 +280,3 @@ def test_saved_failure_is_explained_by_entries(
     assert said in capsys.readouterr().out
     with pytest.raises(UsageError, match=f"give a folder in it, such as {folder}"):
         finding_replay.read_finding(folder.parent)
-
-
-def test_each_operation_of_a_refused_program_is_asked_about(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "given.mlir").write_text("""
-func.func @main(%x: tensor<2xf32>, %y: tensor<2xi32>) -> (tensor<2xf32>, tensor<2xi32>) {
-  %0 = stablehlo.sine %x : tensor<2xf32>
-  %1 = stablehlo.negate %y : tensor<2xi32>
-  return %0, %1 : tensor<2xf32>, tensor<2xi32>
-}""")
-    check_file(str(tmp_path / "given.mlir"), Settings("reference:reject", save=tmp_path / "saved"))
-    folder = next((tmp_path / "saved").iterdir())
-    entries = tmp_path / "known.toml"
-    entries.write_text("""
-[[known]]
-id = "long-negation"
-op = "negate"
-verdicts = ["rejected"]
-words = ["refused"]
-where = ["tensor<9xi32>"]
-reason = "Nine elements."
-""")
-    line = ["expectations", "why", str(folder), "--expectations", str(entries)]
-    assert exit_code_of(lambda: app(line, standalone_mode=False)) == 1
-    assert [one.strip() for one in capsys.readouterr().out.splitlines()] == [
-        "rejected (refused as invalid): new: refused",
-        "no entry applies to sine of f32",
-        f"long-negation ({entries}): it requires an operation that contains 'tensor<9xi32>'",
-    ]
-    entries.write_text(entries.read_text().replace("9", "2"))
-    assert exit_code_of(lambda: app(line, standalone_mode=False)) == 0

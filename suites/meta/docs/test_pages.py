@@ -54,24 +54,6 @@ def test_commands_are_in_blocks_that_are_run(page: Path) -> None:
             assert not loose, f"{page.name}:{block.line}: write a console block"
 
 
-RUN_SMOKE = (
-    "python3 -m venv .venv && .venv/bin/pip install -q . && "
-    ".venv/bin/hlo-conformance run --profile smoke"
-)
-RUN_TESTS = (
-    "python3 -m venv .venv && .venv/bin/pip install -q '.[test]' && .venv/bin/pytest suites -n 2"
-)
-
-
-def test_readme_is_one_screen_with_the_two_commands() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 70
-    assert [command.text for command in commands(text)] == [RUN_SMOKE, RUN_TESTS]
-    links = re.findall(r"\]\((?!http)([^)#]+)", text)
-    assert len(links) > 10
-    assert [link for link in links if not (ROOT / link).exists()] == []
-
-
 # The programs behind these tests
 
 PAGE = """

@@ -1,7 +1,5 @@
 """The HTML report in a real headless Chromium, at the width of a phone and of a desk."""
 
-import base64
-import re
 from urllib.parse import quote
 
 import pytest
@@ -139,27 +137,6 @@ def test_differences_are_listed_by_the_backend_that_differs(browser, folder, siz
     assert_fits(browser, size)
 
 
-def test_cell_detail_shows_its_numbers_and_links_to_the_divergence(browser, folder, full):
-    record = next(r for r in full.records if r.is_new_failure and r.verdict is Verdict.DIVERGENT)
-    key = f"{record.op}/{record.element_type}/{record.backend}"
-    go(browser, folder, fragment="#matrix=cpu")
-    script(browser, "document.querySelector(`[data-k='${arguments[0]}']`).click()", key)
-    wait(browser, "document.getElementById('detail').open")
-    said = browser.find_element(By.ID, "detail").text
-    of_cell = full.cells[record.op, record.element_type, record.backend].records
-    for part in (
-        f"{len(of_cell)} cases",
-        "input sets",
-        record.id,
-        f"hlo-conformance replay {record.id}",
-    ):
-        assert part in said
-    link = browser.find_element(By.LINK_TEXT, record.id)
-    script(browser, "arguments[0].click()", link)
-    wait(browser, "location.hash.includes('case=')")
-    assert record.message in browser.find_element(By.ID, "detail").text
-
-
 def test_a_campaigns_page_fits_and_its_commands_can_be_copied(browser, tmp_path):
     (tmp_path / "full").mkdir()
     write_to(DATA, tmp_path / "full")
@@ -185,27 +162,6 @@ def choose(browser, name: str, value: str) -> None:
     body = """const s = document.getElementById(arguments[0]); s.value = arguments[1];
               s.dispatchEvent(new Event('change', {bubbles: true}))"""
     script(browser, body, name, value)
-
-
-def test_verdict_filter_changes_visible_rows(browser, folder, full):
-    go(browser, folder)
-    assert rows(browser) == {op for op, _, _ in full.planned}
-    choose(browser, "verdict", "crashed")
-    crashed = {(r.op, r.element_type) for r in full.records if r.verdict is Verdict.CRASHED}
-    assert rows(browser) == {op for op, _ in crashed}
-    assert (
-        count_visible(browser, ".group")
-        == count_visible(browser, ".group[data-verdict=crashed]")
-        > 0
-    )
-    assert fragment(browser) == "#verdict=crashed"
-    assert f"{len(crashed)} of {len(full.planned):,}" in browser.find_element(By.ID, "shown").text
-    script(browser, "location.hash = 'verdict=crashed&matrix=cpu'")
-    wait(browser, "document.querySelector('.matrix')")
-    assert {tuple(key.split("/")[:2]) for key in lit_cells(browser)} == crashed
-    browser.find_element(By.ID, "clear").click()
-    wait(browser, "location.hash === '#matrix=cpu'")
-    assert len(lit_cells(browser)) == len(full.planned)
 
 
 def test_filters_combine(browser, folder, full):
@@ -343,16 +299,6 @@ def test_keyboard_moves_in_the_matrix_opens_and_closes(browser, folder):
     assert focused_key(browser) == "add/complex<f64>/cpu"
 
 
-def test_slash_focuses_search_and_first_tab_is_skip_link(browser, folder):
-    go(browser, folder)
-    press(browser, Keys.TAB)
-    assert script(browser, "return document.activeElement.className") == "skip"
-    press(browser, "/")
-    assert script(browser, "return document.activeElement.id") == "q"
-    press(browser, "/")
-    assert script(browser, "return document.getElementById('q').value") == "/"
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_contrast_in_both_schemes(browser, folder, scheme):
     """WCAG's 4.5:1 for the sign and the number of every kind of cell, and for running text."""
@@ -382,19 +328,3 @@ def test_text_has_contrast_in_both_schemes(browser, folder, scheme):
     assert len(ratios) > 14
     assert {name: ratio for name, ratio in ratios.items() if ratio < 4.5} == {}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-def pages_of(browser) -> int:
-    made = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
-    return len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(made["data"])))
-
-
-@pytest.mark.parametrize("backends", [1, 3])
-def test_prints_on_few_pages_without_controls(browser, folder, backends):
-    go(browser, folder, f"large-{backends}")
-    assert pages_of(browser) <= 5
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert count_visible(browser, ".filters, .copy, .levels") == 0
-    assert count_visible(browser, ".standings tbody tr") == backends
-    assert count_visible(browser, ".side td.o") > 200
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

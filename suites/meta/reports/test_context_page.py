@@ -19,10 +19,7 @@ from reports.context import Context
 from reports.context_markdown import sections
 from reports.page import context as page
 from suites.meta.reports.browsing import (
-    count_visible,
     go,
-    open_everything,
-    requested_addresses,
     script,
     wait,
 )
@@ -163,21 +160,6 @@ def test_the_page_holds_some_scripts_and_names_the_folders_of_others() -> None:
     whole = [bool(one["script"] and one["program"]) for one in last["findings"]]
     assert whole == [True] * (page.SCRIPTS - 2) + [False] * 2
     assert all(one["folder"] for one in last["findings"])
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("name", ["plain", "nasty"])
-def test_both_sections_are_drawn_and_nothing_acts(browser, folder, name) -> None:
-    go(browser, folder, name)
-    wait(browser, "document.querySelector('#history table')")
-    open_everything(browser)
-    assert count_visible(browser, "#campaigns .finding .body")
-    assert browser.get_log("browser") == []
-    address = (folder / name / "index.html").as_uri()
-    assert [url for url in requested_addresses(browser) if not url.startswith("data:")] == [address]
-    assert script(browser, "return window.pwned ?? 0") == 0
-    wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert script(browser, wide) <= 0
 
 
 @pytest.mark.browser

@@ -10,15 +10,12 @@ from html.parser import HTMLParser
 import pytest
 
 from conformance.commands import reporting
-from conformance.errors import NotAvailable
 from conformance.results.lines import lines_of
 from conformance.results.standings import CellStatus, status_of
 from conformance.results.summary import KnownReason
 from conformance.verdict import Failing, Verdict
 from reports import findings, html, junit, markdown, text, view
-from reports import programs as program_texts
 from reports.page import divergences
-from reports.programs import pretty_forms
 from suites.meta.support import synthetic_run as synthetic
 
 RUNS, NASTY = synthetic.RUNS, synthetic.NASTY
@@ -139,22 +136,6 @@ def test_embedded_data_survives_and_cannot_end_its_element(given):
     assert json.loads(kept) == {given: [given]}
 
 
-def test_long_text_is_truncated_with_omitted_length(sources):
-    (long,) = [
-        case
-        for group in data_of(sources["nasty"])["groups"]
-        for case in group["whole"]
-        if case["message"].startswith("long ")
-    ]
-    assert long["cut"] + len(long["message"]) == len("long " * 20_000) - 1  # no space at its end
-    assert len(long["message"]) <= divergences.MESSAGE_LIMIT
-    assert len(sources["nasty"]) < 300_000
-    parts = text.split_text("line\n" * 10_000, 1_000)
-    assert (len(parts.head) <= 1_000, len(parts.rest) <= text.EXPANDED_LIMIT) == (True, True)
-    assert len(parts.head) + len(parts.rest) + parts.omitted == 50_000
-    assert text.split_text("short", 1_000) == text.Clipped("short", "", 0)
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_totals_add_up_and_equal_summary_json(runs, name):
     run, totals = runs[name], view.build(runs[name]).totals
@@ -224,21 +205,6 @@ def test_predicted_share_of_known_elements_is_in_every_report(runs):
     assert run.summary["known_elements"]["predicted_percent"] is None
 
 
-def test_headline_distinguishes_known_and_untested_from_conforming(runs):
-    run = runs["passing"]
-    cell = run.planned[0]
-    known = synthetic.failure(cell, 9, Verdict.DIVERGENT, known="f8-rounding")
-    seen = view.build(replace(run, records=[*run.records, known]))
-    assert (seen.status, seen.totals.known) == ("known", 1)
-    said = "The cpu backend does not conform: 1 case fails, known, in 1 of 4 cells tested."
-    assert seen.headline == said
-    left = view.build(replace(run, planned=(*run.planned, ("tanh", "f32", "cpu"))))
-    assert left.status == "partial"
-    assert "1 planned cell was not tested" in left.headline
-    refused = [replace(r, verdict=Verdict.UNSUPPORTED) for r in run.records]
-    assert view.build(replace(run, records=refused)).status == "empty"
-
-
 def cell_of(data, row: list) -> dict:
     values = [*row, *[0] * (len(data["fields"]) - len(row))]
     cell = dict(zip(data["fields"], values, strict=True))
@@ -295,14 +261,6 @@ def test_programs_are_shown_in_the_pretty_form_and_stored_in_the_generic_one(tmp
     assert any(len(program) == 2 for program in programs)  # MLIR refuses it: no pretty form
 
 
-def test_without_a_worker_programs_stay_as_they_are(monkeypatch):
-    def refuse(*_: object, **__: object) -> None:
-        raise NotAvailable("no process can be started")
-
-    monkeypatch.setattr(program_texts, "LocalExecutor", refuse)
-    assert pretty_forms(["module {}"]) == {}
-
-
 def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
     data = data_of(sources["full"])
     said = json.dumps(data, ensure_ascii=False)
@@ -314,21 +272,6 @@ def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
         assert part in said, part
     assert "old-entry" in sources["full"]
     assert data["replay"] == ["hlo-conformance replay ", ""]
-
-
-def test_report_is_the_same_every_time(runs, sources):
-    assert html.html(runs["nasty"]) == sources["nasty"]
-    assert html.html(runs["passing"]) == sources["passing"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("backends", "limit"), [(1, 3_000_000), (3, 5_000_000)])
-def test_report_of_12000_cases_for_each_backend_is_small(backends, limit):
-    assert len(synthetic.large_run(backends).records) == 12_000 * backends
-    page = synthetic.large_page(backends)
-    assert len(page.encode()) < limit
-    differing = (data_of(page)["differences"] or {"differing": 0})["differing"]
-    assert differing > 4_000 * (backends - 1) / 2 or backends == 1
 
 
 def test_two_backends_stand_side_by_side():

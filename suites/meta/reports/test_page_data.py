@@ -16,7 +16,7 @@ from reports.findings import CaseGroup, ShownCase
 from reports.page.cells import STATES, Tables
 from reports.page.changes import ABOUT, changes
 from reports.page.comparison import difference_rows
-from reports.page.curves import _DIGITS, curves, thin_points
+from reports.page.curves import _DIGITS, curves
 from reports.page.divergences import Programs, list_groups
 from reports.page.first_screen import (
     first_screen,
@@ -125,29 +125,6 @@ def test_points_lie_within_the_picture_in_the_order_of_their_inputs(points):
     assert made["budget"][0] + made["budget"][1] == pytest.approx(4095, abs=1)
 
 
-def test_exact_cells_and_numbers_that_are_not_finite_have_no_curve():
-    assert curve_of([(1.0, 0.0), (2.0, 0.0)]) == {}
-    assert curve_of([(1.0, float("nan")), (float("inf"), 1.0), (1.0, 1.0)]) == {}
-
-
-@pytest.mark.slow
-def test_backends_share_the_axes_and_equal_curves_are_stored_once():
-    run = synthetic.large_run(3)
-    key = ("exponential", "f32")
-    errors = {**run.errors, (*key, "gpu"): run.errors[*key, "cpu"]}
-    tables = Tables(view.build(replace(run, errors=errors)))
-    made = curves(tables)[f"{tables.op(key[0])}/{tables.column(key[1])}"]
-    assert [who for who, _ in made["of"]] == [[0, 1], [2]]
-
-
-def test_thinning_keeps_the_worst():
-    points = [(float(n), (-1.0) ** n * (n % 97)) for n in range(1_000)]
-    kept = thin_points(points, 60)
-    assert 40 < len(kept) <= 60
-    assert max(abs(y) for _, y in kept) == 96
-    assert thin_points(points[:5], 60) == sorted(points[:5])
-
-
 def group(count: int) -> CaseGroup:
     record = Record("add", "f32", "cpu", 0, "0" * 16, Verdict.DIVERGENT)
     cases = tuple(ShownCase(f"a{n}", replace(record, index=n)) for n in range(count))
@@ -184,13 +161,6 @@ def failing_on(backend: str):  # type: ignore[no-untyped-def]
     planned = tuple((op, of, name) for name in names for op, of, _ in PASSING.planned)
     described = tuple(replace(PASSING.backends[0], name=name) for name in names)
     return replace(PASSING, records=records, planned=planned, backends=described)
-
-
-def test_the_backend_with_most_failures_is_the_worst() -> None:
-    screen = first_screen(view.build(failing_on("other")))
-    assert [row.worst for row in screen.rows] == ["", "most new"]
-    assert screen.differing == 1
-    assert not screen.has_alone  # of two backends neither differs from all others
 
 
 @pytest.mark.slow

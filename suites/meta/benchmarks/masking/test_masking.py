@@ -35,7 +35,6 @@ op = "{op}"
 reason = "any failure of the op, whatever it is"
 """
 
-HIDES_ENDINGS = 'verdicts = ["crashed", "rejected"]\nwords = ["*"]\n'
 HIDES_VALUES = HIDES_ALL + 'verdicts = ["divergent", "inaccurate"]\n'
 
 
@@ -108,36 +107,10 @@ def test_known_divergences_of_a_recorded_backend_hide_no_wrong_results(tmp_path:
     assert len(report.select_known_cases(found)) > 5
 
 
-def test_endings_with_any_words_are_known_to_an_entry_that_takes_any(tmp_path: Path) -> None:
-    file = tmp_path / "known.toml"
-    file.write_text(HIDES_ALL.format(op="reshape") + HIDES_ENDINGS)
-    settings = Settings((*ENDINGS,), expectations=str(file))
-    ends = {(one.op, one.end) for one in measure_cells(["re[sv]*e"], ["si32"], settings).outcomes}
-    assert ends == {("reshape", End.KNOWN), ("reverse", End.NEW)}
-
-
 def outcomes(line: Sequence[str], out: Path, *, code: int) -> dict[str, list[dict[str, str]]]:
     """Run the command in one worker, see its exit code, and return what it writes as JSON."""
     assert main([*line, "--type", "f32", "--jobs", "1", "--out", str(out)]) == code
     return json.loads(out.read_text())
-
-
-@pytest.mark.slow
-def test_cases_with_a_known_divergence_are_counted_separately(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "known.toml"
-    file.write_text(HIDES_VALUES.format(op="add"))
-    line = ["--backend", "reference:off_by_100_ulp@add", "--op", "add", "--op", "abs"]
-    line += ["--expectations", str(file), "--changes", "nan", "abort", "--limit", "50"]
-    found = outcomes(line, tmp_path / "out", code=0)["outcomes"]
-    assert {(one["op"], one["change"], one["before"], one["end"]) for one in found} == {
-        ("add", "nan", "add-is-wrong", "known"), ("add", "abort", "", "new"),
-        ("abs", "nan", "", "new"), ("abs", "abort", "", "new"),
-    }  # fmt: skip
-    assert "2 cells; 2 cases gave results, 0 none" in capsys.readouterr().out
-    outcomes([*line, "--limit", "49"], tmp_path / "out", code=1)
-    assert "known: 1 of 2 (50.0 %), more than 49 %" in capsys.readouterr().err
 
 
 def test_cases_that_end_their_worker_have_endings_all_the_same(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import json
 from collections import Counter
 from dataclasses import replace
@@ -25,17 +24,12 @@ from benchmarks.mutants.measuring import (
     Settings,
     verdict_on,
 )
-from benchmarks.mutants.reach import Tracer, own_records
-from benchmarks.mutants.report import fates, survivors, table
+from benchmarks.mutants.reach import own_records
+from benchmarks.mutants.report import fates, table
 from benchmarks.mutants.swapping import LoadedFunctions, Mutant, run_with_codes, sources
 from benchmarks.mutants.trials import trials_of
-from benchmarks.mutants.workers import _add_other_ops, _foreign_mutants
-from reference.interpreter.evaluate import evaluate
-from reference.ir.constants import matrix
-from reference.ir.program import Function, Operation, Program, Region, TensorType, Value, attributes
-from reference.ir.types import element_type
+from benchmarks.mutants.workers import _foreign_mutants
 from reference.ops import data_movement
-from reference.ops.distribution import distribution
 
 SAMPLE = """
 def middle(values: list[int], low: int = 3) -> int:
@@ -55,7 +49,6 @@ REVERSED = (
 
 MOVEMENT, CONTROL = "reference/ops/data_movement.py", "reference/ops/control_flow.py"
 INSTRUCTIONS, WINDOWS = "reference/ops/mhlo.py", "reference/ops/xla/windows.py"
-COLLECTIVES = "reference/ops/distribution/distribution.py"
 
 
 def mutant(file: str, after: str) -> Mutant:
@@ -108,30 +101,6 @@ def test_an_instruction_that_only_an_op_of_xlabuilder_uses_belongs_to_that_op() 
     assert INSTRUCTIONS in {file for file, _ in reached.own}
     assert [record.name for record in own_records("TopK")] == ["TopK", "mhlo.topk"]
     assert [record.name for record in own_records("Rev")] == ["Rev"]
-
-
-def test_lines_of_a_waiting_process_are_not_counted_for_other_processes() -> None:
-    ones, groups = Value("ones", TensorType((2,), element_type("f32"))), matrix([[0, 1]])
-    gathered = Value("gathered", TensorType((4,), element_type("f32")))
-    moved = Value("moved", gathered.type)
-    operations = (
-        Operation(
-            "all_gather", (ones,), (gathered,), attributes(all_gather_dim=0, replica_groups=groups)
-        ),
-        Operation(
-            "collective_permute", (gathered,), (moved,), attributes(source_target_pairs=groups)
-        ),
-        Operation("return", (moved,), ()),
-    )
-    main = Function("main", Region((ones,), operations), (moved.type,))
-    program = Program((main,), process_grid=(2, 1))
-    follow = Tracer("collective_permute").follow
-    results, reached = follow(lambda: evaluate(program, [np.ones(2, np.float32)] * 2))
-    assert [result.tolist() for result in results] == [[0.0] * 4, [1.0] * 4]
-    lines, first = inspect.getsourcelines(distribution.all_gather)
-    of_the_other = {(COLLECTIVES, first + n) for n in range(len(lines))}
-    assert of_the_other & reached.every
-    assert not of_the_other & reached.own
 
 
 def test_a_mutant_that_ends_in_an_error_does_not_count() -> None:
@@ -244,11 +213,6 @@ def test_every_fate_is_counted() -> None:
     assert [line.split()[0] for line in lines if Fate.WRONG.value in line] == ["5"]
 
 
-def test_survivors_are_wrong_and_not_detected_by_the_op_itself() -> None:
-    assert survivors(FOUND, "smoke") == FOUND[1:4] + FOUND[5:]
-    assert survivors(FOUND, "standard") == FOUND[2:4]
-
-
 SETTINGS = Settings(profiles=("smoke",))
 OWN, SHARED = "own:1", "shared:1"
 
@@ -265,12 +229,3 @@ def test_survivors_in_shared_functions_are_tried_by_the_others() -> None:
     alone = replace(measured_mutant(), function=OWN)
     results = {"add": result("add", SURVIVOR, detected, alone), "abs": result("abs")}
     assert _foreign_mutants(results, SETTINGS) == {"abs": ["file#7"]}
-
-
-def test_only_survivors_are_noted_as_detected_by_others() -> None:
-    mutants = (
-        SURVIVOR, replace(SURVIVOR, caught=("smoke",)), replace(SURVIVOR, fate=Fate.PERMITTED),
-        replace(SURVIVOR, mutant="file#8"),
-    )  # fmt: skip
-    found = _add_other_ops(result("add", *mutants), {"file#7"}, SETTINGS).mutants
-    assert [one.caught for one in found] == [(OTHERS,), ("smoke",), (), ()]

@@ -143,25 +143,6 @@ def site(*instructions: Message) -> Site:
 A, B = instruction(1, "parameter"), instruction(2, "parameter")
 
 
-def parameters() -> list[Message]:
-    first, second = instruction(1, "parameter"), instruction(2, "parameter")
-    second.put_integer(fields.PARAMETER, 1)
-    return [first, second]
-
-
-@pytest.mark.parametrize(
-    ("slip", "opcode", "swapped"),
-    [("operands swapped", "subtract", [2, 1]), ("operands swapped", "add", None),
-     ("parts concatenated in another order", "concatenate", [2, 1])],
-)  # fmt: skip
-def test_operands_of_one_shape_are_swapped(
-    slip: str, opcode: str, swapped: list[int] | None
-) -> None:
-    one = site(*parameters(), instruction(3, opcode, 1, 2))
-    assert SLIPS[slip](one) == (swapped is not None)
-    assert one.operand_ids == (swapped or [1, 2])
-
-
 @pytest.mark.parametrize(
     ("slip", "opcode", "replaced"),
     [
@@ -175,25 +156,6 @@ def test_opcodes_are_replaced(slip: str, opcode: str, replaced: str | None) -> N
     one = site(A, instruction(2, opcode, 1))
     assert SLIPS[slip](one) == (replaced is not None)
     assert one.opcode == (replaced or opcode)
-
-
-@pytest.mark.parametrize(
-    ("slip", "field", "before", "after"),
-    [
-        ("comparator turned", fields.DIRECTION, b"LT", b"GT"),
-        ("comparator admits equality", fields.DIRECTION, b"LT", b"LE"),
-        ("comparator admits equality", fields.DIRECTION, b"EQ", None),
-        ("total order dropped", fields.ORDER, b"TOTALORDER", b"FLOAT"),
-        ("signed compared as unsigned", fields.ORDER, b"SIGNED", b"UNSIGNED"),
-        ("product of cuBLAS scaled", fields.CONFIG, b'{"alpha_real":1}', b'{"alpha_real":3}'),
-        ("epilogue of cuBLASLt dropped", fields.CONFIG, b"BIAS_RELU", b"BIAS"),
-    ],
-)
-def test_words_are_replaced(slip: str, field: int, before: bytes, after: bytes | None) -> None:
-    given = instruction(1, "compare")
-    given.put_data(field, before)
-    assert SLIPS[slip](site(given)) == (after is not None)
-    assert given.data(field) == (after or before)
 
 
 def constant(payload: bytes, number: int = 1) -> Message:

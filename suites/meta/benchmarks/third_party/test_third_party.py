@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 from pathlib import Path
 from types import ModuleType
@@ -65,9 +64,6 @@ def test_missing_library_is_reported_and_skipped(
 
 
 MODULES = (networks, optimizers, physics, reinforcement, sampling, solvers)
-PROVIDED = {"jax", "numpy", "functools", "math", "os", "warnings", "collections", "dataclasses",
-            "contextlib", "itertools"}  # fmt: skip
-"""Modules that every installation has."""
 
 
 def recipes_in(module: ModuleType) -> list[recipe.Recipe]:
@@ -88,18 +84,6 @@ def test_every_recipe_is_registered_under_its_function_s_name(module: ModuleType
     assert returned == set()  # a function that makes a program and is no recipe would never run
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
-def test_packages_are_imported_only_when_a_recipe_is_made(module: ModuleType) -> None:
-    tree = ast.parse(inspect.getsource(module))
-    names = {
-        alias.name.partition(".")[0]
-        for node in tree.body if isinstance(node, ast.Import) for alias in node.names
-    }  # fmt: skip
-    assert names <= PROVIDED
-    for one in recipes_in(module):
-        assert one.packages, one.name
-
-
 def test_a_function_is_registered_with_its_packages() -> None:
     before = len(recipe.RECIPES)
 
@@ -113,11 +97,3 @@ def test_a_function_is_registered_with_its_packages() -> None:
         assert recipe.RECIPES[before:] == [made_up]
     finally:
         del recipe.RECIPES[before:]
-
-
-def test_data_of_networks_is_the_same_for_a_seed() -> None:
-    one, other = networks.normal_data(3, 4, 5), networks.normal_data(3, 4, 5, scale=2.0)
-    np.testing.assert_array_equal(2 * one, other)
-    assert one.shape == (4, 5)
-    labels = networks.classes(1, 3, 100)
-    assert set(np.unique(labels)) == {0, 1, 2}

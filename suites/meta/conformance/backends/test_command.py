@@ -85,30 +85,6 @@ def test_a_served_backend_gives_the_same(backend: str) -> None:
     assert bool(session.optimised_module(ADD)) is (backend == "cpu")
 
 
-def test_a_program_of_several_processes_has_the_results_of_each() -> None:
-    program = parse_module(
-        """module attributes {mhlo.num_replicas = 2 : i32} {
-          func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-            %0 = "stablehlo.collective_permute"(%x) {
-              source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>
-            } : (tensor<2xf32>) -> tensor<2xf32>
-            return %0 : tensor<2xf32>
-          }
-        }"""
-    )
-    session = Session(CommandBackend("command:test", f"{SERVE} reference"))
-    (results,) = session.run(program, [[array([1.0, 2.0]), array([3.0, 4.0])]])
-    assert [one.tolist() for one in results] == [[3.0, 4.0], [1.0, 2.0]]
-
-
-def test_a_refused_program_is_refused_by_the_server() -> None:
-    backend = CommandBackend("command:test", f"{SERVE} cpu")
-    with pytest.raises(Rejected):
-        backend.compile(emit(ADD).replace('"stablehlo.add"', '"stablehlo.odd"'), ADD)
-    with pytest.raises(Rejected):
-        backend.compile("no module", ADD)
-
-
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [
@@ -137,24 +113,10 @@ def test_a_program_that_is_no_text_is_rejected() -> None:
     assert answers.getvalue().startswith(b"rejected ")
 
 
-def test_the_end_of_requests_ends_the_server() -> None:
-    for rest in (b"", b"compile 1 99\nmodule", b"desc"):
-        answers = io.BytesIO()
-        Server(open_session("reference"), Connection(io.BytesIO(rest), answers)).serve()
-        assert answers.getvalue() == b""
-
-
 @pytest.mark.parametrize("name", ["command", "command:mine", "command:=x", "command:a b=x"])
 def test_a_command_needs_a_name(name: str) -> None:
     with pytest.raises(UsageError, match="write command:NAME=COMMAND"):
         parse(name)
-
-
-def test_a_command_is_spelled_for_any_folder() -> None:
-    choice = parse("command:mine=./driver --fast 'two words'")
-    assert choice.name == "command:mine"
-    assert choice.spelling == f"command:mine={Path('driver').absolute()} --fast 'two words'"
-    assert parse(choice.spelling) == choice
 
 
 def test_dynamic_and_token_programs_are_unsupported() -> None:
@@ -272,25 +234,6 @@ def test_results_of_other_types_are_left_to_the_judge(
     results = run(driver("execute", behaviour))
     assert [one.shape for one in results] == shapes
     assert all(one.dtype == element_type for one in results)
-
-
-def test_an_answer_too_many_is_told_at_the_next_request() -> None:
-    backend = driver("free", r"ok\nok\n")
-    executable = backend.compile(emit(PROGRAM), PROGRAM)
-    assert np.array_equal(executable.execute([[X]])[0][0], X)
-    del executable
-    with pytest.raises(Failed, match="is no answer"):
-        run(backend)
-
-
-def test_a_program_of_an_ended_process_is_not_run() -> None:
-    backend = driver("execute", "exit")
-    executable, other = (backend.compile(emit(PROGRAM), PROGRAM) for _ in range(2))
-    for message in ("exit code 3", "has ended"):
-        with pytest.raises(Failed, match=message):
-            executable.execute([[X]])
-    with pytest.raises(Failed, match="has ended"):
-        other.execute([[X]])
 
 
 def test_what_the_process_has_started_ends_with_it(capfd: pytest.CaptureFixture[str]) -> None:

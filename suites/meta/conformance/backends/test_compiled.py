@@ -16,18 +16,17 @@ from conformance.backends.base import (
 )
 from conformance.backends.compiled import compilers, modules
 from conformance.backends.compiled.costly import FUSION, passes_to_omit
-from conformance.backends.compiled.stages import dumped_stages
-from conformance.backends.registry import is_separated, names_of, open_backend, parse
+from conformance.backends.registry import is_separated, open_backend, parse
 from conformance.backends.session import Session, open_session
 from conformance.checking.settings import Settings as CheckSettings
-from conformance.errors import NotAvailable, UsageError
+from conformance.errors import NotAvailable
 from conformance.hlo.unreadable import Unreadable
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from suites.meta.support.checking import check_text
-from suites.meta.support.small_programs import are_same, array, op_program, tensor_of
+from suites.meta.support.small_programs import array, op_program, tensor_of
 from suites.published_bugs import bugs
 
 PROGRAM = parse_module(
@@ -59,19 +58,6 @@ def test_a_program_keeps_its_meaning(session: Session) -> None:
     np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_stages_are_dumped_from_the_program_to_the_optimised_module(
-    session: Session, tmp_path: Path
-) -> None:
-    inputs = [array(np.ones((4, 8))), array(np.ones((8, 3)))]
-    found = dumped_stages(session, PROGRAM, tmp_path)
-    assert (found[0].name, found[-1].name) == ("", "")
-    assert "layout-assignment" in [stage.name for stage in found]
-    first = found[0].read(PROGRAM).evaluate(inputs)
-    assert are_same(first, evaluate(PROGRAM, inputs))
-    last = found[-1].read(PROGRAM).evaluate(inputs)
-    assert are_same(last, session.compile(PROGRAM).run(inputs))
-
-
 def test_unreadable_construct_is_unsupported_by_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -97,15 +83,6 @@ def test_program_without_evaluation_is_refused_before_compilation() -> None:
     )
     assert "host" in str(session.refusal(token))
     assert session.refusal(op_program("negate", [tensor_of(2)], tensor_of(2))) is None
-
-
-def test_targets_are_named_in_any_case_and_share_expectations() -> None:
-    assert parse("gpu-compile:h100").name == "gpu-compile:H100"
-    assert names_of("gpu-compile:H100") == ("gpu-compile:H100", "gpu-compile")
-    with pytest.raises(UsageError, match="unknown TPU 'v5'; did you mean v5e"):
-        parse("tpu-compile:v5")
-    with pytest.raises(UsageError, match="unknown backend 'cpu-compile:AVX2'"):
-        parse("cpu-compile:AVX2")
 
 
 @pytest.mark.parametrize("family", ["gpu-compile", "tpu-compile"])
@@ -158,34 +135,6 @@ def test_divisions_and_functions_of_64_bits_have_modules_of_their_own(
     assert not is_separated("cpu", program)
 
 
-SHARDY = """
-module attributes {mhlo.num_partitions = COUNT : i32, mhlo.num_replicas = 1 : i32} {
-sdy.mesh @mesh = <["x"=COUNT]>
-func.func @main(
-    %x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
-    %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
-    -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
-        tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-    : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
-  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0]
-    : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
-  return %0, %1 : tensor<8x8xf32>, tensor<8xf32>
-}
-}"""
-GSPMD = """
-module attributes {mhlo.num_partitions = COUNT : i32, mhlo.num_replicas = 1 : i32} {
-func.func @main(%x: tensor<8x16xi32> {mhlo.sharding = "{devices=[COUNT,1]<=[COUNT]}"})
-    -> (tensor<16x8xi32> {mhlo.sharding = "{devices=[COUNT,1]<=[COUNT]}"},
-        tensor<8x16xi32> {mhlo.sharding = "{replicated}"}) {
-  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x16xi32>) -> tensor<16x8xi32>
-  %1 = stablehlo.reverse %x, dims = [0] : tensor<8x16xi32>
-  return %0, %1 : tensor<16x8xi32>, tensor<8x16xi32>
-}
-}"""
-
-
 @pytest.fixture(params=["cpu-compile", "gpu-compile", "tpu-compile"])
 def backend(request: pytest.FixtureRequest) -> str:
     """Return the name of each installed compiler."""
@@ -194,15 +143,6 @@ def backend(request: pytest.FixtureRequest) -> str:
     except NotAvailable as error:
         pytest.skip(str(error))
     return str(request.param)
-
-
-@pytest.mark.parametrize("count", ["2", "8"])
-@pytest.mark.parametrize("text", [SHARDY, GSPMD], ids=["shardy", "gspmd"])
-def test_a_sharded_program_keeps_its_meaning(
-    text: str, count: str, backend: str, tmp_path: Path
-) -> None:
-    found = check_text(tmp_path, text.replace("COUNT", count), CheckSettings(backend))
-    assert (found.verdict, found.message) == (Verdict.PASS, "")
 
 
 def test_the_pass_that_partitions_wrongly_is_named(backend: str, tmp_path: Path) -> None:

@@ -65,19 +65,6 @@ def test_a_condition_without_meaning_is_an_error_of_the_file(
         load(str(file), ["cpu"], {})
 
 
-@pytest.mark.usefixtures("host")
-def test_a_maximum_excludes_later_instruction_sets(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isa.target_sets() == SERVER
-    assert isa.target_sets("AVX2") == LAPTOP
-    assert isa.target_sets("AVX512") == LAPTOP | {"AVX512", "AVX512_FP16"}
-    assert isa.target_sets("SSE4_2") == {"SSE4_2"}
-    monkeypatch.setenv(isa.ENVIRONMENT, "--xla_dump_to=x --xla_cpu_max_isa=avx2")
-    assert isa.target_sets() == LAPTOP
-    isa.request("AVX")
-    assert isa.requested_maximum() == "AVX"
-    assert "--xla_dump_to=x" in isa.os.environ[isa.ENVIRONMENT]
-
-
 @pytest.mark.x86
 @pytest.mark.parametrize("maximum", isa.MAXIMA)
 def test_computed_instruction_sets_equal_those_that_xla_reports(maximum: str) -> None:

@@ -17,7 +17,6 @@ from conformance.backends.pjrt import clients
 from conformance.backends.pjrt.backend import PjrtBackend
 from conformance.backends.pjrt.clients import CPU_DEVICES, first_device
 from conformance.backends.pjrt.executables import (
-    PjrtExecutable,
     SharedExecutable,
 )
 from conformance.backends.pjrt.options import compile_options
@@ -25,7 +24,6 @@ from conformance.backends.session import open_session
 from conformance.errors import NotAvailable
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.hardware import Hardware
 from generators.invalid.table import near_misses
 from reference.ir.program import (
     Dense,
@@ -59,12 +57,6 @@ def test_op_missing_in_xla_is_unsupported():
     dynamic = TensorType((None,), ELEMENT_TYPES["f32"])
     with pytest.raises(Unsupported, match="static shape"):
         execute("cpu", op_program("negate", [dynamic], dynamic))
-
-
-def test_f6_is_unsupported():
-    program = op_program("convert", [tensor_of(4, of="f6E2M3FN")], tensor_of(4))
-    with pytest.raises(Unsupported, match="f6"):
-        open_session("cpu").compile(program)
 
 
 @pytest.mark.parametrize(
@@ -131,21 +123,6 @@ def test_programs_are_refused_before_they_are_compiled(text: str, words: str | N
     if words is not None:
         assert isinstance(refused, Unsupported)
         assert words in str(refused)
-
-
-def test_results_of_bounded_size_are_refused() -> None:
-    bounded = TensorType((None,), ELEMENT_TYPES["f32"], (3,))
-    refused = CPU.refusal(op_program("negate", [tensor_of(3)], bounded))
-    assert "bounded size" in str(refused)
-
-
-@pytest.mark.parametrize(
-    ("platform", "hardware"),
-    [("rocm", Hardware.GPU), ("cuda", Hardware.GPU), ("tpu", Hardware.TPU), ("ipu", Hardware.CPU)],
-)
-def test_hardware_is_that_of_the_clients_platform(platform: str, hardware: Hardware) -> None:
-    device = SimpleNamespace(client=SimpleNamespace(platform=platform))
-    assert PjrtBackend("mine", "plugin", device=device).hardware is hardware
 
 
 def test_more_devices_than_there_are_is_unsupported() -> None:
@@ -222,32 +199,11 @@ def test_arguments_and_results_keep_every_bit(of):
     assert all(isinstance(result, np.ndarray) for result in results)
 
 
-def test_strided_and_read_only_arguments_are_taken():
-    program = op_program("negate", [tensor_of(2, 3)], tensor_of(2, 3))
-    given = np.arange(12, dtype=np.float32).reshape(3, 4).T[::2]
-    given.setflags(write=False)
-    assert execute("cpu", program, given)[0].tolist() == (-given).tolist()
-
-
 @pytest.mark.parametrize("given", [[], [array([1.0])], [array([1.0, 2.0], "f64")]], ids=str)
 def test_arguments_that_main_does_not_take_are_refused(given):
     program = op_program("negate", [tensor_of(2)], tensor_of(2))
     with pytest.raises(Failed, match=r"of main|main takes 1 arguments"):
         execute("cpu", program, *given)
-
-
-def test_arguments_of_an_executable_are_those_of_each_process() -> None:
-    program = op_program("negate", [tensor_of(2)], tensor_of(2))
-    made = PjrtBackend("cpu", "cpu").compile(emit(program), program)
-    assert isinstance(made, PjrtExecutable)
-    ((result,),) = made.execute([[array([1.0, 2.0])]])
-    assert result.tolist() == [-1, -2]
-    with pytest.raises(ValueError, match="1 processes, arguments for 2"):
-        made.execute([[array([1.0, 2.0])]] * 2)
-    with pytest.raises(
-        ValueError, match=r"argument 0 of main is .*, given float64 of shape \(2,\)"
-    ):
-        made.execute([[array([1.0, 2.0], "f64")]])
 
 
 REPLICAS = """
@@ -285,30 +241,11 @@ def test_a_shared_program_takes_and_returns_whole_arrays() -> None:
 
 
 PLAIN = op_program("negate", [tensor_of(2)], tensor_of(2))
-ANNOTATED = 'mhlo.sharding = "{replicated}"'
 
 
 def options(program=PLAIN, text: str = "", count: int = 1, settings: Settings | None = None) -> Any:
     devices = [SimpleNamespace(id=number) for number in range(count)]
     return compile_options(text, program, devices, settings or Settings())
-
-
-@pytest.mark.parametrize(("grid", "spmd"), [((2, 1), False), ((1, 2), True), ((2, 3), True)])
-def test_processes_are_replicas_and_partitions(grid: tuple[int, int], spmd: bool) -> None:
-    found = options(replace(PLAIN, process_grid=grid), count=grid[0] * grid[1])
-    build = found.executable_build_options
-    assert (found.num_replicas, found.num_partitions) == grid
-    assert (build.num_replicas, build.num_partitions) == grid
-    assert build.use_spmd_partitioning is spmd
-    assert not build.use_shardy_partitioner
-    assert build.device_assignment.replica_count() == grid[0]
-
-
-@pytest.mark.parametrize(("text", "shardy"), [("", True), (ANNOTATED, False)])
-def test_a_shared_program_is_partitioned_by_its_dialect(text: str, shardy: bool) -> None:
-    found = options(replace(PLAIN, shared_among=4), text, 4)
-    assert found.num_partitions == 4
-    assert found.executable_build_options.use_shardy_partitioner is shardy
 
 
 def test_settings_become_options_of_xla() -> None:

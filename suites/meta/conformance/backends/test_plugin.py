@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +15,6 @@ from conformance.backends.registry import parse
 from conformance.backends.session import Session
 from conformance.errors import NotAvailable, UsageError
 from conformance.gate.reading import load
-from conformance.results.summary import load as load_run
 from conformance.tolerance.hardware import Hardware
 
 PROGRAM = """
@@ -221,37 +218,6 @@ def plugins_here() -> dict[str, str]:
     if not found:
         pytest.skip("no plugin: pip install lammps-jax-pjrt-cpu xla-cpu-pjrt")
     return {f"plugin:{name}": f"plugin:{name}={path}" for name, path in found.items()}
-
-
-@pytest.mark.slow
-def test_plugins_are_tested_beside_the_cpu(
-    call, tmp_path: Path, plugins_here: dict[str, str]
-) -> None:
-    chosen = [part for spelling in plugins_here.values() for part in ("--backend", spelling)]
-    given = ("--op", "add", "--element-type", "f32", "--profile", "smoke", "--expectations", "cpu")
-    code, _, complained = call("run", "--backend", "cpu", *chosen, *given, "--out", tmp_path)
-    assert code == 0, complained
-    summary: dict[str, Any] = json.loads((tmp_path / "summary.json").read_text())
-    described = {one["name"]: dict(one["versions"]) for one in summary["backends"]}
-    assert list(described) == ["cpu", *plugins_here]
-    assert all("PJRT API" in described[name] for name in plugins_here)
-    run = load_run(tmp_path)
-    digests = {
-        name: [record.digest for record in run.records if record.backend == name]
-        for name in described
-    }
-    assert digests["cpu"]
-    assert all(digests[name] == digests["cpu"] for name in plugins_here)
-    page = (tmp_path / "index.html").read_text()
-    for name in plugins_here:
-        assert f"Backend {name}" in page
-        assert described[name]["library"] in page
-        _, out, _ = call("replay", f"add-f32-{name}-0", "--db", tmp_path)
-        then, now = (
-            next(line for line in out.splitlines() if line.startswith(word)).split(maxsplit=1)[1]
-            for word in ("recorded:", "now:")
-        )
-        assert then == now, out
 
 
 def test_a_users_program_is_checked_on_a_plugin(

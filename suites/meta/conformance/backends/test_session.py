@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from conformance.backends import session as sessions
 from conformance.backends.base import (
     DEVICE_ERROR_EXIT,
     BackendError,
@@ -20,8 +19,8 @@ from conformance.backends.base import (
     Unsupported,
 )
 from conformance.backends.compiled.modules import read_back
-from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
-from conformance.backends.session import Session, cached_backend, open_session
+from conformance.backends.registry import parse, parse_all
+from conformance.backends.session import Session, open_session
 from conformance.errors import UsageError
 from conformance.executors.local import Call, LocalExecutor, WorkerCrash
 from conformance.stablehlo.emit import EmitError
@@ -126,12 +125,6 @@ class Fake:
             raise self.raised
 
 
-def test_inputs_of_several_processes_are_concatenated() -> None:
-    compiled = Session(Fake()).compile(replace(negation(), process_grid=(3, 1)))
-    results = compiled.run([ONES, 2 * ONES, 3 * ONES])
-    assert [array.tolist() for array in results] == [[-1, -1], [-2, -2], [-3, -3]]
-
-
 @pytest.mark.parametrize("step", ["compile", "execute"])
 @pytest.mark.parametrize(
     ("raised", "kind", "message"),
@@ -167,13 +160,6 @@ def test_unwritable_program_raises_unless_it_is_a_users_program() -> None:
     assert fake.texts == []
 
 
-def test_program_with_certain_refusal_is_not_compiled() -> None:
-    fake = Fake(refused=Unsupported("never"))
-    with pytest.raises(Unsupported, match="never"):
-        list(Session(fake).run(negation(), [[ONES]]))
-    assert fake.texts == []
-
-
 def test_a_batch_is_one_module_and_each_program_has_its_own_results() -> None:
     fake = Fake()
     session = Session(fake)
@@ -193,25 +179,6 @@ def test_a_wrong_number_of_results_of_a_batch_is_a_failure_of_the_backend() -> N
     with pytest.raises(Failed, match="2 results expected of the batch, got 1"):
         Session(Forgetful()).run_batch([negation(), negation()], [[[ONES]], [[ONES]]])
     assert Session(Forgetful()).run_batch([negation()], [[[ONES]]]) == [[[]]]
-
-
-def test_a_plugin_is_opened_once_and_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Choice] = []
-
-    def open_fake(choice: Choice) -> Fake:
-        asked.append(choice)
-        return Fake(name=choice.name)
-
-    monkeypatch.setattr(sessions, "_opened", {})
-    monkeypatch.setattr(sessions, "open_backend", open_fake)
-    with pytest.raises(UsageError, match="is not a plugin"):
-        cached_backend("plugin:x")
-    first = cached_backend("plugin:x=/lib/p.so")
-    assert cached_backend("plugin:x") is first is cached_backend("plugin:x=/lib/p.so")
-    assert len(asked) == 1
-    other = cached_backend("plugin:x=/lib/other.so")
-    assert cached_backend("plugin:x") is other is not first
-    assert open_session("plugin:x").name == "plugin:x"
 
 
 # Devices that fail
@@ -240,16 +207,3 @@ def test_optimised_module_is_given_after_a_run() -> None:
     (results,) = session.run(program, [[ONES]])
     (again,) = read_back(session.optimised_module(program), program).evaluate([ONES])
     assert again.tolist() == results[0].tolist() == [-1, -1]
-
-
-def test_unknown_names_say_what_is_known():
-    known = ", ".join(BACKENDS)
-    with pytest.raises(UsageError, match=f"unknown backend 'abacus'; known: {known}"):
-        parse("abacus")
-    with pytest.raises(UsageError, match="unknown backend 'gpu:3'; did you mean gpu"):
-        parse("gpu:3")
-    with pytest.raises(UsageError, match=r"unknown fault 'zzzz'; known: right, .*hang"):
-        parse("reference:zzzz")
-    for name in ("sign_lost@nonsense", "reversed_elements@add"):
-        with pytest.raises(UsageError, match="cannot be confined to operations"):
-            parse(f"reference:{name}")

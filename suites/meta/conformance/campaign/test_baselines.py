@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaign import repetition
 from conformance.campaign.planning import Options
 from conformance.campaign.progress import Watcher
 from conformance.campaign.repetition import join_records
@@ -150,18 +149,6 @@ def test_ends_are_compared_by_what_no_entry_matches() -> None:
     assert join_records(first, [moved], [entry]).kind == NOT_DETERMINISTIC
     unsupported = replace(right, verdict=Verdict.UNSUPPORTED)
     assert join_records(unsupported, [right], [entry]) == right
-
-
-@pytest.mark.slow
-def test_many_changes_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repetition, "MOST", 1)
-    baseline = ReadBaseline("base.txt", baseline_of(run(options_of_negate(tmp_path / "good"))))
-    out, listener = tmp_path / "now", Listener()
-    done = run(options_of_negate(out))
-    as_if(done, out, Verdict.DIVERGENT, "wrong value")
-    assert run(options_of_negate(out, baseline=baseline), listener).exit_code == 1
-    count = len(done.records)
-    assert listener.said == [f"{count} cases differ from the baseline: too many to run them again"]
 
 
 KINDS = 'kinds = ["operands swapped"]'

@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 
 from conformance.campaign import budget, runner, session
-from conformance.campaign.budget import count_left_out, cut_into_rounds, rounds, seconds_of
+from conformance.campaign.budget import cut_into_rounds, rounds, seconds_of
 from conformance.campaign.planning import Options, plan
 from conformance.campaign.runner import run
-from conformance.campaign.tasks import Task
-from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
 from conformance.gate.baselines.comparison import Kind, compare
@@ -23,9 +21,7 @@ from conformance.results.left_out import LeftOut
 from conformance.results.lines import lines_of
 from conformance.results.summary import RunData, load
 from conformance.verdict import Verdict
-from reference.ir.types import ELEMENT_TYPES
 
-F32, SI8 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["si8"]
 TYPES = ("f32", "si8", "bf16")
 
 
@@ -106,19 +102,6 @@ def test_spent_budget_runs_nothing_and_larger_budget_continues(
     assert len(done.records) < len(more.records)
 
 
-def test_run_started_without_budget_continues_with_budget(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = options(tmp_path)
-    whole = run(replace(given, out=tmp_path / "whole"))
-    with monkeypatch.context() as patch:
-        patch.setattr(session.RunSession, "work", lambda *_: None)
-        run(given)
-    done = run(replace(given, budget=600.0))
-    assert done.records == whole.records
-    assert done.left_out == ()
-
-
 @pytest.mark.slow
 def test_left_out_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run(options(tmp_path / "whole"))
@@ -169,10 +152,3 @@ def test_a_time_that_cannot_be_is_a_line() -> None:
     for wrong in ("", "10", "0s", "-1m", "1d"):
         with pytest.raises(UsageError, match="--budget takes a time such as 90s"):
             seconds_of(wrong)
-
-
-def test_spans_of_cases_left_out() -> None:
-    cell = Cell("add", F32, "cpu")
-    (one,) = count_left_out([Task(cell, 0, 2, 4), Task(cell, 0, 8, 16), Task(cell, 0, 16, 16)])
-    assert (one.key, one.spans, one.cases) == (("add", "f32", "cpu"), ((2, 4), (8, 16)), 10)
-    assert [index for index in range(20) if index in one] == [2, 3, *range(8, 16)]

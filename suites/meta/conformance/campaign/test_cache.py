@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import subprocess
 import sys
@@ -201,38 +200,6 @@ def test_an_error_of_sqlite_costs_a_line_and_not_the_run(
 
 
 @pytest.mark.slow
-def test_several_runs_share_a_cache_at_a_time(tmp_path: Path) -> None:
-    command = [
-        sys.executable, "-m", "conformance", "run", "--backend", "reference", "--op", "add",
-        "--element-type", "f32", "--element-type", "si*", "--profile", "smoke", "--jobs", "1",
-        "--cache", str(tmp_path / "cache"), "--out",
-    ]  # fmt: skip
-    started = [
-        subprocess.Popen(
-            [*command, str(tmp_path / str(n))],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for n in range(3)
-    ]
-    for process in started:
-        _, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err
-        assert "cache" not in err
-    stated = {**os.environ, "HLO_CONFORMANCE_CACHE": str(tmp_path / "cache")}
-    for more, is_used in (((), True), (("--no-cache",), False)):
-        done = subprocess.run(
-            [*command[:-3], *more, "--out", str(tmp_path / f"last{is_used}")],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=stated,
-        )
-        assert ("from the cache: " in done.stdout) == is_used
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["batch_only", "error_together", "abort_together"])
 def test_failure_of_whole_batch_is_not_hidden_by_cache(tmp_path: Path, fault: str) -> None:
     first = run(options(tmp_path, "first", fault, ops=("add",)))
@@ -376,18 +343,6 @@ def test_a_failure_that_is_known_comes_from_the_cache(tmp_path: Path, work: Work
     assert (work.judged, work.compiled, second.exit_code) == (0, [], 0)
     assert second.from_cache == len(first.records)
     assert "which did not fail before, or failed as known" in " ".join(lines_of(second, "{}"))
-
-
-@pytest.mark.slow
-def test_a_new_failure_is_run_again(tmp_path: Path, work: Work) -> None:
-    first = run(options_of_faulty(tmp_path, "first"))
-    failed = sum(record.verdict.fails for record in first.records)
-    work.clear()
-    second = run(options_of_faulty(tmp_path, "second"))
-    assert (second.records, second.errors) == (first.records, first.errors)
-    assert second.exit_code == first.exit_code == 1
-    assert second.from_cache == len(first.records) - failed
-    assert work.compiled.count(1) >= failed
 
 
 UNPREDICTABLE = (

@@ -15,7 +15,6 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store
-from conformance.updating.groups import entry_of, group_failures
 from conformance.verdict import LostBatch, Record, Repeats, Verdict
 
 ENTRY = """
@@ -74,16 +73,6 @@ def test_flaky_case_is_reported_and_fails_the_run(
     assert (again.failed, again.runs) == (4, 7)
 
 
-@pytest.mark.parametrize(("flaky", "code"), [("", 1), ("flaky = true", 0)])
-def test_only_flaky_entry_matches_flaky_case(tmp_path: Path, flaky: str, code: int) -> None:
-    given = write_entry(tmp_path, f"{ERRORS}\n{flaky}")
-    done = run(options(tmp_path / "out", "error_now_and_then", expectations=given))
-    assert done.exit_code == code
-    assert {r.known for r in done.records} == {"now-and-then" if flaky else ""}
-    assert done.flaky == (len(done.records) if flaky else 0)
-    assert ("flaky)" in " ".join(lines_of(done, "{}"))) == bool(flaky)
-
-
 def test_flaky_entry_matches_steady_failure_of_its_class_only(tmp_path: Path) -> None:
     given = write_entry(tmp_path, ERRORS.replace("out of luck", "broken") + "\nflaky = true")
     done = run(options(tmp_path / "out", "internal_error", expectations=given))
@@ -91,19 +80,6 @@ def test_flaky_entry_matches_steady_failure_of_its_class_only(tmp_path: Path) ->
     given = write_entry(tmp_path, ERRORS.replace("out of luck", "of sorts") + "\nflaky = true")
     done = run(options(tmp_path / "out", "internal_error", expectations=given))
     assert done.exit_code == 1
-
-
-def test_entry_written_for_flaky_case_matches_steady_failure(
-    tmp_path: Path,
-) -> None:
-    done = run(options(tmp_path, "error_now_and_then", element_types=("f32",)))
-    (group,) = group_failures(done.records)
-    entry = entry_of(group, done.records, ())
-    assert (entry.flaky, entry.kinds) == (True, (NOT_DETERMINISTIC, "internal error"))
-    for record in done.records:
-        assert entry.matches(record)
-        assert entry.matches(replace(record, kind="internal error", repeats=None))
-        assert not entry.matches(replace(record, kind="out of memory", repeats=None))
 
 
 def test_a_flaky_entry_is_never_stale(tmp_path: Path) -> None:
@@ -190,15 +166,6 @@ def test_entry_of_single_cases_matches_batches_that_fail_every_time(
     )
     assert entry.matches_batch(batch) == is_matched
     assert not entry.matches_batch(replace(batch, cases=cases[1:]))
-
-
-def test_unsupported_batch_is_reported_and_does_not_fail(
-    tmp_path: Path,
-) -> None:
-    done = run(options(tmp_path, "unsupported_together"))
-    assert (done.exit_code, done.incidents) == (0, ())
-    told = [line for line in lines_of(done, "{}") if line.startswith("note: ")]
-    assert told[0].endswith(": UNIMPLEMENTED: call")
 
 
 def test_a_lost_batch_is_kept_when_the_run_is_killed_over_its_cases(tmp_path: Path) -> None:

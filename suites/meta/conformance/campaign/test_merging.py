@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.campaign.merging import merge_runs
-from conformance.campaign.planning import Options, plan
+from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.errors import UsageError
 from conformance.gate.conclusion import exit_code
@@ -64,12 +64,6 @@ def test_shards_are_the_same_as_the_whole_run(whole, shards, tmp_path: Path) -> 
     assert again.records == merged.records
 
 
-def test_the_order_of_the_shards_does_not_matter(shards, tmp_path: Path) -> None:
-    turned, _ = merge_runs(shards[::-1], tmp_path / "turned", "")
-    merged, _ = merge_runs(shards, tmp_path / "merged", "")
-    assert (turned.records, turned.planned) == (merged.records, merged.planned)
-
-
 def test_a_missing_shard_is_said_and_fails(whole, shards, tmp_path: Path) -> None:
     merged, (line,) = merge_runs([shards[0], shards[2]], tmp_path, "")
     absent = len(load(shards[1]).planned)
@@ -77,15 +71,6 @@ def test_a_missing_shard_is_said_and_fails(whole, shards, tmp_path: Path) -> Non
     assert merged.planned == whole.planned
     assert sum(cell.state == "untested" for cell in merged.cells.values()) == absent > 0
     assert merged.exit_code == exit_code(merged) == 1
-
-
-@pytest.mark.slow
-def test_a_part_without_cells_is_not_missing(tmp_path: Path) -> None:
-    given = replace(OPTIONS, ops=("or",), element_types=("i1",), out=tmp_path / "1", shard=(1, 3))
-    run(given)
-    assert not plan(replace(given, shard=(2, 3))).cells
-    merged, missing = merge_runs([given.out], tmp_path / "whole", "")
-    assert (missing, merged.exit_code) == ([], 0)
 
 
 def test_runs_of_other_backends_are_merged(whole, shards, run_elsewhere, tmp_path: Path) -> None:

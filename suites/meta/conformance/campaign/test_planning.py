@@ -21,16 +21,16 @@ from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.campaign.replay import find, replay
 from conformance.campaign.rerun import crash_replay, rerun
 from conformance.campaign.runner import run
-from conformance.campaign.tasks import Task, cases_of
-from conformance.catalog import CATALOG, Cell, cells
+from conformance.campaign.tasks import Task
+from conformance.catalog import CATALOG, Cell
 from conformance.errors import UsageError
 from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.gate.classes import ONLY_IN_BATCH
 from conformance.verdict import Record, Verdict
 from generators.case.columns import INVALID
 from generators.cells.columns import miss_count, ordered_misses
-from generators.cells.plan import coverage, coverage_report, valid_columns
-from reference.ir.types import ELEMENT_TYPES, element_type
+from generators.cells.plan import coverage_report, valid_columns
+from reference.ir.types import element_type
 from suites.meta.support.one_task import run_task
 
 
@@ -51,11 +51,6 @@ def test_tasks_cover_the_cases_of_a_cell(tmp_path: Path) -> None:
     covered = [index for task in tasks for index in range(task.start, task.stop)]
     assert covered == list(range(planning.cases_of(tasks[0].cell.row, "deep")))
     assert len(tasks) > 1
-
-
-def test_everything_is_planned_by_default(tmp_path: Path) -> None:
-    assert list(plan(Options(tmp_path)).cells) == cells()
-    assert plan(Options(tmp_path)).filtered == ()
 
 
 @pytest.mark.parametrize(
@@ -110,18 +105,6 @@ def test_batches_contain_every_task_once_and_fill_modules(tmp_path: Path) -> Non
         assert len(bundle) == 1 or not alone
     assert apart
     assert max(map(len, found)) == CASES_PER_MODULE // PROFILES["standard"]
-
-
-def test_planned_task_has_the_cases_of_the_whole_plan() -> None:
-    task = Task(Cell("compare", ELEMENT_TYPES["f32"], "reference"), 3, 2, 7)
-    planned = task.plan_cases()
-    assert planned == task
-    assert planned.plans
-    coverage.cache_clear()
-    assert cases_of(planned) == cases_of(task)
-    coverage.cache_clear()
-    made = [case for single in planned.singles() for case in cases_of(single)]
-    assert made == cases_of(task)
 
 
 @pytest.mark.parametrize("profile", MISSES_PER_ID)
@@ -193,14 +176,6 @@ def test_case_that_failed_fails_again_with_its_arrays() -> None:
     assert result_type.startswith("tensor<")
     assert expected != actual
     assert found.unit == "ulp"
-
-
-def test_case_is_generated_again_from_its_seed_and_index() -> None:
-    case = recorded_case("add", "f32", "reference")
-    found, other = rerun(case, (), generic=True), rerun(replace(case, seed=1), (), generic=True)
-    assert found.record.verdict is Verdict.PASS
-    assert (found.program, found.arguments) != (other.program, other.arguments)
-    assert all(expected == actual for _, expected, actual in found.results)
 
 
 def test_failure_of_a_batch_is_run_with_its_batch() -> None:

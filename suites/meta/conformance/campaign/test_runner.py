@@ -100,12 +100,6 @@ def test_a_task_finds_the_verdict(fault: str, verdict: Verdict, kind: str | None
         )  # fmt: skip
 
 
-def test_a_batch_is_one_module_where_all_is_well() -> None:
-    result = run_task(Task(Cell("add", F32, "reference"), 0, 0, 16))
-    assert result.modules == 1
-    assert result.errors.histogram[0] == sum(record.values for record in result.records)
-
-
 SORTED_BY_ROWS = """
 func.func @main(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
   %0 = "stablehlo.sort"(%x) <{dimension = -2 : i64, is_stable = true}> ({
@@ -151,15 +145,6 @@ def test_records_do_not_depend_on_how_cases_are_split() -> None:
     assert singles.records == whole.records
 
 
-def test_the_seed_decides_the_cases() -> None:
-    cell = Cell("add", F32, "reference")
-    digests = [
-        [record.digest for record in run_task(Task(cell, seed, 0, 6)).records] for seed in (0, 0, 1)
-    ]
-    assert digests[0] == digests[1]
-    assert digests[0] != digests[2]
-
-
 # Whole runs.
 
 
@@ -198,18 +183,6 @@ def test_only_the_cases_that_crash_are_blamed(tmp_path: Path) -> None:
     assert {record.verdict for record in done.records} == {Verdict.CRASHED, Verdict.PASS}
 
 
-@pytest.mark.slow
-def test_a_right_backend_conforms(tmp_path: Path) -> None:
-    done = run(options(tmp_path, ops=("a*",), element_types=("i1", "bf16", "complex<f32>")))
-    assert {record.verdict for record in done.records} <= {Verdict.PASS, Verdict.UNSPECIFIED}
-    assert done.exit_code == 0
-    assert done.peak_rss_mb["parent"] > 0
-    assert done.peak_rss_mb["worker"] > 0
-    assert done.timing.reference > 0
-    assert done.timing.storage > 0
-    assert [d.name for d in done.backends] == ["reference"]
-
-
 def test_run_without_tested_case_exits_with_4(tmp_path: Path) -> None:
     assert run(options(tmp_path, "unsupported")).exit_code == 4
 
@@ -238,14 +211,6 @@ def test_a_folder_of_another_run_is_refused(finished_run: Path, change: dict, na
     assert len(load(finished_run).records) == PROFILES["smoke"]
 
 
-def test_other_versions_are_another_run(
-    finished_run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runner, "versions", lambda: {"jaxlib": "99"})
-    with pytest.raises(UsageError, match=r"version of jaxlib \S+ there and 99 here"):
-        run(options(finished_run))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("before", ["0123456789ab", None])
 def test_run_of_other_build_is_not_resumed(
@@ -259,17 +224,6 @@ def test_run_of_other_build_is_not_resumed(
     with pytest.raises(UsageError, match=rf"{told}: choose another --out, or .* --fresh"):
         run(options(tmp_path))
     assert load(tmp_path).records == kept.records
-
-
-def test_a_finished_run_is_not_run_again(
-    finished_run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = load(finished_run)
-    monkeypatch.delattr("conformance.campaign.runner.coverage_of")  # what is known needs no work
-    again = run(options(finished_run))
-    assert again.records == first.records
-    assert again.coverage == first.coverage != {}
-    assert (again.modules, again.timing) == (first.modules, first.timing)
 
 
 @pytest.mark.slow

@@ -39,15 +39,6 @@ def calls_of(workers: Workers) -> list[tuple[tuple[Task, ...], float | None]]:
     return [(call.arguments[0], call.timeout) for call in workers.made]
 
 
-def test_healthy_batch_is_run_once() -> None:
-    results, noticed, workers = outcomes(run_tasks)
-    assert calls_of(workers) == [(tuple(TASKS), TIMEOUT)]
-    assert not noticed
-    assert set(results) == set(TASKS)
-    for task in TASKS:
-        assert results[task].records == run_tasks([task])[0].records
-
-
 def test_only_crashing_case_of_batch_is_blamed() -> None:
     def answer(tasks: tuple[Task, ...]) -> Any:
         guilty = any(task.cell == TASKS[1].cell and 2 in task for task in tasks)
@@ -112,22 +103,6 @@ def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:
         assert [record.verdict for record in results[TASKS[1]].records] == [Verdict.CRASHED] * 3
         alone = [tasks for tasks, _ in calls_of(workers) if len(tasks) == len(tasks[0]) == 1]
         assert {alone.count(tasks) for tasks in alone} == {runs}
-
-
-def test_words_that_are_missing_in_the_first_run_are_those_of_a_later_one() -> None:
-    words = ["so it is", "so it is", "", ""]
-
-    def answer(tasks: tuple[Task, ...]) -> Any:
-        whole = len(tasks) > 1 or len(tasks[0]) > 1
-        is_case = tasks[0].cell == TASKS[1].cell and 1 in tasks[0]
-        if not (TASKS[1] in tasks or is_case):
-            return run_tasks(tasks)
-        return WorkerCrash("SIGABRT", "" if whole else words.pop())
-
-    results, _, _ = outcomes(answer, apart=[TASKS[1]], is_known=lambda one: "so" in one.message)
-    record = results[TASKS[1]].records[1]
-    assert record.message == "the process ended with SIGABRT: so it is"
-    assert record.repeats is None
 
 
 def test_crash_of_whole_batch_only_is_recorded() -> None:

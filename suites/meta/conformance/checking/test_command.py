@@ -7,12 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import msgspec
 import numpy as np
 import pytest
-from jax import export, lax
 
 from conformance.backends import session
 from conformance.backends.pjrt.backend import PjrtBackend
@@ -24,83 +22,6 @@ from reference.ir.program import Operation, Program
 from suites.meta.support.checking import ALONE, FAULTY, TEST_PROGRAM, check_text
 
 # --- Whole programs from JAX ---------------------------------------------------------------------
-
-
-def mlp_step(w: jax.Array, b: jax.Array, v: jax.Array, x: jax.Array, y: jax.Array) -> Any:
-    def loss(parameters: tuple[jax.Array, ...]) -> jax.Array:
-        w, b, v = parameters
-        scores = jax.nn.log_softmax(jnp.tanh(x @ w + b) @ v)
-        return -jnp.mean(jnp.sum(scores * jax.nn.one_hot(y, 4), axis=-1))
-
-    value, gradients = jax.value_and_grad(loss)((w, b, v))
-    return value, [p - 0.1 * g for p, g in zip((w, b, v), gradients, strict=True)]
-
-
-def conv_block(x: jax.Array, kernel: jax.Array, scale: jax.Array, offset: jax.Array) -> Any:
-    y = lax.conv_general_dilated(
-        x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
-    )
-    mean, variance = jnp.mean(y, (0, 1, 2)), jnp.var(y, (0, 1, 2))
-    z = jax.nn.relu((y - mean) * lax.rsqrt(variance + 1e-5) * scale + offset)
-    return lax.reduce_window(z, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-
-
-def attention(x: jax.Array, q: jax.Array, k: jax.Array, v: jax.Array) -> Any:
-    scores = jnp.einsum("bqd,bkd->bqk", x @ q, x @ k) / np.sqrt(8)
-    scores = jnp.where(jnp.tril(jnp.ones((5, 5), bool)), scores, -1e30)
-    return jnp.einsum("bqk,bkd->bqd", jax.nn.softmax(scores, axis=-1), x @ v)
-
-
-def lstm(xs: jax.Array, w: jax.Array, u: jax.Array) -> Any:
-    def step(carry: Any, x: jax.Array) -> Any:
-        hidden, cell = carry
-        i, f, g, o = jnp.split(x @ w + hidden @ u, 4, axis=-1)
-        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
-        hidden = jax.nn.sigmoid(o) * jnp.tanh(cell)
-        return (hidden, cell), hidden
-
-    zero = jnp.zeros((xs.shape[1], u.shape[0]))
-    return lax.scan(step, (zero, zero), xs)
-
-
-def sort_and_scatter(x: jax.Array, i: jax.Array) -> Any:
-    order = jnp.argsort(x, axis=-1)
-    in_order = jnp.take_along_axis(x, order, axis=-1)
-    added = jnp.zeros_like(x).at[:, i].add(in_order[:, ::2] * 0.3)
-    return in_order, added, lax.top_k(added, 3), jnp.argmax(x, axis=-1)
-
-
-def spectrum(x: jax.Array) -> Any:
-    frequencies = jnp.fft.rfft(x)
-    return jnp.fft.irfft(frequencies * jnp.exp(-jnp.abs(frequencies) / 9)), jnp.abs(frequencies)
-
-
-F32, I32 = np.float32, np.int32
-PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[tuple[int, ...], Any]]]] = {
-    "mlp step": (
-        mlp_step, [((6, 8), F32), ((8,), F32), ((8, 4), F32), ((3, 6), F32), ((3,), I32)]
-    ),
-    "convolution": (
-        conv_block, [((1, 6, 6, 2), F32), ((3, 3, 2, 3), F32), ((3,), F32), ((3,), F32)]
-    ),
-    "attention": (attention, [((2, 5, 8), F32), ((8, 8), F32), ((8, 8), F32), ((8, 8), F32)]),
-    "lstm": (lstm, [((4, 2, 3), F32), ((3, 16), F32), ((4, 16), F32)]),
-    "sort": (sort_and_scatter, [((3, 8), F32), ((4,), I32)]),
-    "fft": (spectrum, [((2, 16), F32)]),
-}  # fmt: skip
-
-
-def export_program(name: str) -> str:
-    function, arguments = PROGRAMS[name]
-    shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments]
-    return export.export(jax.jit(function))(*shapes).mlir_module()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_from_jax_agree_with_xla(name: str, tmp_path: Path) -> None:
-    found = check_text(tmp_path, export_program(name), Settings("cpu"))
-    assert (found.verdict, found.message) == (Verdict.PASS, "")
 
 
 def _map_operations(program: Program, change: Callable[[Operation], Operation]) -> Program:
@@ -329,49 +250,3 @@ def test_invalid_arguments_are_one_line(
     assert (got, out) == (code, "")
     assert reason in err
     assert err.count("\n") == 1
-
-
-def test_unknown_sizes_are_drawn(tmp_path: Path) -> None:
-    text = """
-func.func @main(%n: tensor<i64>, %x: tensor<?x2xf32>, %y: tensor<?x2xf32>) -> tensor<?x2xf32> {
-  %0 = stablehlo.add %x, %y : tensor<?x2xf32>
-  %1 = stablehlo.reshape %n : (tensor<i64>) -> tensor<1xi64>
-  %2 = stablehlo.constant dense<2> : tensor<1xi64>
-  %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
-  %4 = stablehlo.dynamic_reshape %0, %3 : (tensor<?x2xf32>, tensor<2xi64>) -> tensor<?x2xf32>
-  return %4 : tensor<?x2xf32>
-}"""
-    assert check_text(tmp_path, text).verdict is Verdict.PASS
-    found = check_text(tmp_path, text, Settings("cpu"))
-    assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not implemented by the backend")
-    wrong = text.replace("dense<2>", "dense<7>")
-    assert check_text(tmp_path, wrong).verdict is Verdict.NOT_JUDGED
-
-
-PRODUCT = """
-module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%arg0: tensor<300xTYPE>, %arg1: tensor<300xi32>, %arg2: tensor<4xi32>,
-      %arg3: tensor<60x3xTYPE>) -> tensor<3x3xTYPE> {
-    %0 = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%arg0, %arg2, %arg1, %arg3) {
-      backend_config = "", mhlo.backend_config = {},
-      operand_layouts = [dense<0> : tensor<1xindex>, dense<0> : tensor<1xindex>,
-        dense<0> : tensor<1xindex>, dense<[1, 0]> : tensor<2xindex>],
-      result_layouts = [dense<[1, 0]> : tensor<2xindex>]}
-      : (tensor<300xTYPE>, tensor<4xi32>, tensor<300xi32>, tensor<60x3xTYPE>) -> tensor<3x3xTYPE>
-    %1 = stablehlo.add %0, %0 : tensor<3x3xTYPE>
-    return %1 : tensor<3x3xTYPE>
-  }
-}"""
-
-
-@pytest.mark.parametrize("of", ["f32", "complex<f64>", "i32"])
-def test_sparse_product_passes(tmp_path: Path, of: str) -> None:
-    found = check_text(tmp_path, PRODUCT.replace("TYPE", of), Settings("cpu"))
-    assert (found.verdict, found.message) == (Verdict.PASS, "")
-
-
-def test_wrong_sparse_product_is_named(tmp_path: Path) -> None:
-    text = PRODUCT.replace("TYPE", "f32")
-    found = check_text(tmp_path, text, Settings("reference:sign_lost@custom_call"))
-    assert found.verdict is Verdict.DIVERGENT
-    assert found.operation.startswith("custom_call %0")

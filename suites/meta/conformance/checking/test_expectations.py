@@ -51,11 +51,6 @@ def check_entries(
     return command.check(entries, "reference", **{"as_json": False, "jobs": 1, **given})
 
 
-def test_entries_are_selected_by_id_in_the_order_of_the_ids() -> None:
-    assert command.select_by_id((ONE, TWO), "cpu", ["two", "one"]) == (TWO, ONE)
-    assert command.select_by_id((ONE, TWO), "cpu", []) == (ONE, TWO)
-
-
 def test_unknown_id_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(UsageError, match=r"'onne'.*one.*that apply to cpu here"):
         command.select_by_id((ONE, TWO), "cpu", ["onne"])
@@ -321,12 +316,6 @@ def replay_in_workers(
 
 def reproduce_all(call: Call) -> tuple[ReplayedCounterexample, ...]:
     return tuple(map(end_of, call.name))
-
-
-def test_entries_without_a_counterexample_are_left_out() -> None:
-    workers = Workers(reproduce_all)
-    given = [*entries(2), Expectation("bare", ("add",), "why")]
-    assert replay_in_workers(workers, given) == {"n0": True, "n1": True}
 
 
 def test_entries_about_crashes_get_calls_of_their_own() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 from conformance.checking import file
 from conformance.checking.calls import CHECK_BATCH, JUDGE_CRASH
 from conformance.checking.command import Options, check
-from conformance.checking.explaining import ExplanationTime
 from conformance.checking.files import check_files
 from conformance.checking.settings import UNJUDGED, CheckedFile, Settings
 from conformance.executors.limit import OutOfTime
@@ -52,13 +50,6 @@ def test_message_names_limit_operation_and_option(
     assert "not_judged (not evaluated): out of memory: Unable to allocate 32.0 TiB" in out
     assert "(broadcast_in_dim %wide (line 3))" in out
     assert "; a worker may use 3 GiB (--memory-limit 6 allows twice as much)" in out
-
-
-def test_message_without_limit_names_the_machine(tmp_path: Path) -> None:
-    np.savez(tmp_path / "in.npz", x=np.ones(8, np.float32))
-    found = check_text(tmp_path, LARGE, Settings("reference", inputs=tmp_path / "in.npz"))
-    assert found.verdict is Verdict.NOT_JUDGED
-    assert "this machine has no more memory" in found.message
 
 
 def _too_large(*_: Any, **__: Any) -> Any:
@@ -119,16 +110,6 @@ def test_a_settled_verdict_is_kept(
     assert (folder / "actual.npz").exists()
 
 
-def test_files_in_one_worker_are_explained_in_half_of_their_time() -> None:
-    limit = ExplanationTime(Limits(0.4))
-    with pytest.raises(OutOfTime):
-        limit.spend(lambda: time.sleep(60))
-    assert limit.seconds_left() <= 0.0
-    with pytest.raises(OutOfTime):  # there is one such half for all programs of a file
-        limit.spend(lambda: None)
-    assert "--timeout 0.8 allows twice as long" in limit.note()
-
-
 def test_a_wrong_operation_settles_that_a_program_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,15 +130,6 @@ def test_a_wrong_operation_settles_that_a_program_fails(
         "a result is outside the range that rounding permits; first wrong: exponential"
     )
     assert told.message.endswith("; drawn inputs, set 1 of 3")
-
-
-def test_an_explanation_ends_before_its_worker_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
-    soon = ExplanationTime(Limits(20.0), deadline=1004.0)
-    assert soon.seconds_left() == 3.0  # a second is reserved for the verdict
-    over = ExplanationTime(Limits(20.0), deadline=1000.5)
-    with pytest.raises(OutOfTime):
-        over.spend(lambda: "never asked")
 
 
 SETTINGS = Settings(limits=Limits(7.0))

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
-from jax import export
 
-from conformance.checking.file import check_file
-from conformance.checking.saving import write_arrays
 from conformance.checking.settings import Settings
 from conformance.cli import app, exit_code_of
 from conformance.frontends.arguments import load
@@ -23,7 +17,7 @@ from conformance.stablehlo.emit import emit, spell
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
-from suites.meta.support.checking import FAULTY, TEST_PROGRAM, check_text
+from suites.meta.support.checking import FAULTY, check_text
 from suites.meta.support.schemas import validate
 
 LOW = "reference:low_precision"
@@ -71,14 +65,6 @@ def test_passing_or_unchecked_program_is_not_saved(tmp_path: Path) -> None:
     assert saved_files(tmp_path, FAULTY.replace("tanh", "custom_call @none"), LOW) == []
 
 
-def test_test_program_is_saved_with_executed_program(tmp_path: Path) -> None:
-    (folder,) = saved_files(tmp_path, TEST_PROGRAM.format("expect_eq", "0.7"), "reference")
-    assert "check.expect_eq" in (folder / "program.mlir").read_text()
-    assert "check.expect_eq" not in (folder / "executed.mlir").read_text()
-    expected = load(folder / "expected.npz")
-    assert [array.tolist() for array in expected.values()][1][2] == np.float32(0.7)
-
-
 @pytest.mark.usefixtures("capfd")
 def test_inputs_are_saved_if_the_backend_crashes(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
@@ -111,13 +97,6 @@ def test_inputs_of_every_element_type_are_taken_again(name: str, tmp_path: Path)
     assert check_text(tmp_path, emit(program), again).verdict is Verdict.PASS
 
 
-def test_arrays_may_have_any_name(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    write_arrays(path, {"file": np.ones(2), "allow_pickle": np.zeros(())})
-    assert load(path)["file"].tolist() == [1, 1]
-    assert load(path)["allow_pickle"].shape == ()
-
-
 def test_names_of_folders_are_safe_and_differ(tmp_path: Path) -> None:
     names: set[str] = set()
     for number, name in enumerate(("a b/../é*", "x" * 400, "a b/../é*")):
@@ -140,19 +119,6 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: Any
     assert f"cannot write to {path / 'kept'}: Not a directory" in error
 
 
-TYPES = """
-func.func @main(%file: tensor<3xbf16>, %i: tensor<2xi4>, %c: tensor<complex<f32>>,
-                %p: tensor<2xi1>, %s: tensor<0xf64>) -> (tensor<3xbf16>, tensor<2xi4>) {
-  %0 = stablehlo.tanh %file : tensor<3xbf16>
-  return %0, %i : tensor<3xbf16>, tensor<2xi4>
-}"""
-
-
-def ignore_second_argument(weights: Any, dropped: Any, bias: Any) -> Any:
-    del dropped
-    return weights @ weights + bias
-
-
 def describe_text(tmp_path: Path, text: str | bytes, capsys: Any, *how: str) -> tuple[int, str]:
     path = tmp_path / "program.mlir"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -169,36 +135,3 @@ def test_parameters_and_results_are_printed(tmp_path: Path, capsys: Any) -> None
     for line in ("x: tensor<4xf32>", "y: tensor<4xf32>", "%3: tensor<4xf32>"):
         assert line in lines
     assert '"y": np.zeros((4,), np.float32),' in lines
-
-
-@pytest.mark.parametrize("name", ["types", "export"])
-def test_snippet_writes_the_programs_inputs(name: str, tmp_path: Path, capsys: Any) -> None:
-    text: str | bytes = TYPES
-    if name == "export":
-        made: Any = export.export(jax.jit(ignore_second_argument))
-        shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in ((2, 2), (7,), (2,))]
-        text = made(*shapes).mlir_module_serialized
-    _, out = describe_text(tmp_path, text, capsys, "--format", "json")
-    entry = json.loads(out)
-    if name == "export":
-        assert [one["name"] for one in entry["parameters"]] == ["weights", "bias"]
-    subprocess.run([sys.executable, "-c", entry["snippet"]], check=True, cwd=tmp_path)
-    path, archive = tmp_path / "program.mlir", tmp_path / "inputs.npz"
-    found = check_file(str(path), Settings("reference", archive))
-    assert (found.verdict, found.message) == (Verdict.PASS, "")
-
-
-@pytest.mark.parametrize(
-    ("text", "code", "says"),
-    [
-        ("hello", 2, "line 1, column 1"),
-        ("func.func @main() {\n  foo.bar\n  return\n}", 4, "foo.bar is not read"),
-        (TEST_PROGRAM.format("expect_eq", "0.2"), 0, "takes no inputs"),
-    ],
-)
-def test_program_without_parameters_says_so(
-    text: str, code: int, says: str, tmp_path: Path, capsys: Any
-) -> None:
-    got, out = describe_text(tmp_path, text, capsys)
-    assert got == code
-    assert says in out

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,23 +12,6 @@ from conformance.frontends.arguments import InputsError
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from suites.meta.support.checking import check_text
-
-RUN = """
-func.func @gather(%x : tensor<2xi64>) -> tensor<4xi64> {
-  %r = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64,
-    replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>} : (tensor<2xi64>) -> tensor<4xi64>
-  return %r : tensor<4xi64>
-}
-func.func @main() {
-  %a = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
-  %b = stablehlo.constant dense<[3, 4]> : tensor<2xi64>
-  %r:2 = "interpreter.run_parallel"(%a, %b) {
-    programs=[[@gather], [@gather]]
-  } : (tensor<2xi64>, tensor<2xi64>) -> (tensor<4xi64>, tensor<4xi64>)
-  check.expect_eq_const %r#1, dense<[3, 4, 1, EXPECTED]> : tensor<4xi64>
-  func.return
-}
-"""
 
 REPLICAS = """
 module attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32} {
@@ -95,85 +76,8 @@ module attributes {{mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32}}
 }
 """Programs in which a parameter decides whether, and how often, processes communicate."""
 
-EXPORTED = """
-import sys
-from functools import partial
-from pathlib import Path
-import jax
-import jax.numpy as jnp
-import numpy as np
-from jax import lax, shard_map
-from jax.sharding import Mesh, PartitionSpec as P
-
-line = Mesh(np.array(jax.devices()), ("x",))
-plane = Mesh(np.array(jax.devices()).reshape(2, 4), ("a", "b"))
-
-
-def array(*shape):
-    return jax.ShapeDtypeStruct(shape, "float32")
-
-
-def save(name, function, *types):
-    text = jax.jit(function).lower(*types).as_text()
-    Path(sys.argv[1], f"{name}.mlir").write_text(text)
-
-
-@partial(shard_map, mesh=line, in_specs=(P(), P("x"), P("x")), out_specs=(P(), P()))
-def step(w, x, y):
-    loss, grad = jax.value_and_grad(lambda w: jnp.mean((jnp.tanh(x @ w) - y) ** 2))(w)
-    return w - 0.1 * lax.pmean(grad, "x"), lax.pmean(loss, "x")
-
-
-@partial(shard_map, mesh=line, in_specs=(P("x"), P(None, "x")), out_specs=P("x"))
-def tensor_parallel(x, w):
-    return lax.psum_scatter(lax.all_gather(x, "x", tiled=True) @ w @ w.T, "x", tiled=True)
-
-
-@partial(shard_map, mesh=line, in_specs=P("x"), out_specs=P("x"))
-def ring(x):
-    def turn(number, carried):
-        total, here = carried
-        here = lax.ppermute(here, "x", [(n, (n + 1) % 8) for n in range(8)])
-        return total + here * (number + 1), here
-    return lax.fori_loop(0, 7, turn, (x, x))[0]
-
-
-@partial(shard_map, mesh=line, in_specs=(P("x"), P("x")), out_specs=P("x"))
-def experts(x, w):
-    sent = lax.all_to_all(x, "x", 0, 0, tiled=True)
-    return lax.all_to_all(jnp.maximum(sent @ w[0], 0), "x", 0, 0, tiled=True)
-
-
-@partial(shard_map, mesh=line, in_specs=(P("x"),) * 6, out_specs=P("x"), check_vma=False)
-def ragged(x, into, starts, sizes, places, awaited):
-    return lax.ragged_all_to_all(x, into, starts, sizes, places, awaited, axis_name="x")
-
-
-@partial(shard_map, mesh=plane, in_specs=P("a", "b"), out_specs=P("a"))
-def two_axes(x):
-    return lax.psum(x * lax.axis_index("b").astype(jnp.float32), "b")
-
-
-save("step", step, array(4, 3), array(16, 4), array(16, 3))
-save("tensor_parallel", tensor_parallel, array(16, 8), array(8, 16))
-save("ring", ring, array(16, 2))
-save("experts", experts, array(64, 4), array(8, 4, 4))
-index = jax.ShapeDtypeStruct((64,), "int32")
-save("ragged", ragged, array(64, 2), array(128, 2), index, index, index, index)
-save("two_axes", lambda x: two_axes(x) * 2 + 1, array(4, 8))
-"""
-"""Programs for eight devices, with collectives that their authors wrote."""
-
 
 CPU = Settings("cpu")
-
-
-@pytest.mark.parametrize(("expected", "verdict"), [("2", Verdict.PASS), ("7", Verdict.DIVERGENT)])
-def test_the_interpreters_runs_of_several_processes_are_evaluated(
-    tmp_path: Path, expected: str, verdict: Verdict
-) -> None:
-    found = check_text(tmp_path, RUN.replace("EXPECTED", expected))
-    assert found.verdict is verdict, found
 
 
 SPLIT = "split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64"
@@ -229,40 +133,6 @@ def test_archives_of_inputs_have_the_processes_first(tmp_path: Path) -> None:
     np.savez(archive, **{name: array[0] for name, array in arrays.items()})
     with pytest.raises(InputsError, match="for 4 processes its first dimension must be 4"):
         check_text(tmp_path, REPLICAS, Settings("cpu", inputs=archive.with_suffix(".npz")))
-
-
-@pytest.mark.slow
-def test_jax_exports_for_eight_devices_pass(tmp_path: Path) -> None:
-    script = tmp_path / "export.py"
-    script.write_text(EXPORTED)
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
-    subprocess.run([sys.executable, str(script), str(tmp_path)], env=flags, check=True)
-    files = sorted(tmp_path.glob("*.mlir"))
-    assert len(files) == 6
-    for file in files:
-        if file.stem == "ragged":
-            _exchanges_parts(tmp_path, file.read_text())
-            continue
-        found = check_text(tmp_path, file.read_text(), CPU)
-        assert found.verdict is Verdict.PASS, (file.name, found)
-
-
-def _exchanges_parts(folder: Path, text: str) -> None:
-    """Device n sends n % 3 rows to each; XLA's CPU has no code for it, and says so."""
-    devices, most = range(8), 2
-    sizes = np.repeat([n % 3 for n in devices], 8).astype(np.int32)
-    waits = np.tile([n % 3 for n in devices], 8).astype(np.int32)
-    places = np.repeat([most * n for n in devices], 8).astype(np.int32)
-    data = np.arange(128, dtype=np.float32).reshape(64, 2)
-    empty = np.zeros((128, 2), np.float32)
-    archive = folder / "ragged.npz"
-    starts = np.tile(np.arange(8, dtype=np.int32) % 3, 8)
-    given = [data, empty, starts, sizes, places, waits]
-    np.savez(archive, **{f"arg{n}": array for n, array in enumerate(given)})
-    for backend, verdict in (("reference", Verdict.PASS), ("cpu", Verdict.UNSUPPORTED)):
-        found = check_text(folder, text, Settings(backend, inputs=archive))
-        assert found.verdict is verdict, found
-    assert "ragged-all-to-all" in found.message
 
 
 TWO_SUMS = """

@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.backends.session import open_session
 from conformance.checking import program, step_notes
 from conformance.checking.assertions import judge_assertions
 from conformance.checking.command import Options, check
 from conformance.checking.file import check_file
 from conformance.checking.settings import UNJUDGED, Settings
 from conformance.frontends.assertions import Assertion
-from conformance.frontends.modules import Unit, units_of
 from conformance.gate.reading import load
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.results.versions import versions
@@ -127,33 +125,6 @@ def test_crash_while_writing_notes_keeps_the_verdict(
     assert told["notes"] == [f"{UNJUDGED}: the process ended with SIGABRT"]
 
 
-def test_values_that_are_results_are_not_compiled_again() -> None:
-    """XLA takes a time that grows faster than the number of results."""
-    text = CANCELLED.replace("return %r : ", "return %e, %a, %b, %d, %r : " + "tensor<4xf32>, " * 4)
-    text = text.replace("-> tensor<4xf32> {", f"-> ({', '.join(['tensor<4xf32>'] * 5)}) {{")
-    (unit,) = units_of(text)
-    assert isinstance(unit, Unit)
-    session = open_session("cpu")
-    work = program.ProgramChecker(unit, session, (), 60.0)
-    assert work.judge_inputs((X.astype(np.float32), Y.astype(np.float32))).verdict is Verdict.PASS
-    assert not any("not judged" in note for note in work.notes())
-    assert session.compilations == 1
-
-
-def test_quotient_by_zero_is_called_unspecified(tmp_path: Path) -> None:
-    path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
-    path.write_text("""
-func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> tensor<3xi32> {
-  %r = stablehlo.divide %x, %y : tensor<3xi32>
-  return %r : tensor<3xi32>
-}""")
-    np.savez(inputs, x=np.array([1, -5, 7], np.int32), y=np.array([0, 0, 2], np.int32))
-    told = "2 of 3 elements are unspecified (integer division by zero): any value passes"
-    assert check_file(str(path), Settings("cpu", inputs)).notes == (told,)
-    np.savez(inputs, x=np.array([1, -5, 7], np.int32), y=np.array([1, 3, 2], np.int32))
-    assert check_file(str(path), Settings("cpu", inputs)).notes == ()
-
-
 def test_results_that_depend_on_a_quotient_by_zero_are_called_unspecified(tmp_path: Path) -> None:
     path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
     text = """
@@ -195,11 +166,6 @@ def outcome(
 ):
     permitted = PermittedResults(program, given)
     return judge_assertions([assertion], permitted, [got, want], **{"is_reference": True, **how})
-
-
-def test_a_result_of_another_shape_is_malformed() -> None:
-    found = outcome(EQUAL, NUMBERS[:2], NUMBERS)
-    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong type")
 
 
 @pytest.mark.parametrize(

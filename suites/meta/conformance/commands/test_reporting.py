@@ -11,7 +11,7 @@ import pytest
 from conformance.cli import app as whole
 from conformance.cli import exit_code_of
 from conformance.commands import reporting
-from conformance.commands.reporting import print_lines, report, write_baseline
+from conformance.commands.reporting import report, write_baseline
 from conformance.commands.schemas import SchemaFormat, schema
 from conformance.commands.sweep_reports import places, report_sweeps, save
 from conformance.errors import UsageError
@@ -126,12 +126,6 @@ def test_a_folder_that_cannot_be_made_is_one_line(run: Path) -> None:
     (run / "file").touch()
     with pytest.raises(UsageError, match=r"^cannot create .*file/out: "):
         report([run], out=run / "file" / "out")
-
-
-def test_lines_are_printed_literally(capsys: pytest.CaptureFixture[str]) -> None:
-    long = "x" * 300
-    print_lines(["[bold]add[/bold]", long])
-    assert capsys.readouterr().out == f"[bold]add[/bold]\n{long}\n"
 
 
 # --- Baselines -----------------------------------------------------------------------------------

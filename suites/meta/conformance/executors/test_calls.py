@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,12 +11,10 @@ from typing import Any
 
 import pytest
 
-import conformance
 from conformance.backends.registry import BACKENDS, parse
 from conformance.errors import NotAvailable
 from conformance.executors import backend_workers, on_ray
 from conformance.executors.backend_workers import describe, executor_of, libraries, workers
-from conformance.executors.deferred import Deferred
 from conformance.executors.executor import Engine, EngineName
 from conformance.executors.local import LocalExecutor, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict, ending, own_words
@@ -99,21 +96,6 @@ def test_an_engine_gets_the_device_and_the_limits(monkeypatch: pytest.MonkeyPatc
     assert opening.warm_up.func is backend_workers._open_backend
 
 
-ROOT = Path(conformance.__file__).parent
-_DEFERRED = re.compile(r'\bDeferred\(\s*"([\w.]+)", "(\w+)"\s*\)')
-
-
-def test_deferred_functions_exist_in_the_calling_folder() -> None:
-    count = 0
-    for file in ROOT.rglob("*.py"):
-        room = file.relative_to(ROOT).parts[0]
-        for module, name in _DEFERRED.findall(file.read_text()):
-            count += 1
-            assert callable(Deferred(module, name).function)
-            assert module.split(".")[:2] == ["conformance", room], file
-    assert count > 15
-
-
 def test_a_function_is_loaded_when_it_is_called() -> None:
     script = (
         "import sys\n"
@@ -155,13 +137,6 @@ def test_files_that_are_missing_are_read_where_they_were_put(
         write_file(file, content, folder)
         assert transferred_path(file, folder).name == "data.txt"
     assert pickle.loads(run_serialised(call.pickled, folder)) == [">one", ">other", ">one"]
-
-
-def test_files_that_are_here_are_not_written(tmp_path: Path, files: list[Path]) -> None:
-    folder = tmp_path / "carried"
-    call = serialise_call(read, ("", files))
-    write_file(call.files[0], b"something else", folder)
-    assert not transferred_path(call.files[0], folder).exists()
 
 
 def test_a_file_that_has_changed_is_another(files: list[Path]) -> None:

@@ -35,7 +35,6 @@ from conformance.executors.local import (
     is_starved,
 )
 from conformance.executors.pool import Calls
-from conformance.executors.waiting import longest_wait, waiting_seconds
 from conformance.limits import Limits
 from conformance.results.store import FILE_NAME
 
@@ -322,16 +321,6 @@ def compute_on(core: int) -> None:
         pass
 
 
-def test_a_process_that_shares_its_core_waits_for_it() -> None:
-    core = min(os.sched_getaffinity(0))
-    with spinning(core) as one, spinning(core):
-        before = waiting_seconds(one)
-        while longest_wait(before, waiting_seconds(one)) < 0.1:
-            time.sleep(0.01)
-    assert longest_wait(before, before) == 0
-    assert waiting_seconds(one) == {}
-
-
 @pytest.mark.slow
 def test_a_timeout_states_how_long_the_worker_waited_for_a_processor() -> None:
     core = min(os.sched_getaffinity(0))
@@ -367,13 +356,6 @@ def test_a_block_that_takes_too_long_is_interrupted(clock: Clock) -> None:
         interrupt_after(0.02, TimeoutError("over"), clock),
     ):
         spend(5)
-
-
-@pytest.mark.parametrize("clock", Clock)
-def test_a_block_in_time_is_not_interrupted_later(clock: Clock) -> None:
-    with interrupt_after(0.05, TimeoutError("over"), clock):
-        pass
-    spend(0.1)
 
 
 def test_message_names_twice_the_time_for_a_file() -> None:

@@ -19,7 +19,6 @@ from conformance.limits import Limits
 
 OWN = {"hlo-conformance": "1", "jax": "0.12"}
 OPENING = pickle.dumps(WorkerSpec(None, Limits(), expected=(("isa", "AVX2"),)))
-BARE = pickle.dumps(WorkerSpec(None, Limits()))
 
 
 def own_versions() -> dict[str, str]:
@@ -128,13 +127,6 @@ def test_a_node_of_the_same_versions_gets_an_agent_for_its_cores(join: Join) -> 
     assert found.workers == 3
 
 
-def test_jobs_are_shared_out(join: Join) -> None:
-    ray = FakeRay({"a": {"CPU": 3.0}, "b": {"CPU": 8.0}, "c": {"CPU": 8.0}})
-    found, _ = join(ray, jobs=5)
-    assert sorted(ready(found)) == ["a", "b"]
-    assert {name: agent.asked[0] for name, agent in ray.agents.items()} == {"a": 3, "b": 2}
-
-
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
@@ -162,27 +154,6 @@ def test_a_backend_must_be_as_on_this_machine(join: Join) -> None:
         "isa: SSE4 there, AVX2 on other nodes",
         "the backend's process ended (SIGILL) illegal",
     ]
-
-
-def test_without_a_standard_the_first_node_sets_it(join: Join) -> None:
-    ray = FakeRay({"a": {"CPU": 1.0}, "b": {"CPU": 1.0}})
-    ray.identities["a"] = {"isa": "SSE4"}
-    found, notices = join(ray)
-    assert ready(found, BARE) == ["a"]
-    assert "isa: AVX2 there, SSE4 on other nodes" in notices[0]
-
-
-def test_nodes_without_the_device_are_not_asked(join: Join) -> None:
-    ray = FakeRay({"a": {"CPU": 1.0}, "b": {"CPU": 1.0, "GPU": 2.0}})
-    found, _ = join(ray)
-    found.require_device("GPU")
-    assert ready(found) == ["b"]
-    assert ray.agents["b"].given["num_gpus"] == 2
-    del ray.resources["b"]
-    other, _ = join(ray)
-    other.require_device("GPU")
-    with pytest.raises(NotAvailable, match=r"no node .* can work: a \(.*\) has no GPU"):
-        ready(other)
 
 
 def test_a_lost_node_gets_another_agent_and_a_node_that_never_starts_none(join: Join) -> None:

@@ -350,22 +350,6 @@ def test_needs_of_a_parameter(lines: str, need: Need, tmp_path: Path) -> None:
     assert needs_of(program) == (need,)
 
 
-SHARDS = """
-sdy.mesh @mesh = <["x"=2]>
-func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>]
-      out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%y: tensor<4xf32>) {
-    %1 = stablehlo.log %y : tensor<4xf32>
-    sdy.return %1 : tensor<4xf32>
-  } : (tensor<8xf32>) -> tensor<8xf32>
-  return %0 : tensor<8xf32>
-}"""
-
-
-def test_shards_have_the_needs_of_operations_on_them(tmp_path: Path) -> None:
-    assert needs_of(program_of(SHARDS, tmp_path)) == (POSITIVE,)
-
-
 def test_indices_said_to_be_unique_and_sorted_are(tmp_path: Path) -> None:
     text = SCATTERED.replace("index_vector_dim = 1>}", "index_vector_dim = 1>, {flags}}")
     text = text.replace("[0, 1]", "[0]").replace("tensor<5xf32>", "tensor<5x4xf32>")
@@ -472,32 +456,6 @@ def test_numbers_that_cannot_be_evaluated_are_left(tmp_path: Path) -> None:
 
     for inputs in sets_drawn(program, 0, evaluate_and_note):
         assert (inputs[0] > 0).all()
-
-
-def range_after(*lines: str, of: str = "tensor<4xf32>", arguments: str = "") -> tuple[float, float]:
-    """Return the range of the last value of a function of %x."""
-    body = "\n".join(lines)
-    last = lines[-1].strip().partition(" ")[0] if lines[-1].strip().startswith("%") else "%r"
-    program = parse_module(
-        f"func.func @main(%x: tensor<4xf32>{arguments}) -> {of} {{\n"
-        f"{body}\nreturn {last} : {of}\n}}"
-    )
-    end = program.main.body.operations[-1]
-    return tuple(known_values(program).ranges[end.operands[0].name])
-
-
-def test_branches_have_the_range_of_either() -> None:
-    found = range_after(
-        '%r = "stablehlo.if"(%p) ({',
-        "  %a = stablehlo.constant dense<1.0> : tensor<4xf32>",
-        "  stablehlo.return %a : tensor<4xf32>",
-        "}, {",
-        "  %b = stablehlo.constant dense<5.0> : tensor<4xf32>",
-        "  stablehlo.return %b : tensor<4xf32>",
-        "}) : (tensor<i1>) -> tensor<4xf32>",
-        arguments=", %p: tensor<i1>",
-    )
-    assert found == (1, 5)
 
 
 def test_loops_keep_the_range_of_values_that_they_pass_on() -> None:

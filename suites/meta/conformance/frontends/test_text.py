@@ -15,9 +15,8 @@ from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir.dialects import stablehlo
 
 from conformance.checking.settings import Settings
-from conformance.frontends.arguments import Parameter
 from conformance.frontends.modules import Unit, read_units
-from conformance.frontends.naming import parameters, value_names
+from conformance.frontends.naming import value_names
 from conformance.frontends.older import ADVICE, NOTE, update_spellings
 from conformance.verdict import Verdict
 from suites.meta.support.checking import FAULTY, REFERENCE, check_text
@@ -52,28 +51,6 @@ def test_values_have_the_names_of_the_file(tmp_path: Path) -> None:
     wanted = {"a0": "scores", "a1": "init", "0": "a", "3": "text", "4": "pair_2", "6": "sum"}
     assert {value: names["main", value] for value in wanted} == wanted
     assert check_text(tmp_path, NAMED, LOW).operation == "exponential %pair_2 (line 8)"
-
-
-def test_names_are_found_behind_locations_and_expansions(tmp_path: Path) -> None:
-    text = """
-#there = loc("a // (b".py"(c)":3:4)
-func.func @main(%x: tensor<2xf32> loc("weights")) -> tensor<2xf32> {
-  %here = chlo.erf %x : tensor<2xf32> -> tensor<2xf32> loc("erf(")
-  %next = stablehlo.cosine %here : tensor<2xf32> loc(callsite("f"("g.py":1:2) at unknown))
-  return %next : tensor<2xf32> loc(unknown)
-} loc(unknown)"""
-    unit = unit_of(tmp_path, text.replace('#there = loc("a // (b".py"(c)":3:4)\n', ""))
-    assert {"here", "next"} <= set(value_names(unit).values())
-    assert parameters(unit) == (Parameter("x", "weights"),)
-
-
-def test_names_of_a_static_program_are_those_of_the_file(tmp_path: Path) -> None:
-    shape = jax.ShapeDtypeStruct(export.symbolic_shape("b, 4"), np.float32)
-    made: Any = export.export(jax.jit(lambda x: jax.numpy.tanh(x) * 3))(shape)
-    text = str(made.mlir_module()).replace("%0 = stablehlo.tanh", "%t = stablehlo.tanh")
-    text = text.replace("multiply %0", "multiply %t")
-    found = check_text(tmp_path, text, LOW)
-    assert found.operation.startswith("tanh %t ")
 
 
 # --- What looks like something in a text and is not ----------------------------------------------

@@ -213,18 +213,6 @@ def cause(needed: set[str], passes: Passes = PASSES, seconds: float = 60.0) -> C
     return search_cause(ask, Plan((UNOPTIMIZED,), passes), seconds)
 
 
-def test_the_pass_is_named() -> None:
-    found = cause({"algsimp"})
-    assert found.passing_variants == ["without pass algsimp"]
-    assert found.ways["without pass layout"] == NO_ANSWER
-    assert found.line == "gone without pass algsimp"
-    assert not any("simplification" in name for name in found.ways)
-
-
-def test_a_pipeline_is_left_out_where_none_of_its_passes_is_to_blame() -> None:
-    assert cause({"simplification"}).passing_variants == ["without pass simplification"]
-
-
 def test_of_several_passes_as_few_as_are_needed_are_named() -> None:
     found = cause({"algsimp", "dce"})
     assert found.passing_variants == ["without passes algsimp, dce"]
@@ -274,7 +262,3 @@ def test_output_and_dump_of_the_process_are_read(
     assert seen["program"] == TANH
     assert [one.tolist() for one in seen["inputs"]] == [[1, 2]]
     assert seen["env"].items() >= PRINTING.items()
-
-
-def test_a_backend_that_prints_no_passes_has_none() -> None:
-    assert observe_passes(Trial("reference", 0, 0, 1), CRASH, 60.0) == ((), Passes())

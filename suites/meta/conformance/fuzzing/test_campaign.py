@@ -90,13 +90,6 @@ def test_an_earlier_session_is_continued(tmp_path: Path) -> None:
         assert journal.counts() == Counter({"pass": 48})
 
 
-def test_a_spent_budget_makes_no_trials(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
-        journal.set_meta({"seconds": 30.0})
-        assert run_session(journal, tmp_path, passing_result, 0, 20.0)[0] == []
-        assert journal.meta()["seconds"] >= 30
-
-
 def without_program_5(value: object) -> Answer:
     """Return an answer with this value for each trial that has program 5."""
     return lambda trial: value if trial.start <= 5 < trial.stop else passing_result(trial)
@@ -212,8 +205,3 @@ def test_every_case_of_a_round_comes_before_the_next_round() -> None:
         for turn in range(2):
             told = {case_of(trial, n).program.digest for n in islice(numbers, length)}
             assert told == _cells(turn, quantized=quantized)
-
-
-def test_every_other_trial_holds_longer_programs() -> None:
-    kinds = [is_single(number) for number in range(4 * PER_TRIAL)]
-    assert kinds == 2 * ([False] * PER_TRIAL + [True] * PER_TRIAL)

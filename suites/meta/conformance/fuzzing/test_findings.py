@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.backends.base import Description
 from conformance.errors import UsageError
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.keeping import replay
@@ -26,8 +25,6 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.minimise.shapes import count_elements
 from conformance.verdict import Element, Verdict
-from reference.interpreter.evaluate import evaluate
-from suites.meta.support.faults.plugin import compile_faulty_plugin, installed_plugin
 from suites.meta.support.schemas import validate
 from suites.meta.support.small_programs import array, op_program, tensor_of
 from suites.meta.support.workers import CPU
@@ -130,39 +127,6 @@ def run_script(folder: Path, *words: str, **variables: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", ["WRONG", "ABORTS"])
-def test_script_of_plugin_finding_needs_the_plugin(tmp_path: Path, fault: str) -> None:
-    """The plugin moves the first result of tanh by 64 ulp, or aborts."""
-    faulty, right = tmp_path / "libpjrt_faulty.so", str(installed_plugin())
-    compile_faulty_plugin(faulty, **{fault: "tanh"})
-    program = op_program("tanh", [tensor_of(2, of="f32")], tensor_of(2, of="f32"))
-    expected = evaluate(program, [array([1, 2], "f32")])
-    actual = expected[0].copy()
-    actual.view("i4")[0] += 64
-    found = replace(
-        finding("f32", 5, 3), program=program, text=emit(program), inputs=(array([1, 2], "f32"),),
-        expected=tuple(expected), actual=(actual,), elements=(Element(0, (0,), "", "", "", ""),),
-        backend="plugin:faulty",
-    )  # fmt: skip
-    if fault == "ABORTS":
-        found = replace(found, verdict=Verdict.CRASHED, kind="abnormal exit", elements=())
-    backend = Description("plugin:faulty", "cpu", "cpu", (("library", "libpjrt.so sha256 01ab"),))
-    own = write(tmp_path, found, backend, "")
-    code, out = run_script(own)
-    assert code == 2
-    assert "the bug is one of plugin:faulty: give the plugin's library" in out
-    code, out = run_script(own, PJRT_PLUGIN=str(faulty))
-    assert code == 1, out
-    code, out = run_script(own, right)
-    assert code == 0, out
-    assert "the bug was found with libpjrt.so sha256 01ab" in out
-    text = (own / "issue.md").read_text()
-    assert "library libpjrt.so sha256 01ab" in text
-    assert "`python reproduce.py LIBRARY`" in text
-    assert "--backend plugin:faulty=LIBRARY" in (own / "finding.json").read_text()
-
-
 @pytest.mark.parametrize(
     ("name", "platform"), [("cpu", "cuda"), ("reference:floor_division", "reference")]
 )
@@ -187,25 +151,6 @@ def test_results_of_unknown_size_are_written_too(tmp_path: Path) -> None:
     assert count_elements(program) == 2
     own = write(tmp_path, found, CPU, "")
     assert "RESULTS = [('f32', [None])]" in (own / "reproduce.py").read_text()
-
-
-QUANTIZED = """
-func.func @main(%x: TYPE) -> TYPE {
-  %0 = stablehlo.negate %x : TYPE
-  return %0 : TYPE
-}""".replace("TYPE", "tensor<2x!quant.uniform<i8:f32, 0.5>>")
-
-
-def test_quantized_tensors_are_written_as_their_codes(tmp_path: Path) -> None:
-    program = parse_module(QUANTIZED)
-    results = [(array([0, code], "si8"),) for code in (-2, 2)]
-    found = replace(
-        finding("f32", 5, 3), program=program, inputs=(array([0, 2], "si8"),),
-        expected=results[0], actual=results[1],
-    )  # fmt: skip
-    script = (write(tmp_path, found, CPU, "") / "reproduce.py").read_text()
-    assert "ARGUMENTS = [('si8', [2])]" in script
-    assert "RESULTS = [('si8', [2])]" in script
 
 
 def test_later_programs_are_added_to_finding_folder(tmp_path: Path) -> None:
@@ -241,18 +186,6 @@ def folder(tmp_path: Path) -> Path:
         text=emit(program), inputs=inputs, expected=expected, actual=actual, backend=FAULTY,
     )  # fmt: skip
     return write(tmp_path, finding, CPU, "")
-
-
-def test_table_lists_backends_that_reproduce_the_finding(call, folder: Path) -> None:
-    names = ("--backend", "reference", "--backend", "interpreter", "--backend", FAULTY)
-    code, out, _ = call("replay", str(folder), *names)
-    assert code == 1
-    head, titles, *rows = out.splitlines()
-    assert head == f"{folder.name}: divergent (wrong value) on {FAULTY}"
-    assert titles.split() == ["backend", "the", "finding", "versions"]
-    told = {row.split()[0]: row.split()[1] for row in rows}
-    assert told == {"reference": "gone", "interpreter": "gone", FAULTY: "there:"}
-    assert "numpy" in rows[0]
 
 
 def test_replay_uses_backend_of_finding_by_default(call, folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from conformance.errors import UsageError
-from conformance.fuzzing import failures, places
+from conformance.fuzzing import failures
 from conformance.fuzzing.backlog import Backlog, UnexplainedFinding, WaitingFailure
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.finding import Finding
@@ -88,17 +88,6 @@ def test_a_campaign_in_use_is_read_but_not_written_by_others(tmp_path: Path) -> 
             Journal(tmp_path)
 
 
-def test_a_journal_without_the_log_of_an_older_version_opens(tmp_path: Path) -> None:
-    """Before, the tables were created in the open file, which stayed in the mode of a log."""
-    with Journal(tmp_path) as journal:
-        journal.set_meta({"seconds": 3.0})
-    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
-        file.execute("PRAGMA journal_mode = WAL")
-        file.execute("PRAGMA application_id = 0")
-    with Journal(tmp_path, read_only=True) as journal:
-        assert journal.meta() == {"seconds": 3.0}
-
-
 def test_coverage_is_summed_over_trials(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         for start in (0, 16):
@@ -115,7 +104,6 @@ def test_coverage_is_summed_over_trials(tmp_path: Path) -> None:
 
 
 ABS, SINE = "divergent | NaN | abs", "divergent | NaN | sine"
-FLUSHED = ("flushed | flushed | abs", "flushed | flushed | sine")
 
 
 def note_minimised(some: Places, place: str, culprit: str, finding: str) -> None:
@@ -134,32 +122,6 @@ def test_each_new_cause_extends_the_limit_of_a_place() -> None:
     assert not some.is_settled(SINE, "sine f32")
     note_minimised(some, ABS, "abs bf16", "two")
     assert not some.is_settled(ABS, "abs f32")
-
-
-def test_failures_count_for_finding_of_culprit_or_place() -> None:
-    some = Places()
-    assert some.finding_of(ABS, "abs f32") == ""
-    for culprit, finding in (("abs f32", "one"), ("abs f64", "one"), ("abs bf16", "two")):
-        note_minimised(some, ABS, culprit, finding)
-    assert some.finding_of(ABS, "abs bf16") == "two"
-    assert some.finding_of(ABS, "abs f16") == "one"
-    assert some.finding_of(SINE, "sine f16") == ""
-    note_minimised(some, FLUSHED[0], "abs f32", "three")
-    assert some.finding_of(FLUSHED[1], "sine f32") == "three"
-
-
-@pytest.mark.parametrize("pair", [FLUSHED, (ABS, ABS)])
-def test_a_class_that_was_found_often_enough_is_counted(
-    pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(places, "ENOUGH", 5)
-    some = Places()
-    for _ in range(5):
-        some.count_failure(pair[0])
-    assert not some.is_settled(pair[1], "new f32")  # there is no finding to count it for
-    note_minimised(some, pair[0], "old f32", "one")
-    assert some.is_settled(pair[1], "new f32")
-    assert not some.is_settled(SINE, "sine f32")
 
 
 def test_earlier_minimisations_count_when_campaign_continues() -> None:

@@ -16,7 +16,7 @@ from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.fuzzing import minimisation
 from conformance.fuzzing.calls import READABLE
-from conformance.fuzzing.crashes import TRIES, CrashHandler, CrashMinimisation, is_harness_timeout
+from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, is_harness_timeout
 from conformance.fuzzing.grouping import place_of
 from conformance.fuzzing.reduce import Options, reduce
 from conformance.fuzzing.trial import FailingProgram, Trial
@@ -25,7 +25,6 @@ from conformance.limits import LIMITS
 from conformance.phases import Phase
 from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.minimise.minimise import minimise
 from conformance.verdict import Element, Verdict
 from generators.chains.strategy import program_at
 from generators.values.contents import materialise
@@ -59,12 +58,6 @@ def minimised_finding(
     numbers = array([0, 0, 0, 0, 0], "f32")
     failure = FailingProgram(0, LARGE, (numbers, numbers), FAILED)
     return minimisation.minimise_failure(Trial("reference", 0, 0, 1), failure, 1.0)
-
-
-@pytest.mark.parametrize("times", [1, 3])
-def test_flaky_failure_is_still_minimised(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = minimised_finding(SMALL, times, monkeypatch)
-    assert (found.program, found.elements) == (SMALL, ())
 
 
 def test_unreproducible_failure_keeps_its_own_program(
@@ -198,43 +191,12 @@ def message_of(program: Program, words: str = "") -> str | None:
     return ENDED + words if fails(program) else None
 
 
-@pytest.mark.parametrize("failure", failures(), ids=lambda failure: str(failure.number))
-def test_answers_one_by_one_lead_to_the_same_program_as_all_at_once(
-    failure: FailingProgram,
-) -> None:
-    small, count = CrashMinimisation(failure), 0
-    while (tried := small.next()) is not None:
-        small.answer(message_of(tried[0]), 0.01)
-        count += 1
-    assert small.fails_again
-    at_once = minimise(lambda p, _: fails(p), failure.program, failure.inputs, 60.0, TRIES)
-    assert small.program == at_once.program
-    assert 1 < count <= TRIES + 1
-    assert len(list(small.program.walk())) < len(list(failure.program.walk()))
-
-
 def test_failure_that_does_not_repeat_is_not_minimised() -> None:
     small = CrashMinimisation(failures()[0])
     assert small.next() == (small.failure.program, small.failure.inputs)
     small.answer(None, 0.1)
     assert small.next() is None
     assert not small.fails_again
-
-
-def test_finding_has_the_message_of_its_own_program() -> None:
-    """Memory that an earlier program of the worker has written to says nothing of this one."""
-    program = failures()[0].program
-    broken = Outcome(
-        Verdict.CRASHED, "abnormal exit", f"{ENDED}: malloc(): unaligned tcache chunk detected"
-    )
-    small = CrashMinimisation(replace(failures()[0], outcome=broken))
-    while (tried := small.next()) is not None:
-        count = len(list(tried[0].walk()))
-        small.answer(message_of(tried[0], f": map.h:40] Check failed: {count} > 0"), 0.01)
-    assert len(list(small.program.walk())) < len(list(program.walk()))
-    assert (
-        small.message == f"{ENDED}: map.h:40] Check failed: {len(list(small.program.walk()))} > 0"
-    )
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from conformance.fuzzing.seeds.cutting import LENGTHS, SMALL
 from conformance.fuzzing.seeds.files import cut_files
 from conformance.fuzzing.seeds.material import (
     FILE_NAME,
-    OFTEN,
     VARIED,
     Material,
     case_of,
@@ -23,7 +22,7 @@ from conformance.fuzzing.seeds.material import (
 from conformance.fuzzing.seeds.sources import PATTERNS
 from conformance.fuzzing.singles import is_single
 from conformance.fuzzing.steering.coverage_counts import CampaignCoverage, pairs_of
-from conformance.fuzzing.steering.pool import LENGTH, MOST_NEW, PER_TRIAL, Pool, new_pair_fragments
+from conformance.fuzzing.steering.pool import MOST_NEW, PER_TRIAL, Pool, new_pair_fragments
 from conformance.fuzzing.steering.steering import LAG, Steering
 from conformance.fuzzing.trial import Trial, TrialResult
 from conformance.stablehlo.parse import parse_module
@@ -96,20 +95,6 @@ def test_unusable_seed_file_is_one_line(tmp_path: Path) -> None:
     assert all(note.startswith(str(tmp_path)) and "\n" not in note for note in found.notes)
 
 
-def test_share_of_programs_is_made_of_pieces(tmp_path: Path) -> None:
-    found = cut_files([PATTERNS / "softmax.mlir"])
-    file = write_material(Material(found.fragments, OFTEN), tmp_path)
-    with_, without = Trial("reference", 0, 0, 40, seeds=file), Trial("reference", 0, 0, 40)
-    differing = 0
-    for number in range(64):
-        case, plain = case_of(with_, number), case_of(without, number)
-        if not is_single(number) and number % OFTEN == OFTEN - 1:
-            differing += case.program != plain.program
-        else:
-            assert case == plain
-    assert differing == 16
-
-
 def test_only_pieces_with_requested_ops_are_used(tmp_path: Path) -> None:
     found = cut_files([PATTERNS / "softmax.mlir", PATTERNS / "split_heads.mlir"])
     file = write_material(Material(found.fragments, 1), tmp_path)
@@ -150,22 +135,6 @@ def test_extracted_piece_keeps_its_meaning() -> None:
     given = [np.arange(128, dtype=np.float32).reshape(8, 16) / 7]
     (wanted,), (found,) = evaluate(program, given), evaluate(whole, given)
     assert np.array_equal(found, wanted)
-
-
-def test_pieces_have_uncovered_pairs() -> None:
-    seen, found = set(), []
-    for number in range(40):
-        program = program_at(8, number).program
-        before = set(seen)
-        some = list(new_pair_fragments(program, CoverageCounts(), seen))
-        assert all(pairs_of(one) - before for one in some)
-        found += some
-    assert len(found) > 40
-    assert all(is_usable(one) for one in found)
-    working = [[o for o in one.main.body.operations[:-1] if not is_constant(o)] for one in found]
-    assert max(map(len, working)) == LENGTH
-    assert list(new_pair_fragments(program, CoverageCounts(), seen)) == []
-    assert list(new_pair_fragments(program, None, set())) == []
 
 
 MAPPED = """

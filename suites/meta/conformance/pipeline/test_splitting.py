@@ -11,7 +11,6 @@ from conformance.errors import NotAvailable
 from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.pipeline.splitting import (
     BatchCall,
-    RepeatedEnd,
     SplitCall,
     answers_of,
     run_in_parts,
@@ -89,15 +88,6 @@ def test_programs_that_lose_their_worker_only_together_are_called_together_again
     ]  # fmt: skip
 
 
-def test_a_single_program_that_loses_its_worker_is_called_again() -> None:
-    crashes = iter([DIED, "b", WorkerTimeout(1.0)])
-    made = Made(lambda _: next(crashes), "b", repeats=[5.0, 6.0])
-    (ended,) = made.ends
-    assert isinstance(ended, RepeatedEnd)
-    assert (ended.value, ended.further) == (DIED, ("b", WorkerTimeout(1.0)))
-    assert made.seconds == [60.0, 5.0, 6.0]
-
-
 def test_an_error_splits_only_calls_that_say_so() -> None:
     error = KeyError("x")
     made = Made(dies("b", end=error), "ab", splits_errors=True, repeats=[5.0])
@@ -139,16 +129,6 @@ def test_a_question_that_is_lost_too_leaves_the_first_end() -> None:
     made = Made(lambda _: next(ends), "b", question=lambda _: Call("question", print, (), 1.0))
     assert made.values == {"b": WorkerCrash("end 1")}
     assert made.names == ["b", "question"]
-
-
-def test_a_question_without_an_answer_changes_nothing() -> None:
-    def value(call: Call) -> object:
-        return None if call.name == "question" else DIED
-
-    given = {"question": lambda _: Call("question", print, (), 1.0), "repeats": [1.0, 1.0]}
-    made = Made(value, "b", **given)
-    assert made.values == {"b": DIED}
-    assert made.names == ["b", "question", "b", "b"]
 
 
 def test_without_a_backend_nothing_is_split() -> None:

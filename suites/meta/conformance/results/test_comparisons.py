@@ -61,17 +61,6 @@ def test_passing_backend_counts_with_the_reference_value() -> None:
     assert (case.agree, case.answers) == (False, (("cpu", "1"), ("gpu", "7")))
 
 
-def test_cases_without_comparison_are_omitted() -> None:
-    assert unspecified_of(unspecified_record("cpu", element("1"))) == []
-    assert unspecified_of(unspecified_record("cpu"), unspecified_record("gpu")) == []
-    assert (
-        unspecified_of(unspecified_record("cpu", element("1")), unspecified_record("gpu", index=1))
-        == []
-    )
-    failing = replace(unspecified_record("gpu"), verdict=Verdict.DIVERGENT)
-    assert unspecified_of(unspecified_record("cpu", element("1")), failing) == []
-
-
 @pytest.mark.slow
 def test_reports_compare_a_backend_with_the_reference(tmp_path) -> None:
     made = run(
@@ -140,23 +129,6 @@ def test_the_same_verdict_with_another_value_differs():
     assert case.answers["gpu"].given == "7.0"
 
 
-def test_differences_are_sorted_by_frequency_with_unsupported_last():
-    unsupported = replace(passing_case("cpu", 5), verdict=Verdict.UNSUPPORTED)
-    found = compare_records(
-        failing_case("cpu", 0), passing_case("gpu", 0), passing_case("tpu", 0),
-        *(record for index in (1, 2) for record in
-          (passing_case("cpu", index), failing_case("gpu", index),
-           passing_case("tpu", index))),
-        unsupported, passing_case("gpu", 5), passing_case("tpu", 5),
-        passing_case("cpu", 6), failing_case("gpu", 6),
-    )  # fmt: skip
-    assert [(case.lone_backend, case.index) for case in found.cases] == [
-        ("gpu", 1), ("gpu", 2), ("cpu", 0), ("", 6), ("cpu", 5),
-    ]  # fmt: skip
-    assert found.lone_backends == {"gpu": 2, "cpu": 1}
-    assert found.cases[-1].is_of_support
-
-
 ADD, SINE, DOT = (("add", "f32", "cpu"), ("sine", "f32", "cpu"), ("dot_general", "f32", "cpu"))
 
 
@@ -203,14 +175,6 @@ def test_cells_that_changed_last_come_first() -> None:
     assert lines[1].endswith("1 with known divergences (jax 0.12.0 → 0.13)")
     assert lines[3] == "cells that changed over these runs: 2 of 3"
     assert lines[4] == "changed: add f32 on cpu: pass → pass → inaccurate, new"
-
-
-def test_a_run_with_other_filters_says_so() -> None:
-    date, made = at("2026-02-01T00:00:00", passing_record(ADD))
-    other = replace(made, filters={"op": ["add", "sine"], "element_type": None})
-    found = history(at("2026-01-01T00:00:00", passing_record(ADD)), (date, other))
-    assert found.differences(1) == (("--op", "", "add sine"),)
-    assert found.changed_cells == ()
 
 
 def store_run(folder: Path, date: str) -> Path:

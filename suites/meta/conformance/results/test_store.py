@@ -10,14 +10,11 @@ import sys
 import textwrap
 from contextlib import closing
 from dataclasses import replace
-from functools import reduce
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from conformance.judging.judgement import merge_errors
 from conformance.results.database import Database, StoreError, discard
 from conformance.results.inputs import pack_inputs, unpack_inputs
 from conformance.results.store import FILE_NAME, Store
@@ -208,22 +205,6 @@ def test_inputs_of_every_element_type_survive() -> None:
 def test_invalid_archive_of_inputs_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="not an archive of inputs"):
         unpack_inputs(data)
-
-
-def test_pictures_merge_the_same_in_any_order() -> None:
-    random = np.random.default_rng(1)
-    parts = []
-    for _ in range(3):
-        part = Errors(points=[(x, e) for x, e in random.normal(size=(400, 2)).tolist()])
-        part.histogram[2] = 400
-        parts.append(part)
-    whole = reduce(merge_errors, parts)
-    worst = max((p for part in parts for p in part.points), key=lambda point: abs(point[1]))
-    assert worst in whole.points
-    assert whole.histogram[2] == 1200
-    assert len(whole.points) <= 300
-    for first, second, third in permutations(parts):
-        assert merge_errors(merge_errors(first, second), third) == whole
 
 
 def test_a_run_reads_in_the_order_that_was_planned(tmp_path: Path) -> None:

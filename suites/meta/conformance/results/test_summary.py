@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,6 @@ from conformance.results.remarks import remarks_on
 from conformance.results.report import (
     backend_of,
     batch_of,
-    cell_of,
     denominators,
     left_out_of,
 )
@@ -54,22 +52,6 @@ def test_ops_and_cells_are_counted_by_state() -> None:
     assert (found.ops, found.cells, found.cells_planned) == (3, 4, 3)
     assert (found.cells_untested, found.cells_unsupported, found.cells_filtered_out) == (1, 1, 1)
     assert (found.ops_tested, found.cells_tested) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("errors", "worst"),
-    [([1.0, 3.0, None], 3.0), ([math.inf, 2.0], 2.0), ([None], None), ([], None)],
-)
-def test_largest_error_of_a_cell_is_finite(errors: list, worst: float | None) -> None:
-    records = [record(n, worst_ulp=one, pairs=2, values=5) for n, one in enumerate(errors)]
-    found = cell_of(cell("add", "pass", *records), from_cache=1, left_out=2, seconds=0.12345)
-    assert found.worst_ulp == worst
-    assert (found.cases, found.pairs, found.values) == (
-        len(errors),
-        2 * len(errors),
-        5 * len(errors),
-    )
-    assert (found.from_cache, found.left_out, found.seconds) == (1, 2, 0.123)
 
 
 def test_batches_backends_and_cases_that_were_left_out() -> None:
@@ -220,17 +202,6 @@ def test_elements_of_all_entries_and_of_one() -> None:
     assert known_elements(CLASSES, "z") == KnownElements(5, 0)
 
 
-def test_entries_that_predict_nothing_are_not_counted() -> None:
-    assert known_elements(CLASSES[-1:]) == KnownElements()
-    assert known_elements(CLASSES, unpredictable=["z"]) == KnownElements(14, 5, 5)
-
-
-def test_the_share_is_rounded_down() -> None:
-    assert KnownElements(3, 2).percent == 66.6
-    assert KnownElements(1000, 999).percent == 99.9
-    assert KnownElements().percent is None
-
-
 SHORT = "2 results expected, got 1"
 
 
@@ -261,11 +232,6 @@ def test_a_case_without_results_in_isolation_explains_its_batch(
 ) -> None:
     batch = lost(1, 2, 3)
     assert unexplained_batches([batch], [one]) == (() if explains else (batch,))
-
-
-def test_only_the_smallest_of_nested_batches_is_listed() -> None:
-    whole, half, other = lost(1, 2, 3, 4), lost(3, 4), lost(3, 4, 5, backend="gpu")
-    assert unexplained_batches([whole, half, other], []) == (half, other)
 
 
 RUN = synthetic.run("passing")

@@ -12,37 +12,20 @@ from conformance.stablehlo.attributes import (
     KINDS,
     spell_attribute,
     spell_dense,
-    symbol,
 )
 from conformance.stablehlo.context import reading_context
 from conformance.stablehlo.elements import attribute_of
 from conformance.stablehlo.reading.attributes import own_attributes
 from conformance.stablehlo.reading.constants import constant, parse_dense
 from conformance.stablehlo.reading.kinds import read_as
-from conformance.stablehlo.structs import STRUCTS, Struct, group_attributes
+from conformance.stablehlo.structs import group_attributes
 from reference.ir.accuracy import ResultAccuracy
 from reference.ir.aliases import OutputOperandAlias
 from reference.ir.constants import matrix
 from reference.ir.program import Dense
 from reference.ir.types import element_type
-from reference.ops.table import OPS
 from suites.meta.conformance.stablehlo.mlir import read_operations
 from suites.meta.support.small_programs import array, tensor_of
-
-
-@pytest.mark.parametrize(
-    ("name", "spelled"),
-    [
-        ("main", "@main"),
-        ("f.1", "@f.1"),
-        ("1f", '@"1f"'),
-        (".f", '@".f"'),
-        ("a b", '@"a b"'),
-        ("", '@""'),
-    ],
-)
-def test_symbols_are_quoted_where_they_must_be(name: str, spelled: str) -> None:
-    assert symbol(name) == spelled
 
 
 def test_large_constants_of_booleans_are_lists() -> None:
@@ -139,14 +122,6 @@ def test_attribute_of_another_kind_has_no_value(name: str) -> None:
 )
 def test_value_of_another_width_or_with_a_foreign_part_is_none(name: str, text: str) -> None:
     assert read(name, text) is None
-
-
-@pytest.mark.parametrize("struct", STRUCTS, ids=lambda one: one.view)
-def test_ops_have_the_fields_under_the_names_of_the_specification(struct: Struct) -> None:
-    for op in struct.ops:
-        record = OPS[op]
-        assert set(struct.fields) <= {*record.attributes, *record.metadata, *struct.defaults}, op
-    assert set(struct.defaults) <= set(struct.fields)
 
 
 def test_convolutions_are_written_raw_and_chlo_in_its_dialect() -> None:

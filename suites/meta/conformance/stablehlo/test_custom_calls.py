@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,10 @@ from conformance.stablehlo.custom_calls import from_custom_call, to_custom_call
 from conformance.stablehlo.emit import EmitError, emit, spell_operation
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
-from generators.cells import plan
 from generators.invalid.table import near_misses
 from reference.interpreter.evaluate import check
 from reference.ir.constants import matrix
-from reference.ir.program import Attribute, Operation, Program, Value, attributes
-from reference.ir.types import element_type
+from reference.ir.program import Attribute, Operation, Value, attributes
 from reference.ops.table import OPS
 from suites.meta.support.checking import check_text
 from suites.meta.support.small_programs import tensor_of
@@ -86,32 +83,6 @@ def test_composite_with_other_decomposition_stays_composite() -> None:
 def test_scales_that_the_op_does_not_take_are_left_to_the_decomposition() -> None:
     text = export_program(((4, 64), F8), ((64, 8), F8), (((4, 2), jnp.float32), ((2, 8), E8)))
     assert "composite" in {one.name for one in parse_module(text).walk()}
-
-
-def test_equal_decompositions_are_shared_and_others_have_their_own_names() -> None:
-    """One decomposition for operations of the same types; functions of other names stay."""
-    made = plan.case("RngBernoulli", element_type("ui32"), 0, 0).program
-    other = plan.case("RngBernoulli", element_type("ui32"), 0, 3).program
-    assert made.main.result_types != other.main.result_types
-    text = emit(Program((*_repeat_last(made).functions, *_rename_main(other, "xla.rng_bernoulli"))))
-    assert text.count('stablehlo.rng"') == 2
-    assert text.count("decomposition = @xla.rng_bernoulli_1") == 2
-    program = parse_module(text)
-    assert [one.name for one in program.functions] == ["main", "xla.rng_bernoulli"]
-    assert [one.name for one in program.walk()].count("RngBernoulli") == 3
-
-
-def _rename_main(program: Program, name: str) -> tuple[Any, ...]:
-    return (replace(program.main, name=name),)
-
-
-def _repeat_last(program: Program) -> Program:
-    """Return the program with its last operation once more."""
-    main = program.main
-    *before, subject, end = main.body.operations
-    results = tuple(replace(value, name=f"{value.name}_again") for value in subject.results)
-    body = replace(main.body, operations=(*before, replace(subject, results=results), subject, end))
-    return Program((replace(main, body=body),))
 
 
 @pytest.mark.parametrize("op", ["RngBernoulli", "ScaledDot"])

@@ -15,8 +15,6 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import ParseError, diagnose, locations, parse_module
 from conformance.stablehlo.reading.refusal import Unreadable
 from conformance.stablehlo.shardings import (
-    device_count,
-    is_annotated,
     mesh_of,
 )
 from reference.interpreter.evaluate import check, evaluate
@@ -150,7 +148,6 @@ func.func @main(%a: tensor<4x6xf32>) -> tensor<4x6xf32> {
   } : (tensor<4x6xf32>) -> tensor<4x6xf32>
   return %0 : tensor<4x6xf32>
 }"""
-PLAIN = "func.func @main() { return }"
 
 
 def manual_in(text: str):
@@ -183,13 +180,6 @@ def test_meshes_that_are_missing_or_in_another_order_are_not_read() -> None:
             mesh_of(operation, "turned")
 
 
-def test_largest_mesh_determines_the_number_of_devices() -> None:
-    with reading_context():
-        assert device_count(ir.Module.parse(SHARDED)) == 6
-        assert device_count(ir.Module.parse(PLAIN)) == 0
-    assert parse_module(SHARDED).shared_among == 6
-
-
 def test_axes_that_are_not_manual_are_left_to_the_compiler() -> None:
     text = SHARDED.replace('[{"x"}, {}]', '[{"x"}, {"y", ?}]')
     assert parse_module(text) == parse_module(SHARDED)
@@ -202,19 +192,6 @@ def test_constraints_are_left_out_of_emitted_programs() -> None:
     )  # fmt: skip
     program = parse_module(emit(parse_module(constrained)))
     assert [one.name for one in program.main.body.operations] == [MANUAL, "reshape", "return"]
-
-
-@pytest.mark.parametrize(
-    ("text", "annotated"),
-    [
-        ('mhlo.sharding = "{devices=[2,1]0,1}"', True),
-        ('mhlo.sharding="{replicated}"', True),
-        ('mhlo.sharding = "{manual}"', False),
-        ("no annotation", False),
-    ],
-)
-def test_manual_annotations_leave_nothing_to_partition(text: str, annotated: bool) -> None:
-    assert is_annotated(text) is annotated
 
 
 PROGRAM = """
@@ -352,8 +329,3 @@ def test_other_forms_are_refused_with_the_reason(old: str, new: str, reason: str
         text = text.replace("-> tensor<8x16xf32> {", "-> tensor<1x16xf32> {", 1)
     with pytest.raises(Unreadable, match=f"GSPMD's form: .*{reason}.*jax_use_shardy_partitioner"):
         parse_module(text)
-
-
-def test_one_process_has_the_whole_value() -> None:
-    text = ROWS.replace("1x16", "8x16").replace("num_partitions = 8", "num_partitions = 1")
-    assert all(one.name != MANUAL for one in parse_module(text).walk())

@@ -10,11 +10,7 @@ from conformance.checking.describing import describe_file
 from conformance.fuzzing.seeds.files import cut_files
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.lexical import (
-    blank_strings,
-    comments,
-    extract_strings,
     remove_locations,
-    restore_strings,
 )
 from conformance.stablehlo.messages import place_of
 from conformance.stablehlo.parse import parse_module
@@ -33,28 +29,6 @@ TEXT = """// add 1
 %1 = stablehlo.tanh %0 loc(fused["g", loc(unknown)])
 #loc1 = loc("h")
 """
-
-
-def test_contents_of_strings_and_comments_become_spaces() -> None:
-    code = blank_strings(TEXT)
-    assert len(code) == len(TEXT)
-    assert [n for n, c in enumerate(code) if c == "\n"] == [
-        n for n, c in enumerate(TEXT) if c == "\n"
-    ]
-    assert '"stablehlo.add"(%x)' in code
-    for gone in ("add 1", "a \\", "// c", "f(x)", "end"):
-        assert gone not in code
-
-
-def test_comments_in_strings_are_none() -> None:
-    assert comments(TEXT) == ["// add 1", "// end"]
-
-
-@pytest.mark.parametrize("text", [TEXT, "", '"x" "x" // y', 'a "\\\\" b'])
-def test_what_is_set_aside_is_restore_strings(text: str) -> None:
-    without, aside = extract_strings(text)
-    assert restore_strings(without, aside) == text
-    assert "add 1" not in without
 
 
 def test_locations_become_spaces_with_their_parentheses() -> None:

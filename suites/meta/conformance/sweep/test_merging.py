@@ -12,7 +12,6 @@ import pytest
 
 from conformance.cli import app, exit_code_of
 from conformance.outputs.sweep import ResultClass
-from conformance.sweep import saving
 from conformance.sweep.journal import FILE_NAME
 from conformance.sweep.judging import axis_shift
 from conformance.sweep.summary import lines_of
@@ -81,22 +80,6 @@ def test_unmergeable_sweeps_are_one_line(sweep: Call, report: Report, tmp_path: 
         assert told.count("\n") == 1
 
 
-def test_a_page_is_written_again(sweep: Call, report: Report, tmp_path: Path) -> None:
-    out = tmp_path / "swept"
-    sweep(*GIVEN, out=out)
-    page = (out / "index.html").read_text(encoding="utf-8")
-    (out / "index.html").unlink()
-    code, told, _ = report(out)
-    assert (code, told) == (0, f"report: {out / 'index.html'}\n")
-    assert (out / "index.html").read_text(encoding="utf-8") == page
-    assert "tanh f8E5M2" in page
-    assert page.count("<svg") == 1
-    assert "Errors of tanh f32 in ulp" in page
-    (out / "sweep.json").write_text("{}")
-    code, _, said = report(out)
-    assert (code, said.count("\n")) == (2, 1)
-
-
 @pytest.mark.slow
 def test_a_sweep_is_a_section_of_the_report_of_a_run(
     sweep: Call, report: Report, tmp_path: Path
@@ -138,22 +121,8 @@ def swept(*axes: tuple[str, bool, dict[int, float]]) -> Any:
     return SimpleNamespace(plan=SimpleNamespace(domains=domains), outcomes=outcomes)
 
 
-def written_axes(monkeypatch, folder: Path, *axes: tuple[str, bool, dict[int, float]]) -> Any:
-    monkeypatch.setattr(saving, "json_text", lambda _: "{}\n")
-    saving.save(swept(*axes), None, folder)  # type: ignore[arg-type]
-    assert (folder / saving.SUMMARY).read_text() == "{}\n"
-    assert sorted(path.name for path in folder.iterdir()) == [saving.AXIS, saving.SUMMARY]
-    return json.loads((folder / saving.AXIS).read_text())
-
-
 def code(number: float) -> int:
     return int(np.float32(number).view(np.uint32)) >> SHIFT
-
-
-def test_errors_are_by_argument_in_order(monkeypatch, tmp_path: Path) -> None:
-    errors = {code(2.0): 0.25, code(-1.0): 0.5, code(float("inf")): 9.0}
-    found = written_axes(monkeypatch, tmp_path, ("tanh", True, errors))
-    assert found == {"tanh": [[-1.0, 0.5], [2.0, 0.25]]}
 
 
 class Stated:
@@ -181,16 +150,6 @@ def lines(*classes: ResultClass, **given: Any) -> list[str]:
     })  # fmt: skip
     sweep: Any = Stated(functions=(function,), shard=given.get("shard", "1/1"))
     return list(lines_of(sweep))
-
-
-def test_function_has_the_share_that_is_correctly_rounded() -> None:
-    passed = result_class(Verdict.PASS, 1000)
-    first, last = lines(passed)
-    assert first == "tanh f32: all 1,000 values, 99.9000% correctly rounded"
-    assert last == "1 function, 1,000 values: 0 new and 0 known classes of failures"
-    assert "100% correctly" in lines(passed, correctly_rounded=1000)[0]
-    nearly = lines(passed, values=10**8, planned=10**8, correctly_rounded=10**8 - 1)[0]
-    assert "<100% correctly" in nearly
 
 
 def test_failures_are_listed_as_known_or_new() -> None:

@@ -13,7 +13,6 @@ from conformance.checking.settings import ReplayedCounterexample
 from conformance.executors.local import Call, WorkerCrash
 from conformance.fuzzing.calls import TimedResult
 from conformance.fuzzing.trial import FailingProgram
-from conformance.gate.classes import ONLY_IN_BATCH
 from conformance.gate.expectations import Counterexample, Expectation, matching_entry
 from conformance.gate.overlaps import overlaps
 from conformance.pipeline.outcome import Outcome
@@ -260,20 +259,6 @@ def functions(executor: Workers) -> list[Any]:
     return [call.function for call in executor.made]
 
 
-def test_smallest_programs_are_minimised_first(search: Any) -> None:
-    found, executor = search(lambda _: SMALL, lambda _: True, failure(9), failure(2), failure(5))
-    assert found is SMALL
-    (call,) = executor.made
-    assert call.function is MINIMISE_RECORDED
-    trial, given, id_, seconds = call.arguments
-    assert (given, id_, seconds) == (("line\n" * 2, b"archive"), "mine", 5.0)
-    assert (trial.backend, [one.id for one in trial.expectations]) == (
-        "cpu:AVX2",
-        ["other", "mine"],
-    )
-    assert call.timeout > 2 * seconds
-
-
 def test_a_program_that_the_entry_does_not_match_is_not_accepted(search: Any) -> None:
     """Of the four programs three are tried, each minimised and as it is."""
 
@@ -289,26 +274,6 @@ def test_a_program_that_the_entry_does_not_match_is_not_accepted(search: Any) ->
     found, executor = search(answer, lambda one: one is WHOLE, *failures)
     assert found is WHOLE
     assert functions(executor) == [MINIMISE_RECORDED, UNMINIMISED_COUNTEREXAMPLE]
-
-
-def test_a_long_program_is_not_accepted(search: Any) -> None:
-    long = Counterexample("x" * 20_001)
-    assert search(lambda _: long, lambda _: True, failure(1))[0] is None
-    long = Counterexample("x" * 19_990, ("y" * 6, "z" * 6))
-    assert search(lambda _: long, lambda _: True, failure(1))[0] is None
-
-
-def test_failures_of_a_batch_alone_have_none(search: Any) -> None:
-    found, executor = search(lambda _: SMALL, lambda _: True, failure(1, C, ONLY_IN_BATCH))
-    assert (found, executor.made) == (None, [])
-
-
-def test_an_accepted_program_is_not_minimised(search: Any) -> None:
-    """Any smaller program may be accepted, too."""
-    accepted = failure(1, Verdict.ACCEPTED, "C1")
-    found, executor = search(lambda _: WHOLE, lambda _: True, accepted)
-    assert found is WHOLE
-    assert functions(executor) == [UNMINIMISED_COUNTEREXAMPLE]
 
 
 @pytest.mark.parametrize("again", [True, False])
@@ -334,8 +299,3 @@ def test_a_crash_is_minimised_in_workers_of_its_own(search: Any, again: bool) ->
     assert len(called) > 3 if again else len(called) == 3
     (trial,) = {call.arguments[1] for call in executor.made[1:2]}
     assert trial.expectations == (ENTRY,)
-
-
-@pytest.mark.parametrize("answer", [None, WorkerCrash("SIGSEGV"), ValueError("broken")])
-def test_what_is_no_counterexample_is_none(search: Any, answer: object) -> None:
-    assert search(lambda _: answer, lambda _: True, failure(1))[0] is None

@@ -134,37 +134,6 @@ def store_run(tmp_path: Path, *failing: Failing) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "lines"),
-    [
-        (
-            "INTERNAL: broken",
-            0,
-            [
-                "crashed (internal error): known by aborts ({}): The compiler aborts.",
-                "  by its words: 'INTERNAL: broken'",
-                "  also matched by later, which come later",
-            ],
-        ),
-        (
-            "INTERNAL:\n  stack is broken",
-            0,
-            ["crashed (internal error): known by later ({}): Any op.", "  by its words: 'broken'"],
-        ),
-    ],
-)
-def test_the_first_entry_that_matches_is_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str, code: int, lines: list[str]
-) -> None:
-    file = tmp_path / "known.toml"
-    file.write_text(MESSAGES)
-    db = store_run(tmp_path, Failing(Verdict.CRASHED, "internal error", words, 0))
-    assert explain("divide-f32-cpu-0", db, str(file)) == code
-    *told, following = capsys.readouterr().out.splitlines()
-    assert told == [line.format(file) for line in lines]
-    assert following == f"next: hlo-conformance replay divide-f32-cpu-0 --db {db}"
-
-
 def test_a_single_new_failure_of_a_case_is_enough(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

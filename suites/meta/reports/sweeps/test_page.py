@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
@@ -14,18 +13,8 @@ from conformance.outputs.sweep import SweptFunction
 from conformance.results.store import FILE_NAME as RESULTS
 from conformance.sweep.saving import AXIS, SUMMARY
 from conformance.verdict import Verdict
-from reports.sweeps.curves import (
-    BOTTOM,
-    HEIGHT,
-    LEFT,
-    TOP,
-    WIDTH,
-    Curve,
-    errors_by_exponent,
-    picture,
-)
 from reports.sweeps.page import BESIDE_A_RUN, PAGE, html, read, write
-from reports.sweeps.tables import error_matrix, failures_of, tables_of
+from reports.sweeps.tables import error_matrix, failures_of
 from suites.meta.reports.sweeps.made_up import function, point, result_class, sweep
 
 GOOD = function()
@@ -69,13 +58,6 @@ def test_a_part_of_a_sweep_is_not_all_values() -> None:
     assert "1/4" in page
 
 
-def test_a_picture_only_of_floats_with_errors_over_the_axis() -> None:
-    axes = {"add f32": [(1.0, 0.5)], "add si8": [(1.0, 0.5)]}
-    assert html(sweep(GOOD), axes).count("<polyline") == 1
-    assert html(sweep(function(element_type="si8")), axes).count("<polyline") == 0
-    assert html(sweep(GOOD), {}).count("<polyline") == 0
-
-
 def test_a_sweep_is_read_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / SUMMARY).write_bytes(msgspec.json.encode(sweep(GOOD)))
     (tmp_path / AXIS).write_text(json.dumps({"add f32": [[1.0, 0.5]]}))
@@ -96,34 +78,6 @@ def test_folders_that_hold_no_sweep(tmp_path: Path) -> None:
         read(tmp_path)
     with pytest.raises(UsageError, match="cannot write"):
         write(sweep(GOOD), tmp_path, tmp_path)
-
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def test_the_largest_error_of_an_exponent_and_a_sign() -> None:
-    axis = [(1.0, 0.25), (1.5, 0.5), (2.0, 0.125), (-1.0, 3.0), (0.0, 0.75)]
-    assert errors_by_exponent(axis, 1.0, (-2, 1)) == (0.75, 0.0, 0.5, 0.12)
-    assert errors_by_exponent(axis, -1.0, (-2, 1)) == (0.0, 0.0, 3.0, 0.0)
-
-
-def drawn(*curves: Curve, budget: float | None = None) -> ET.Element:
-    return ET.fromstring(picture("a <title>", curves, (-2, 1), budget))
-
-
-CURVE = Curve("one & two", "red", (0.0, 1.0, 0.0, 2.0), (4.0, 0.0, 0.0, 0.0))
-
-
-def test_negative_arguments_are_left_and_the_highest_error_is_at_the_top() -> None:
-    (line,) = drawn(CURVE).iter(f"{SVG}polyline")
-    points = [tuple(map(int, one.split(","))) for one in line.attrib["points"].split()]
-    assert len(points) == 8
-    assert points[0][0] == LEFT
-    assert points[0][1] < points[1][1] == HEIGHT - BOTTOM  # the farthest negative exponent first
-    highest = min(points, key=lambda point: point[1])
-    assert highest[0] == round(LEFT + 4 * (WIDTH - LEFT) / 8)
-    assert TOP < highest[1] < TOP + 12
-    assert CURVE.highest == 4
 
 
 ADD, EXP = function(op="add"), function(op="exponential")
@@ -149,12 +103,3 @@ def test_new_classes_of_failures_come_first() -> None:
     assert [one.is_new for one in found] == [True, False]
     assert found[0].example == "at 2.5: 1 expected, 0 computed"
     assert found[1].example == "a message"
-
-
-def test_sweeps_of_one_backend_and_version_share_tables() -> None:
-    larger = function(op="add", values=100)
-    smaller = function(op="add", values=10)
-    first, second = sweep(smaller), sweep(larger, EXP)
-    (tables,) = tables_of([first, second])
-    assert (tables.functions, tables.values) == (2, 200)
-    assert len(tables_of([first, sweep(ADD, version="0.12.0")])) == 2
