@@ -43,14 +43,6 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 }"""
 """Once it is minimised, a value without a name is a parameter."""
 
-LABELLED = """
-func.func @main(%arg0: tensor<2xf32> loc("weights"), %arg1: tensor<2xf32> loc("bias['a']"))
-    -> tensor<2xf32> {
-  %0 = stablehlo.subtract %arg0, %arg1 : tensor<2xf32>
-  %1 = stablehlo.add %0, %0 : tensor<2xf32>
-  return %1 : tensor<2xf32>
-}"""
-
 OF_CLIENTS = """
 func.func @main(%x: tensor<2xf32>, %file: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.subtract %x, %file : tensor<2xf32>
@@ -83,24 +75,6 @@ func.func @main() {
   return
 }"""
 
-LOOP = """
-func.func @main(%n: tensor<i32>, %x: tensor<2xbf16>) -> tensor<2xbf16> {
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %half = stablehlo.constant dense<0.5> : tensor<2xbf16>
-  %0:2 = stablehlo.while(%i = %one, %v = %x) : tensor<i32>, tensor<2xbf16>
-  cond {
-    %1 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %1 : tensor<i1>
-  } do {
-    %2 = stablehlo.add %i, %one : tensor<i32>
-    %3 = stablehlo.multiply %v, %half : tensor<2xbf16>
-    stablehlo.return %2, %3 : tensor<i32>, tensor<2xbf16>
-  }
-  %4 = stablehlo.subtract %0#1, %x : tensor<2xbf16>
-  %5 = stablehlo.add %4, %half : tensor<2xbf16>
-  return %5 : tensor<2xbf16>
-}"""
-
 PROCESSES = """
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 2 : i32} {
   func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
@@ -128,8 +102,8 @@ func.func private @inner(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> 
 }"""
 
 PROGRAMS = {
-    "numbered": NUMBERED, "labelled": LABELLED, "of clients": OF_CLIENTS, "tuple": TUPLE,
-    "dynamic": DYNAMIC, "asserting": ASSERTING, "loop": LOOP, "processes": PROCESSES,
+    "numbered": NUMBERED, "of clients": OF_CLIENTS, "tuple": TUPLE,
+    "dynamic": DYNAMIC, "asserting": ASSERTING, "processes": PROCESSES,
     "several": SEVERAL,
 }  # fmt: skip
 

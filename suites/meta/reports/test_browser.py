@@ -116,27 +116,6 @@ def test_policy_forbids_fetching_and_inline_handlers_stay_dead(browser, folder):
     assert blocked == "img-src"
 
 
-def test_differences_are_listed_by_the_backend_that_differs(browser, folder, size):
-    go(browser, folder, "large-3")
-    alone = browser.find_elements(By.CSS_SELECTOR, ".standings .since a")
-    assert len(alone) == 3
-    count = alone[1].text
-    script(browser, "arguments[0].click()", alone[1])
-    wait(browser, "location.hash === '#alone=gpu'")
-    chosen = browser.find_element(By.CSS_SELECTOR, "#differing .chips [aria-current]")
-    assert chosen.text == f"gpu alone: {count}"
-    body = """return [...new Set([...document.querySelectorAll('#differing tbody th')]
-                                 .map(e => e.textContent))]"""
-    assert script(browser, body) == ["gpu"]
-    top = "return document.getElementById('differences').getBoundingClientRect().top"
-    assert -5 <= script(browser, top) < size[1] / 2
-    example = browser.find_element(By.CSS_SELECTOR, "#differing tbody td:last-child a")
-    script(browser, "arguments[0].click()", example)
-    wait(browser, "document.getElementById('detail').open")
-    assert "hlo-conformance replay" in browser.find_element(By.ID, "detail").text
-    assert_fits(browser, size)
-
-
 def test_a_campaigns_page_fits_and_its_commands_can_be_copied(browser, tmp_path):
     (tmp_path / "full").mkdir()
     write_to(DATA, tmp_path / "full")
@@ -297,34 +276,3 @@ def test_keyboard_moves_in_the_matrix_opens_and_closes(browser, folder):
     wait(browser, "!document.getElementById('detail').open")
     wait(browser, "location.hash === '#matrix=cpu'")
     assert focused_key(browser) == "add/complex<f64>/cpu"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_contrast_in_both_schemes(browser, folder, scheme):
-    """WCAG's 4.5:1 for the sign and the number of every kind of cell, and for running text."""
-    features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
-    go(browser, folder)
-    body = """
-      const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-      const rgb = (under, color) => { canvas.clearRect(0, 0, 1, 1);
-        for (const c of [under, color]) { canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1); }
-        return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
-      const light = (c) => c.map(v => v / 255)
-        .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-      const paper = getComputedStyle(document.documentElement).backgroundColor;
-      const found = {};
-      const kinds = '.legend .key, .hint, .lead, dt, .group .where, .standings small, .side td.o';
-      for (const e of document.querySelectorAll(kinds)) {
-        const style = getComputedStyle(e);
-        const own = e.matches('.key') ? style.backgroundColor : 'transparent';
-        const [a, b] = [light(rgb(paper, own)), light(rgb(paper, style.color))];
-        const name = e.className || e.parentElement.className || e.tagName;
-        found[name] = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-      }
-      return found;"""
-    ratios = script(browser, body)
-    assert len(ratios) > 14
-    assert {name: ratio for name, ratio in ratios.items() if ratio < 4.5} == {}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

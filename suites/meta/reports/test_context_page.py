@@ -6,14 +6,15 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from conformance.fuzzing.keeping.collection import FoundCause
 from conformance.outputs.finding import Cause, Finding
 from conformance.outputs.run import Backend
-from conformance.outputs.sweep import Number, Point, ResultClass, Sweep, SweptFunction
+from conformance.outputs.sweep import Sweep
 from conformance.results.history import History, past_run
-from conformance.verdict import HISTOGRAM_EDGES, Record, Verdict
+from conformance.verdict import Record, Verdict
 from reports import html
 from reports.context import Context
 from reports.context_markdown import sections
@@ -23,6 +24,7 @@ from suites.meta.reports.browsing import (
     script,
     wait,
 )
+from suites.meta.reports.sweeps.made_up import function, point, result_class, sweep
 from suites.meta.support import synthetic_run as synthetic
 
 CELL = ("tanh", "f32", "cpu")
@@ -73,26 +75,14 @@ def cause(text: str, findings: int = 2) -> FoundCause:
 
 def sweep_of(text: str, element_type: str = "f32") -> Sweep:
     """Return a sweep of one function, with a class of failures that no expectation matches."""
-    number = Number(decimal=text, hexadecimal=text)
-    point = Point(arguments=(number,), expected=number, actual=number, ulp=7.0)
-    failing = ResultClass(
-        verdict=Verdict.DIVERGENT, class_=text, count=3, known="", message=text, worst_ulp=7.0,
-        example=point,
+    failing = result_class(Verdict.DIVERGENT, example=point(text))
+    failing = msgspec.structs.replace(failing, class_=text, message=text)
+    swept = function(
+        text, element_type, state="divergent", rule=text, worst_ulp=7.0, worst=point(text),
+        planned=1 << 16, values=1 << 16, classes=(failing,),
     )  # fmt: skip
-    function = SweptFunction(
-        name=f"{text} {element_type}", op=text, element_type=element_type,
-        result_type=element_type, form="", state="divergent", arguments="all", planned=1 << 16,
-        values=1 << 16, correctly_rounded=1, worst_ulp=7.0, worst=point, budget_ulp=5.0, rule=text,
-        histogram=(1,) * (len(HISTOGRAM_EDGES) + 1), classes=(failing,), inversions=None,
-        asymmetries=None,
-    )  # fmt: skip
-    return Sweep(
-        schema="sweep", schema_version="1.0", functions=(function,),
-        backend=Backend(name=text, platform=text, device=text, versions={text: text}),
-        histogram_edges=HISTOGRAM_EDGES, sample=64, exhaustive=False, seed=0, shard="1/1",
-        build=text, versions={text: text}, instruction_sets=(), started=text, command=text,
-        seconds=1.0, exit_code=1,
-    )  # fmt: skip
+    backend = Backend(name=text, platform=text, device=text, versions={text: text})
+    return sweep(swept, backend=backend, build=text, command=text, versions={text: text})
 
 
 def plain_context() -> Context:

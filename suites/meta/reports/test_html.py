@@ -10,11 +10,9 @@ from html.parser import HTMLParser
 import pytest
 
 from conformance.commands import reporting
-from conformance.results.lines import lines_of
 from conformance.results.standings import CellStatus, status_of
-from conformance.results.summary import KnownReason
-from conformance.verdict import Failing, Verdict
-from reports import findings, html, junit, markdown, text, view
+from conformance.verdict import Verdict
+from reports import findings, html, junit, text, view
 from reports.page import divergences
 from suites.meta.support import synthetic_run as synthetic
 
@@ -167,42 +165,6 @@ def test_headline_says_whether_the_backend_conforms(runs, pages, name, status, h
     assert seen.status == status
     assert seen.headline.startswith(headline)
     assert f"status-{status}" in next(iter(pages[name].all("h1")))["class"]
-
-
-@pytest.mark.slow
-def test_predicted_share_of_known_elements_is_in_every_report(runs):
-    run = runs["passing"]
-    cell = run.planned[0]
-    known = synthetic.failure(cell, 9, Verdict.DIVERGENT, known="f8-rounding")
-    classes = tuple(
-        Failing(Verdict.DIVERGENT, kind, "", 1_500, known=id_, predicted=predicted)
-        for kind, id_, predicted in (("a", "x", 1_499), ("b", "y", 1_500), ("c", "", 1_000))
-    )
-    whole = synthetic.failure(cell, 10, Verdict.DIVERGENT, known="unsteady")  # predicts nothing
-    records = [*run.records, replace(known, failing=classes), whole]
-    other = replace(run, records=records)
-    assert (other.known_elements.count, other.known_elements.predicted) == (3_000, 2_999)
-    assert other.summary["known_elements"]["predicted_percent"] == 99.9
-    told = "elements of entries that predict values: 2,999 of 3,000 (99.9 %) predicted within 2 ulp"
-    assert told in lines_of(other, "")
-    page = html.html(other)
-    assert "99.9 %" in page
-    assert "elements of entries that predict values are within 2 ulp of them" in page
-    row = "elements of entries that predict values, within 2 ulp of them (99.9 %)"
-    assert f"| {row} | 2,999 | 3,000 |" in markdown.markdown(other)
-    varying = replace(other, expectations={"x": KnownReason("any memory", unpredictable=True)})
-    assert varying.summary["known_elements"] == {
-        "count": 3_000, "predicted": 2_999, "unpredictable": 1, "predicted_percent": 100.0,
-    }  # fmt: skip
-    told = "elements of entries that predict values: 2,999 of 2,999 (100 %) predicted within 2 ulp"
-    assert f"{told}; 1 more may have any value" in lines_of(varying, "")
-    assert "elements that fail as known may have any value" in html.html(varying)
-    row = "elements that fail as known and may have any value"
-    assert f"| {row} | 1 | 3,000 |" in markdown.markdown(varying)
-    for written in (html.html(run), markdown.markdown(run), "".join(lines_of(run, ""))):
-        assert "that predict values" not in written
-        assert "fail as known" not in written
-    assert run.summary["known_elements"]["predicted_percent"] is None
 
 
 def cell_of(data, row: list) -> dict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from conformance.executors.limit import (
     TooSlow,
     interrupt_after,
     limit_evaluation,
+    memory_note,
 )
 from conformance.executors.local import (
     Call,
@@ -35,6 +37,7 @@ from conformance.executors.local import (
     is_starved,
 )
 from conformance.executors.pool import Calls
+from conformance.executors.waiting import longest_wait, waiting_seconds
 from conformance.limits import Limits
 from conformance.results.store import FILE_NAME
 
@@ -365,3 +368,24 @@ def test_message_names_twice_the_time_for_a_file() -> None:
     ):
         spend(5)
     assert "\n" not in str(error.value)
+
+
+def test_a_process_that_shares_its_core_waits_for_it() -> None:
+    core = min(os.sched_getaffinity(0))
+    with spinning(core) as one, spinning(core):
+        before = waiting_seconds(one)
+        while longest_wait(before, waiting_seconds(one)) < 0.1:
+            time.sleep(0.01)
+    assert longest_wait(before, before) == 0
+    assert waiting_seconds(one) == {}
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [(resource.RLIM_INFINITY, "this machine has no more memory"), (3 << 30, "--memory-limit 6")],
+)
+def test_message_about_memory_names_the_limit(
+    monkeypatch: pytest.MonkeyPatch, limit: int, said: str
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    assert said in memory_note()

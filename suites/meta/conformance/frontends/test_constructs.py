@@ -70,16 +70,6 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
   %3 = stablehlo.get_tuple_element %2[0] : ({PAIR}) -> tensor<4xf32>
   return %3 : tensor<4xf32>
 }}""",
-    "a region": f"""
-func.func @main(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {{
-  %0 = stablehlo.tanh %x : tensor<4xf32>
-  %1 = stablehlo.tuple %0, %x : {PAIR}
-  %2 = "stablehlo.case"(%i) ({{
-    %3 = stablehlo.get_tuple_element %1[0] : ({PAIR}) -> tensor<4xf32>
-    stablehlo.return %3 : tensor<4xf32>
-  }}) : (tensor<i32>) -> tensor<4xf32>
-  return %2 : tensor<4xf32>
-}}""",
 }
 
 
