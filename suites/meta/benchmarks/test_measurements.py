@@ -31,13 +31,6 @@ def test_numbers_are_decimal_or_hexadecimal_one_or_two_in_a_line(tmp_path: Path)
     assert first.dtype == np.float32
 
 
-def test_numbers_are_rounded_to_the_type(tmp_path: Path) -> None:
-    path = tmp_path / "arguments"
-    path.write_text("1.001\n")
-    (found,) = _read(path, "bf16")
-    assert found.astype(float).tolist() == [1.0]
-
-
 @pytest.mark.parametrize(("said", "code"), [("", 0), ("differs in 3 results", 1)])
 def test_a_difference_from_mpfr_is_said_by_the_exit_code(
     said: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

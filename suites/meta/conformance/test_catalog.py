@@ -11,7 +11,7 @@ import pytest
 from conformance.catalog import CATALOG, column_of
 from conformance.limits import IDENTITY, LIMITS, Limits, identity_of
 from conformance.listing import coverage_page
-from conformance.verdict import Failing, Record, Verdict
+from conformance.verdict import Record, Verdict
 from generators.case.columns import Invalid
 from generators.cells.plan import cases
 from reference.ops.table import OPS
@@ -58,28 +58,9 @@ def test_every_op_of_xla_has_a_heading_and_every_heading_its_ops() -> None:
     assert all(UNSUPPORTED_HEADINGS.values())
 
 
-def failing_class(verdict: Verdict, kind: str, known: str = "") -> Failing:
-    return Failing(verdict, kind, "", 1, known=known)
-
-
 def test_the_id_of_a_record_is_safe_in_a_shell() -> None:
     record = Record("add", "complex<f32>", "cpu", 17, "0", Verdict.PASS)
     assert record.id == "add-complex_f32-cpu-17"
-
-
-def test_a_record_names_each_expectation_once_and_its_further_classes() -> None:
-    shown = failing_class(Verdict.DIVERGENT, "NaN", "a")
-    other = failing_class(Verdict.INACCURATE, "accuracy", "b")
-    same = failing_class(Verdict.DIVERGENT, "signed zero", "a")
-    record = Record(
-        "add", "f32", "cpu", 0, "0", Verdict.DIVERGENT, "NaN", known="a",
-        failing=(shown, other, same),
-    )  # fmt: skip
-    assert record.expectation_ids == ("a", "b")
-    assert record.further_failures == (other, same)
-    assert not record.is_new_failure
-    assert Record("add", "f32", "cpu", 0, "0", Verdict.DIVERGENT).is_new_failure
-    assert not Record("add", "f32", "cpu", 0, "0", Verdict.UNSPECIFIED).is_new_failure
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ import typer
 from typer.testing import CliRunner
 
 from conformance import options
-from conformance.backends.registry import BACKENDS
-from conformance.campaign.planning import PROFILES
 from conformance.catalog import CATALOG
 from conformance.errors import UsageError
 from conformance.limits import LIMITS, Limits
@@ -48,16 +46,6 @@ def completions_of(*words: str) -> list[str]:
 )
 def test_a_shell_completes_what_options_take(words: tuple[str, ...], offered: list[str]) -> None:
     assert completions_of(*words) == offered
-
-
-def test_values_in_help_exist() -> None:
-    assert tuple(PROFILES) == options.PROFILES
-    assert all(f"{name} {count}" in options.PROFILE_HELP for name, count in PROFILES.items())
-    columns = {column.name for row in CATALOG.values() for column in row.columns}
-    plain = {name.replace("<", "_").replace(">", "") for name in columns}
-    assert set(options.complete_element_types("")) == plain
-    by_judge = {"outputs"}  # the command names it
-    assert all(family in options.BACKEND_HELP for family in BACKENDS.keys() - by_judge)
 
 
 @pytest.mark.parametrize("command", ["run", "check", "replay", "report", "ops", "backends"])

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.meta.reports.browsing import SIZES, go, open_everything, script, wait
-from suites.meta.support import synthetic_run as synthetic
+from suites.meta.reports.browsing import SIZES, go, script, wait
 
 pytestmark = pytest.mark.browser
 
@@ -31,15 +30,6 @@ def axe() -> str:
         message = f"axe-core is missing at {path}: npm install --no-save axe-core"
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(message)
     return path.read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def regressed_run(tmp_path_factory) -> Path:
-    """Return a folder with the report of a run that is worse than its baseline."""
-    made = tmp_path_factory.mktemp("accessible")
-    (made / "worse").mkdir()
-    (made / "worse" / "index.html").write_text(synthetic.worse_page())
-    return made
 
 
 def violations(browser, axe: str) -> list[str]:
@@ -71,13 +61,3 @@ def test_no_rule_is_violated(browser, folder, axe, size, state):
         assert violations(browser, axe) == []
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-@pytest.mark.parametrize("name", ["worse", "empty"])
-def test_no_rule_is_violated_with_all_sections_expanded(browser, folder, regressed_run, axe, name):
-    if name == "worse":
-        go(browser, regressed_run, name, "#is=new")
-    else:
-        go(browser, folder, name)
-    open_everything(browser)
-    assert violations(browser, axe) == []

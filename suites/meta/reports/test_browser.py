@@ -51,21 +51,6 @@ def assert_fits(browser, size) -> None:
     assert scroll <= client <= size[0]
 
 
-def count_nodes(browser) -> int:
-    return script(browser, "return document.querySelectorAll('*').length")
-
-
-def test_a_large_report_of_three_backends_is_drawn_on_demand(browser, folder, size):
-    go(browser, folder, "large-3")
-    wait(browser, "document.querySelector('#tables .side')")
-    assert count_nodes(browser) < 6_000
-    script(browser, "location.hash = 'matrix=gpu'")
-    wait(browser, "document.querySelector('#tables .matrix')")
-    assert count_nodes(browser) < 15_000
-    assert_fits(browser, size)
-    assert browser.get_log("browser") == []
-
-
 def test_counts_of_the_first_screen_lead_to_the_cells_that_they_count(browser, folder, full):
     for status in ("new", "known", "unsupported", "untested"):
         go(browser, folder)
@@ -206,21 +191,6 @@ def test_unknown_states_in_the_address_do_no_harm(browser, folder):
     go(browser, folder, fragment=f"#case={strange}")
     assert "does not hold the case" in browser.find_element(By.ID, "detail").text
     assert browser.get_log("browser") == []
-
-
-def test_every_link_within_the_page_leads_somewhere(browser, folder):
-    go(browser, folder)
-    open_everything(browser)
-    broken = script(
-        browser,
-        """return [...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute('href'))
-             .filter(h => !h.includes('=') && h !== '#' && !document.getElementById(h.slice(1)))""",
-    )
-    assert broken == []
-    script(browser, "location.hash = 'accuracy'")
-    wait(browser, "document.querySelector('#accuracy .body table')")
-    top = script(browser, "return document.getElementById('accuracy').getBoundingClientRect().top")
-    assert -1 <= top < 820
 
 
 def test_a_case_has_an_address(browser, folder, full):

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
 from conformance.gate.baselines.comparison import Comparison, Kind, compare
-from conformance.verdict import Errors, Record, Verdict
+from conformance.verdict import Record, Verdict
 from generators.cells.columns import ordered_misses
 from reference.ops.table import OPS
 from reports import view
@@ -16,8 +16,7 @@ from reports.findings import CaseGroup, ShownCase
 from reports.page.cells import STATES, Tables
 from reports.page.changes import ABOUT, changes
 from reports.page.comparison import difference_rows
-from reports.page.curves import _DIGITS, curves
-from reports.page.divergences import Programs, list_groups
+from reports.page.divergences import list_groups
 from reports.page.first_screen import (
     first_screen,
 )
@@ -89,42 +88,6 @@ def test_a_refusal_is_a_difference_of_support() -> None:
     assert difference_rows(tables_of_three(1))["of_support"] == 0
 
 
-def positions(drawn: str) -> list[tuple[int, int]]:
-    numbers = [
-        _DIGITS.index(high) * 64 + _DIGITS.index(low)
-        for high, low in zip(drawn[::2], drawn[1::2], strict=True)
-    ]
-    return list(zip(numbers[::2], numbers[1::2], strict=True))
-
-
-def curve_of(points):
-    run = synthetic.run("passing")
-    key = ("exponential", "f32", "cpu")
-    run = replace(run, errors={key: Errors([1] * 14, points)})
-    return curves(Tables(view.build(run)))
-
-
-@pytest.mark.parametrize(
-    "points",
-    [
-        [(1.0, 0.5), (2.0, -1.0), (-1.0, 1.0)],
-        [(-2e30, 4.0), (1e-300, -4.0), (0.0, 0.0)],
-        [(5e-324, 1e300), (1.7e308, -1.0)],
-    ],
-)
-def test_points_lie_within_the_picture_in_the_order_of_their_inputs(points):
-    (made,) = curve_of(points).values()
-    ((who, drawn),) = made["of"]
-    found = positions(drawn)
-    assert who == [0]
-    assert len(found) == len(points)
-    assert all(0 <= part <= 4095 for point in found for part in point)
-    assert [x for x, _ in found] == sorted(x for x, _ in found)
-    by_error = sorted(zip((y for _, y in sorted(points)), (y for _, y in found), strict=True))
-    assert [y for _, y in by_error] == sorted(y for _, y in found)
-    assert made["budget"][0] + made["budget"][1] == pytest.approx(4095, abs=1)
-
-
 def group(count: int) -> CaseGroup:
     record = Record("add", "f32", "cpu", 0, "0" * 16, Verdict.DIVERGENT)
     cases = tuple(ShownCase(f"a{n}", replace(record, index=n)) for n in range(count))
@@ -138,12 +101,6 @@ def shares(*counts: int) -> list[tuple[int, int, int]]:
 
 def test_some_cases_in_full_more_as_a_line_and_the_rest_counted() -> None:
     assert shares(3, 6, 7, 67) == [(3, 0, 0), (6, 0, 0), (6, 1, 0), (6, 60, 1)]
-
-
-def test_equal_programs_share_one_text() -> None:
-    programs = Programs({"generic": "pretty"})
-    assert [programs.number(one) for one in ("generic", "other", "generic", "")] == [0, 1, 0, -1]
-    assert programs.texts == [["pretty", 0, "generic", 0], ["other", 0]]
 
 
 PASSING = synthetic.run("passing")

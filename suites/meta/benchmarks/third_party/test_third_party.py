@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
-from types import ModuleType
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from benchmarks.third_party import (
-    networks,
-    optimizers,
-    physics,
     recipe,
-    reinforcement,
-    sampling,
-    solvers,
 )
 from benchmarks.third_party.__main__ import select_recipes
 from benchmarks.third_party.checking import rows
@@ -61,27 +53,6 @@ def test_missing_library_is_reported_and_skipped(
     assert export_all(recipes, tmp_path) == 1
     said = capsys.readouterr().out
     assert "skipped: pip install absent-lib (no such library)" in said
-
-
-MODULES = (networks, optimizers, physics, reinforcement, sampling, solvers)
-
-
-def recipes_in(module: ModuleType) -> list[recipe.Recipe]:
-    return [one for one in vars(module).values() if isinstance(one, recipe.Recipe)]
-
-
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
-def test_every_recipe_is_registered_under_its_function_s_name(module: ModuleType) -> None:
-    found = recipes_in(module)
-    assert found
-    assert all(one.name == one.make.__name__ for one in found)
-    assert all(one in recipe.RECIPES for one in found)
-    returned = {
-        name for name, function in vars(module).items()
-        if inspect.isfunction(function) and function.__annotations__.get("return") == "Made"
-        and not name.startswith("_")
-    }  # fmt: skip
-    assert returned == set()  # a function that makes a program and is no recipe would never run
 
 
 def test_a_function_is_registered_with_its_packages() -> None:

@@ -41,6 +41,18 @@ PROGRAM = parse_module(
 )
 
 
+GSPMD = """
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+func.func @main(%x: tensor<8x16xi32> {mhlo.sharding = "{devices=[2,1]<=[2]}"})
+    -> (tensor<16x8xi32> {mhlo.sharding = "{devices=[2,1]<=[2]}"},
+        tensor<8x16xi32> {mhlo.sharding = "{replicated}"}) {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x16xi32>) -> tensor<16x8xi32>
+  %1 = stablehlo.reverse %x, dims = [0] : tensor<8x16xi32>
+  return %0, %1 : tensor<16x8xi32>, tensor<8x16xi32>
+}
+}"""
+
+
 @pytest.fixture(params=["cpu-compile", "gpu-compile", "gpu-compile:H100", "tpu-compile:v6e"])
 def session(request: pytest.FixtureRequest) -> Session:
     """Return a session of each installed compiler."""
@@ -143,6 +155,11 @@ def backend(request: pytest.FixtureRequest) -> str:
     except NotAvailable as error:
         pytest.skip(str(error))
     return str(request.param)
+
+
+def test_a_sharded_program_keeps_its_meaning(backend: str, tmp_path: Path) -> None:
+    found = check_text(tmp_path, GSPMD, CheckSettings(backend))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
 
 
 def test_the_pass_that_partitions_wrongly_is_named(backend: str, tmp_path: Path) -> None:

@@ -263,3 +263,9 @@ def test_constants_are_multiplied_with_each_other_first() -> None:
     x = array([1e-20])
     assert evaluate(program, [x])[0] < 1e31
     assert evaluate(constants_multiplied_first(program), [x])[0] > 1e38
+
+
+def test_a_product_with_a_number_that_is_computed_stays() -> None:
+    constant, computed = CONSTANT.format(2.0), "stablehlo.negate %x : tensor<1xf32>"
+    for program in (two_products(constant, computed), two_products(computed, constant)):
+        assert constants_multiplied_first(program) == program

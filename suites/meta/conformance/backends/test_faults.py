@@ -8,7 +8,6 @@ take all memory are for test_runner.py.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,12 +21,9 @@ from conformance.gate.classes import NOT_DETERMINISTIC, ONLY_IN_BATCH
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Record, Verdict
 from generators.case.quantized_types import QuantizedColumn
-from generators.cells import plan
 from generators.quantized.columns import quantized_columns
-from generators.values.contents import materialise
-from reference.interpreter.evaluate import evaluate
 from reference.ir.op import Structure
-from reference.ir.types import Array, element_type
+from reference.ir.types import element_type
 from reference.ops.structure import HOST
 from reference.ops.table import OPS
 from suites.meta.support.one_task import run_task
@@ -138,31 +134,6 @@ def test_bodies_in_another_quantized_type_are_judged(op: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("op", "group"),
-    [(op, n) for op in FOLDING for n, folded in enumerate(OPS[op].body_types) if folded],
-)
-def test_every_group_of_operands_is_converted(
-    monkeypatch: pytest.MonkeyPatch, op: str, group: int
-) -> None:
-    """Without the conversion of a group the reference gives other codes on some case."""
-    record = OPS[op]
-    (column,) = (one for one in quantized_columns(op) if one.name == "q<si8:f32>")
-    made = [(one.program, materialise(one.program, one.inputs[0]))
-            for one in plan.cases(op, column, 0, 16)]  # fmt: skip
-    right = [evaluate(program, inputs) for program, inputs in made]
-    without = tuple(n != group and folded for n, folded in enumerate(record.body_types))
-    monkeypatch.setitem(OPS, op, replace(record, body_types=without))
-    wrong = [evaluate(program, inputs) for program, inputs in made]
-    pairs = zip(right, wrong, strict=True)
-    assert sum(not same_bits(one, other) for one, other in pairs) >= 2
-
-
-def same_bits(one: tuple[Array, ...], other: tuple[Array, ...]) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("fault", [name for name, fault in FAULTS.items() if fault.harmless])
 @pytest.mark.parametrize("op", list(CATALOG))
 def test_permitted_deviation_never_fails(fault: str, op: str) -> None:
@@ -200,23 +171,3 @@ def test_several_faults_of_operations_are_one_backend() -> None:
         fault_of("sign_lost@negate+flaky")
     with pytest.raises(KeyError, match="unknown fault 'x'"):
         fault_of("sign_lost@negate+x")
-
-
-_NAMES_A_FUNCTION = """
-func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  %y = stablehlo.custom_call @SPMDShardToFullShape(%x) {
-    api_version = 4 : i32, called_computations = [@named]
-  } : (tensor<2xf32>) -> tensor<2xf32>
-  return %y : tensor<2xf32>
-}
-func.func private @named(%x: tensor<2xf32>) -> tensor<2xf32> {
-  return %x : tensor<2xf32>
-}
-"""
-
-
-def test_a_faulty_operation_may_name_functions() -> None:
-    session = Session(ReferenceBackend("reference:flush_to_zero"))
-    operand = array([1.0, 1e-40], "f32")
-    ((result,),) = session.run(parse_module(_NAMES_A_FUNCTION), [(operand,)])
-    assert result.tolist() == [1.0, 0.0]

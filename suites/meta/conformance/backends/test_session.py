@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from conformance.backends.base import (
     Rejected,
     Unsupported,
 )
-from conformance.backends.compiled.modules import read_back
 from conformance.backends.registry import parse, parse_all
 from conformance.backends.session import Session, open_session
 from conformance.errors import UsageError
@@ -27,8 +25,6 @@ from conformance.stablehlo.emit import EmitError
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array
-
-HERE = Path.cwd()
 
 
 def negation(size: int = 2) -> Program:
@@ -40,24 +36,6 @@ ONES = np.ones(2, np.float32)
 
 
 # Names
-
-
-@pytest.mark.parametrize(
-    ("given", "family", "argument", "name"),
-    [
-        ("cpu", "cpu", "", "cpu"),
-        ("reference", "reference", "", "reference"),
-        ("reference:hang", "reference", "hang", "reference:hang"),
-        ("reference:sign_lost@add", "reference", "sign_lost@add", "reference:sign_lost@add"),
-        ("plugin:x=/lib/p.so", "plugin", "x=/lib/p.so", "plugin:x"),
-        ("plugin:x-1.b=p.so", "plugin", f"x-1.b={HERE / 'p.so'}", "plugin:x-1.b"),
-        ("plugin:x=/a=b:c.so", "plugin", "x=/a=b:c.so", "plugin:x"),
-    ],
-)
-def test_a_name_is_split_at_the_colon(given: str, family: str, argument: str, name: str) -> None:
-    choice = parse(given)
-    assert (choice.family, choice.argument, choice.name) == (family, argument, name)
-    assert parse(choice.spelling) == choice
 
 
 @pytest.mark.parametrize(
@@ -199,11 +177,3 @@ def test_only_a_worker_ends_when_its_device_is_unusable() -> None:
 
 
 # Optimised modules
-
-
-def test_optimised_module_is_given_after_a_run() -> None:
-    session, program = open_session("cpu"), negation()
-    assert session.optimised_module(program) == b""
-    (results,) = session.run(program, [[ONES]])
-    (again,) = read_back(session.optimised_module(program), program).evaluate([ONES])
-    assert again.tolist() == results[0].tolist() == [-1, -1]

@@ -15,7 +15,7 @@ import pytest
 from conformance.backends import session as backend_sessions
 from conformance.backends.fake.faults import FAULTS
 from conformance.backends.session import Compiled, Session
-from conformance.campaign import runner, session, task_runner
+from conformance.campaign import runner
 from conformance.campaign.cache import digests
 from conformance.campaign.cache.cases import CachedCases, Dependencies
 from conformance.campaign.cache.digests import SOURCES
@@ -27,7 +27,6 @@ from conformance.campaign.tasks import Manner, Task, TaskBatch, TaskResult, run_
 from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.pipeline import confirmation
-from conformance.pipeline.splitting import BatchCall
 from conformance.results.lines import lines_of
 from conformance.results.summary import RunData
 from conformance.verdict import LostBatch, Verdict
@@ -394,33 +393,3 @@ def test_a_case_with_another_result_never_comes_from_the_cache_again(
     differing = sum(now[r.id] != r for r in first.records if r.id in failed)
     assert again.exit_code == 0
     assert again.from_cache == len(first.records) - differing
-
-
-@pytest.mark.slow
-def test_a_case_that_always_ended_its_process_does_not_run_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[BatchCall] = []
-
-    def note_call(*given, **named) -> BatchCall:
-        calls.append(BatchCall(*given, **named))
-        return calls[-1]
-
-    monkeypatch.setattr(task_runner, "BatchCall", note_call)
-    text = ENTRY.replace('"add"', '"tanh"') + 'verdicts = ["crashed"]\nwords = ["*"]\n'
-    given = {"ops": ("tanh",), "expectations": write_entries(tmp_path, text)}
-    first = run(options_of_faulty(tmp_path, "first", "abort_on_nan", **given))
-    failed = sum(record.verdict is Verdict.CRASHED for record in first.records)
-    assert failed
-    assert len(calls) > failed
-    calls.clear()
-    second = run(options_of_faulty(tmp_path, "second", "abort_on_nan", **given))
-    assert second.records == first.records
-    assert second.incidents == first.incidents == ()
-    assert (calls, second.from_cache) == ([], len(first.records))
-    with monkeypatch.context() as patch:
-        patch.setattr(session, "whole_digest", lambda: "other")
-        changed = run(options_of_faulty(tmp_path, "changed", "abort_on_nan", **given))
-    assert changed.records == first.records
-    assert changed.from_cache == len(first.records) - failed
-    assert len(calls) == failed  # each once, as its entry knows it

@@ -73,15 +73,6 @@ def test_flaky_case_is_reported_and_fails_the_run(
     assert (again.failed, again.runs) == (4, 7)
 
 
-def test_flaky_entry_matches_steady_failure_of_its_class_only(tmp_path: Path) -> None:
-    given = write_entry(tmp_path, ERRORS.replace("out of luck", "broken") + "\nflaky = true")
-    done = run(options(tmp_path / "out", "internal_error", expectations=given))
-    assert done.exit_code == 0
-    given = write_entry(tmp_path, ERRORS.replace("out of luck", "of sorts") + "\nflaky = true")
-    done = run(options(tmp_path / "out", "internal_error", expectations=given))
-    assert done.exit_code == 1
-
-
 def test_a_flaky_entry_is_never_stale(tmp_path: Path) -> None:
     for flaky, stale in (("flaky = true", ()), ("", ("now-and-then",))):
         given = write_entry(tmp_path, f'kinds = ["NaN"]\n{flaky}', PROGRAM)

@@ -25,7 +25,6 @@ from conformance.campaign.tasks import Task, join_results
 from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.gate.classes import NOT_DETERMINISTIC, ONLY_IN_BATCH
-from conformance.gate.reading import ExpectationError
 from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
 from conformance.limits import Limits
@@ -330,12 +329,6 @@ def test_known_crash_is_tried_case_by_case(tmp_path: Path, fault: str) -> None:
     assert {r.known for r in known.records if r.verdict.fails} <= {"ends"}
     assert known.exit_code == 0
     assert known.incidents == bare.incidents == ()
-
-
-def test_expectations_are_read_before_anything_is_made(tmp_path: Path) -> None:
-    with pytest.raises(ExpectationError):
-        run(options(tmp_path / "out", expectations=str(tmp_path / "nothing")))
-    assert not (tmp_path / "out").exists()
 
 
 def test_all_failures_of_case_are_stored_with_their_inputs(tmp_path: Path) -> None:

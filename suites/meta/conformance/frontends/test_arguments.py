@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from conformance.checking.settings import Settings
-from conformance.frontends.archives import read_inputs, stack_inputs
+from conformance.frontends.archives import read_inputs
 from conformance.frontends.arguments import GivenInputs, InputsError, Parameter, load, select_inputs
 from conformance.frontends.modules import Unit, units_of
 from conformance.verdict import Verdict
@@ -221,15 +221,6 @@ def save_archive(folder: Path, *arrays: np.ndarray) -> Path:
     path = folder / "inputs.npz"
     np.savez(path, *arrays)
     return path
-
-
-def test_arrays_of_processes_are_stacked_and_taken_apart(tmp_path: Path) -> None:
-    unit = unit_with(2)
-    inputs = (FIRST, SECOND, FIRST + 10, SECOND + 10)
-    stacked = stack_inputs(unit.flat.program, inputs)
-    assert [one.shape for one in stacked] == [(2, 2), (2, 2)]
-    found = read_inputs(unit, save_archive(tmp_path, *stacked))
-    assert [one.tolist() for one in found.arrays] == [one.tolist() for one in inputs]
 
 
 def test_first_dimension_is_the_number_of_processes(tmp_path: Path) -> None:

@@ -13,12 +13,9 @@ import pytest
 from conformance.checking.settings import Settings
 from conformance.frontends.inputs.drawing import draw_inputs, finite_share
 from conformance.frontends.inputs.drawn_numbers import array_of
-from conformance.frontends.inputs.ranges import known_values
 from conformance.frontends.inputs.uses import needs_of
 from conformance.frontends.modules import Unit, read_units
 from conformance.needs.need import ANY, NONZERO, POSITIVE, Need
-from conformance.needs.ranges import EVERYTHING
-from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type
@@ -417,24 +414,3 @@ def test_numbers_that_cannot_be_evaluated_are_left(tmp_path: Path) -> None:
 
     for inputs in sets_drawn(program, 0, evaluate_and_note):
         assert (inputs[0] > 0).all()
-
-
-def test_loops_keep_the_range_of_values_that_they_pass_on() -> None:
-    program = parse_module("""
-func.func @main(%n: tensor<i32>) -> (tensor<i32>, tensor<i32>) {
-  %c = stablehlo.constant dense<7> : tensor<i32>
-  %r:2 = "stablehlo.while"(%c, %c) ({
-  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
-    %p = stablehlo.compare LT, %a, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %p : tensor<i1>
-  }, {
-  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
-    %d = stablehlo.add %a, %b : tensor<i32>
-    stablehlo.return %d, %b : tensor<i32>, tensor<i32>
-  }) : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
-  return %r#0, %r#1 : tensor<i32>, tensor<i32>
-}""")
-    changed, kept = program.main.body.operations[-1].operands
-    ranges = known_values(program).ranges
-    assert ranges[changed.name] == EVERYTHING
-    assert ranges[kept.name] == (7, 7)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
-import jax
-import numpy as np
 import pytest
-from jax import export
 from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir.dialects import stablehlo
 
 from conformance.checking.settings import Settings
 from conformance.frontends.modules import Unit, read_units
 from conformance.frontends.naming import value_names
-from conformance.frontends.older import ADVICE, NOTE, update_spellings
+from conformance.frontends.older import ADVICE, update_spellings
 from conformance.verdict import Verdict
 from suites.meta.support.checking import FAULTY, REFERENCE, check_text
 
@@ -54,22 +48,6 @@ def test_values_have_the_names_of_the_file(tmp_path: Path) -> None:
 
 
 # --- What looks like something in a text and is not ----------------------------------------------
-
-
-@pytest.mark.parametrize("module", ["check", "interpreter", "util", "flow", "mhlo"])
-@pytest.mark.parametrize("form", ["text", "artifact"])
-def test_names_of_source_files_are_no_operations(module: str, form: str, tmp_path: Path) -> None:
-    (tmp_path / f"{module}.py").write_text("import jax\ndef f(x):\n  return jax.numpy.tanh(x)\n")
-    loaded = ModuleType(module)
-    code = compile((tmp_path / f"{module}.py").read_text(), tmp_path / f"{module}.py", "exec")
-    exec(code, loaded.__dict__)
-    made: Any = export.export(jax.jit(loaded.f))(jax.ShapeDtypeStruct((4,), np.float32))
-    text: str | bytes = made.mlir_module() if form == "text" else made.mlir_module_serialized
-    if isinstance(text, str):
-        assert f"{module}.py" in text
-    assert check_text(tmp_path, text).verdict is Verdict.PASS
-    assert f"{module}.py:3" in check_text(tmp_path, text, LOW).operation
-    assert module not in sys.modules or sys.modules[module] is not loaded
 
 
 @pytest.mark.parametrize(
@@ -134,12 +112,6 @@ func.func @main(%x: tensor<4x3xf32>, %z: tensor<f32>) -> (tensor<3x2xf32>, tenso
   %tanh = stablehlo.tanh %turned : tensor<3x2xf32>
   return %tanh, %sum : tensor<3x2xf32>, tensor<4x3xf32>
 }"""
-
-
-@pytest.mark.parametrize("backend", ["reference", "cpu"])
-def test_lists_that_are_dense_tensors_are_read(backend: str, tmp_path: Path) -> None:
-    found = check_text(tmp_path, OLD, Settings(backend))
-    assert (found.verdict, found.message) == (Verdict.PASS, NOTE)
 
 
 def test_locations_refer_to_the_older_text(tmp_path: Path) -> None:

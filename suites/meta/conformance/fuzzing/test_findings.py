@@ -23,7 +23,6 @@ from conformance.pipeline.outcome import Outcome
 from conformance.results.store import FILE_NAME as RESULTS
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.minimise.shapes import count_elements
 from conformance.verdict import Element, Verdict
 from suites.meta.support.schemas import validate
 from suites.meta.support.small_programs import array, op_program, tensor_of
@@ -58,14 +57,6 @@ def test_the_script_says_whether_the_bug_is_there(tmp_path: Path, of: str) -> No
     assert "still there" in said[0]
     assert "gone" in said[1]
 
-
-UNKNOWN = """
-func.func @main(%x: tensor<1xf32>) -> tensor<?xf32> {
-  %n = stablehlo.constant dense<2> : tensor<1xi32>
-  %0 = stablehlo.dynamic_broadcast_in_dim %x, %n, dims = [0]
-    : (tensor<1xf32>, tensor<1xi32>) -> tensor<?xf32>
-  return %0 : tensor<?xf32>
-}"""
 
 REFUSED = """
 func.func @main(%x: tensor<3xf32>, %n: tensor<i32>) -> tensor<3xf32> {
@@ -140,19 +131,6 @@ def test_script_does_not_conclude_on_another_backend(
     assert out.startswith(f"cannot tell: the bug is one of {name}: ")
 
 
-def test_results_of_unknown_size_are_written_too(tmp_path: Path) -> None:
-    program = parse_module(UNKNOWN)
-    results = (array([0, 1], "f32"),)
-    element = Element(0, (1,), "1", "", "0", "")
-    found = replace(
-        finding("f32", 5, 3), program=program, inputs=(array([1], "f32"),), expected=results,
-        actual=results, elements=(element,),
-    )  # fmt: skip
-    assert count_elements(program) == 2
-    own = write(tmp_path, found, CPU, "")
-    assert "RESULTS = [('f32', [None])]" in (own / "reproduce.py").read_text()
-
-
 def test_later_programs_are_added_to_finding_folder(tmp_path: Path) -> None:
     own = write(tmp_path, finding("f32", 5, 3), CPU, "")
     regroup(own, {"add f32": 2}, {"divergent | k | add f32 | add f32,f32>f32": 1}, 2)
@@ -213,16 +191,6 @@ def test_exit_codes(verdicts: tuple[Verdict | None, ...], code: int) -> None:
         for verdict in verdicts
     ]
     assert replay.exit_code(rows) == code
-
-
-def test_crash_reproduces_on_replay(call, tmp_path: Path) -> None:
-    program, many = op_program("abs", [tensor_of(201)], tensor_of(201)), (array([-1.0] * 201),)
-    finding = Finding(
-        Verdict.CRASHED, "abnormal exit", program=program, text=emit(program), inputs=many,
-        expected=(array([1.0] * 201),), actual=(), backend="reference:abort_on_large",
-    )  # fmt: skip
-    code, out, _ = call("replay", str(write(tmp_path, finding, CPU, "")))
-    assert (code, "there: crashed (abnormal exit)" in out) == (1, True)
 
 
 def test_crash_that_an_expectation_matches_is_known(

@@ -16,7 +16,7 @@ from conformance.fuzzing.backlog import Backlog, UnexplainedFinding, WaitingFail
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
-from conformance.fuzzing.places import PER_CAUSE, Places
+from conformance.fuzzing.places import Places
 from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.trial import FailingProgram, TrialResult
 from conformance.pipeline.outcome import Outcome
@@ -101,35 +101,6 @@ def test_coverage_is_summed_over_trials(tmp_path: Path) -> None:
     assert found.pairs == {("add", "abs"): 4}
     assert found.steps == {("add", "f32"): 2}
     assert found.choices == {("pad", "interior", "2"): 1}
-
-
-ABS, SINE = "divergent | NaN | abs", "divergent | NaN | sine"
-
-
-def note_minimised(some: Places, place: str, culprit: str, finding: str) -> None:
-    """Note a failure that was minimised."""
-    some.count_begun(place, culprit)
-    some.add(place, culprit, finding)
-
-
-def test_each_new_cause_extends_the_limit_of_a_place() -> None:
-    some = Places()
-    for _ in range(PER_CAUSE):
-        assert not some.is_settled(ABS, "abs f32")
-        note_minimised(some, ABS, "abs f32", "one")
-    assert some.is_settled(ABS, "abs f32")
-    assert not some.is_settled(ABS, "abs bf16")  # another culprit
-    assert not some.is_settled(SINE, "sine f32")
-    note_minimised(some, ABS, "abs bf16", "two")
-    assert not some.is_settled(ABS, "abs f32")
-
-
-def test_earlier_minimisations_count_when_campaign_continues() -> None:
-    before = [(ABS, "abs f32", "one")] * PER_CAUSE
-    some = Places({ABS: PER_CAUSE}, before)
-    assert some.is_settled(ABS, "abs f32")
-    assert not some.is_new(ABS)
-    assert some.is_new(SINE)
 
 
 def order(backlog: Backlog, places: Places) -> list[int]:

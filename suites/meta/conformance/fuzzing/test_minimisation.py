@@ -17,7 +17,6 @@ from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.fuzzing import minimisation
 from conformance.fuzzing.calls import READABLE
 from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, is_harness_timeout
-from conformance.fuzzing.grouping import place_of
 from conformance.fuzzing.reduce import Options, reduce
 from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.fuzzing.user_programs import failing_program, outcome_of_file, read_program
@@ -145,23 +144,6 @@ def test_a_backend_that_hangs_every_time_is_found() -> None:
         found = losses.minimise_crash(trial, slow, "reference:hang", seconds=2.0)
     assert found is not None
     assert found.verdict is Verdict.TIMED_OUT
-
-
-def test_place_of_failure_without_results_ignores_numbers_in_message() -> None:
-    def place(message: str, verdict: Verdict = Verdict.REJECTED) -> str:
-        told = failure_of_abs(
-            verdict, "abnormal exit" if verdict is Verdict.CRASHED else "refused as invalid"
-        )
-        return place_of(replace(told, outcome=replace(told.outcome, message=message)))
-
-    assert place("line 3, column 5: padding is -2") == place("line 10, column 5: padding is -1")
-    assert place("line 3, column 5: padding") != place("line 3, column 5: dilation")
-    ended = "the process ended with SIGABRT: hlo.cc:{}] Check failed: {}"
-    first, other, last = (
-        place(ended.format(*one), Verdict.CRASHED) for one in ((1, "a"), (2, "a"), (2, "b"))
-    )
-    assert first == other != last
-    assert place("the process ended with SIGSEGV", Verdict.CRASHED).endswith("abs")
 
 
 OP = "multiply"

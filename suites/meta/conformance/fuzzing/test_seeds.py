@@ -21,7 +21,7 @@ from conformance.fuzzing.seeds.material import (
 )
 from conformance.fuzzing.seeds.sources import PATTERNS
 from conformance.fuzzing.singles import is_single
-from conformance.fuzzing.steering.coverage_counts import CampaignCoverage, pairs_of
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.steering.pool import MOST_NEW, PER_TRIAL, Pool, new_pair_fragments
 from conformance.fuzzing.steering.steering import LAG, Steering
 from conformance.fuzzing.trial import Trial, TrialResult
@@ -135,29 +135,6 @@ def test_extracted_piece_keeps_its_meaning() -> None:
     given = [np.arange(128, dtype=np.float32).reshape(8, 16) / 7]
     (wanted,), (found,) = evaluate(program, given), evaluate(whole, given)
     assert np.array_equal(found, wanted)
-
-
-MAPPED = """
-func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
-  %0 = stablehlo.negate %x : tensor<3xf32>
-  %1 = "stablehlo.map"(%0) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%a: tensor<f32>):
-      %b = func.call @called(%a) : (tensor<f32>) -> tensor<f32>
-      stablehlo.return %b : tensor<f32>
-  }) : (tensor<3xf32>) -> tensor<3xf32>
-  %2 = stablehlo.abs %0 : tensor<3xf32>
-  return %1 : tensor<3xf32>
-}
-func.func private @called(%a: tensor<f32>) -> tensor<f32> {
-  %0 = stablehlo.cosine %a : tensor<f32>
-  return %0 : tensor<f32>
-}
-"""
-
-
-def test_operations_with_calls_give_no_piece() -> None:
-    found = list(new_pair_fragments(parse_module(MAPPED), CoverageCounts(), set()))
-    assert [pairs_of(one) for one in found] == [{("negate", "abs")}]
 
 
 def test_the_pool_is_bounded_and_draws_alike() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from conformance.cli import app, exit_code_of
-from conformance.commands import schemas
 from conformance.outputs import (
     saved,
 )
@@ -68,12 +67,6 @@ def test_every_file_is_a_schema_of_a_version(path: Path) -> None:
 def test_the_page_is_what_the_command_prints(call: Call) -> None:
     assert (ROOT / "docs" / "schema.md").read_text() == schema_page(), "see schema_page"
     assert call("schema", "--format", "markdown") == (0, schema_page())
-
-
-def fields(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, of in schema["$defs"].items():
-        yield name, of
-        yield from ((f"{name}.{field}", told) for field, told in of.get("properties", {}).items())
 
 
 @pytest.mark.slow
@@ -231,31 +224,6 @@ def test_checked_files(call: Call, tmp_path: Path) -> None:
     assert found == [
         ("pass", []), ("divergent", []), ("divergent", ["one-wrong"]), ("rejected", []),
     ]  # fmt: skip
-
-
-def test_a_schema_is_printed_and_outputs_are_listed(call: Call) -> None:
-    code, out = call("schema", "report")
-    assert (code, out) == (0, schema_text(OUTPUTS["report"]))
-    code, out = call("schema")
-    assert code == 0
-    assert [line.split()[0] for line in out.splitlines()] == [*OUTPUTS]
-    assert (*OUTPUTS,) == schemas.NAMES
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (("schema", "reports"), "did you mean report?"),
-        (("schema", "report", "--format", "markdown"), "leave out the name"),
-    ],
-)
-def test_unknown_schema_is_one_line(
-    given: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert exit_code_of(lambda: app(given, standalone_mode=False)) == 2
-    told = capsys.readouterr().err
-    assert said in told
-    assert told.count("\n") == 1
 
 
 def test_older_findings_have_names_with_spaces() -> None:

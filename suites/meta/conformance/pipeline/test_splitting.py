@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from conformance.errors import NotAvailable
 from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.pipeline.splitting import (
     BatchCall,
@@ -131,11 +130,6 @@ def test_a_question_that_is_lost_too_leaves_the_first_end() -> None:
     assert made.names == ["b", "question"]
 
 
-def test_without_a_backend_nothing_is_split() -> None:
-    with pytest.raises(NotAvailable, match="no device"):
-        Made(lambda _: NotAvailable("no device"), "abc")
-
-
 def test_answers_of_a_call() -> None:
     call = call_of("a")
     assert answers_of(CallEnd(call, ("x",)), lambda _: ()) == ("x",)
@@ -165,9 +159,3 @@ def test_a_program_whose_worker_had_no_processor_is_called_again_by_itself(ends:
 def test_a_program_that_times_out_without_waiting_for_a_processor_is_not_postponed() -> None:
     made = Made(dies("b", end=WorkerTimeout(60.0, waited=20.0)), "ab", "cd")
     assert made.names == ["ab", "a", "b", "cd"]
-
-
-@pytest.mark.parametrize("is_expected", [False, True])
-def test_an_expected_end_is_not_repeated(is_expected: bool) -> None:
-    made = Made(dies("b"), "b", "c", repeats=[1.0, 1.0], is_expected=lambda _: is_expected)
-    assert made.names == (["b", "c"] if is_expected else ["b", "b", "b", "c"])

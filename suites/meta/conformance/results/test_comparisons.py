@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaign.runner import Options, run
 from conformance.catalog import CATALOG
 from conformance.errors import UsageError
 from conformance.results.agreement import unspecified_cases
@@ -26,8 +25,6 @@ from conformance.results.history import (
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData, load, write_json
 from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
-from reports.html import render as render_html
-from reports.markdown import markdown
 from suites.meta.support import synthetic_run as synthetic
 from suites.meta.support.synthetic_run import failure, run_of
 
@@ -59,26 +56,6 @@ def test_backends_that_give_the_same_agree() -> None:
 def test_passing_backend_counts_with_the_reference_value() -> None:
     (case,) = unspecified_of(unspecified_record("cpu", element("1")), unspecified_record("gpu"))
     assert (case.agree, case.answers) == (False, (("cpu", "1"), ("gpu", "7")))
-
-
-@pytest.mark.slow
-def test_reports_compare_a_backend_with_the_reference(tmp_path) -> None:
-    made = run(
-        Options(
-            out=tmp_path, backends=("cpu", "reference"), ops=("divide", "sqrt"),
-            element_types=("f4E2M1FN",), profile="standard", jobs=1,
-        )
-    )  # fmt: skip
-    cases = unspecified_cases(made)
-    assert cases
-    assert not any(case.agree for case in cases)
-    text = markdown(made)
-    assert "## Unspecified by the specification" in text
-    assert f"agree in 0 of {len(cases)} such cases" in text
-    render_html(made, tmp_path)
-    page = (tmp_path / "index.html").read_text()
-    assert f'"differing":{len(cases)},' in page
-    assert cases[0].kind in page
 
 
 NAMES = ("cpu", "gpu", "plugin:x", "tpu")

@@ -18,7 +18,7 @@ import pytest
 from conformance.results.database import Database, StoreError, discard
 from conformance.results.inputs import pack_inputs, unpack_inputs
 from conformance.results.store import FILE_NAME, Store
-from conformance.results.summary import load, read_store
+from conformance.results.summary import load
 from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
 from reference.ir.types import ALL, element_type_of, from_bits, to_bits
 
@@ -114,24 +114,6 @@ def test_a_run_can_be_read_while_it_is_written(tmp_path: Path) -> None:
         assert len(load(tmp_path).records) == 2
 
 
-@pytest.mark.slow
-def test_a_run_can_be_read_from_the_moment_that_there_is_one(tmp_path: Path) -> None:
-    paths = [tmp_path / str(number) / "results.sqlite" for number in range(100)]
-    writer = textwrap.dedent("""
-        import sys
-        from pathlib import Path
-        from conformance.results.store import Store
-        for path in sys.argv[1:]:
-            Store(Path(path)).close()
-    """)
-    with subprocess.Popen([sys.executable, "-c", writer, *map(str, paths)]) as process:
-        for path in paths:
-            while not path.exists():
-                assert not process.poll(), "the writer failed"
-            with Store(path, read_only=True) as store:
-                assert store.finished_tasks() == set()
-
-
 def not_a_database(path: Path) -> None:
     path.write_bytes(b"no database at all, " * 1000)
 
@@ -205,28 +187,6 @@ def test_inputs_of_every_element_type_survive() -> None:
 def test_invalid_archive_of_inputs_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="not an archive of inputs"):
         unpack_inputs(data)
-
-
-def test_a_run_reads_in_the_order_that_was_planned(tmp_path: Path) -> None:
-    other = ("add", "bf16", "cpu")
-    with Store(tmp_path / "results.sqlite") as store:
-        fill(store, 0, Verdict.INACCURATE)
-        store.add_task("other", other, [a_record(0, cell=other)], Errors(), Timing())
-        cells = [other, CELL, ("add", "f64", "cpu")]
-        store.set_meta({"planned": cells, "filtered": [("abs", "f64", "cpu")], "seconds": 1.5})
-        run = read_store(store)
-    assert [(r.element_type, r.index) for r in run.records] == [
-        ("bf16", 0), ("complex<f32>", 0), ("complex<f32>", 1),
-    ]  # fmt: skip
-    summary = run.summary
-    assert [(c["element_type"], c["verdict"]) for c in summary["cells"]] == [
-        ("bf16", "pass"), ("complex<f32>", "inaccurate"), ("f64", "untested"),
-    ]  # fmt: skip
-    assert summary["denominators"]["cells"] == 4
-    assert summary["denominators"]["cells_filtered_out"] == 1
-    assert summary["new_failures"] == 1
-    assert summary["seconds"] == 1.5
-    assert summary["peak_rss_mb"] == {"parent": 0.0, "worker": 100.5}
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from importlib.metadata import version
 
 import gmpy2
-import mpmath
 import numpy as np
 import pytest
 
@@ -15,7 +13,6 @@ from conformance.sweep.arguments import domain_of
 from conformance.sweep.block import Block, run_block
 from conformance.sweep.evaluation import Differences, differences_of
 from conformance.sweep.function import Function, functions_of
-from conformance.sweep.hard_cases import HARD_CASES
 from conformance.sweep.judging import outcome_of
 from conformance.sweep.outcome import NOTHING, add_outcomes
 from conformance.sweep.strata import thresholds
@@ -185,23 +182,3 @@ def test_a_disagreement_is_said() -> None:
     figures = mpfr.mpfr_figures(function, operands, moved)
     assert figures.right == 0
     assert 0.5 < figures.worst < 1.5
-
-
-DIGITS = 53
-
-
-def extra_bits(function, x: float) -> float:
-    """Return the equal bits behind the last bit, and the bit after, of a result: all 0 or all 1."""
-    with mpmath.workprec(400):
-        exact = function(mpmath.mpf(x))
-        mantissa, _ = mpmath.frexp(abs(exact))
-        scaled = mantissa * mpmath.mpf(2) ** (DIGITS + 1)
-        distance = abs(scaled - mpmath.nint(scaled))
-        return float(-mpmath.log(distance, 2)) if distance else math.inf
-
-
-@pytest.mark.parametrize("text", HARD_CASES)
-def test_result_is_nearly_halfway_or_nearly_a_number(text: str) -> None:
-    x = float.fromhex(text)
-    hardest = max(extra_bits(mpmath.exp, x) if x < 700 else 0.0, extra_bits(mpmath.log, x))
-    assert hardest > 40

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 
-from conformance.cli import app, exit_code_of
 from conformance.outputs.sweep import ResultClass
 from conformance.sweep.journal import FILE_NAME
 from conformance.sweep.judging import axis_shift
@@ -80,45 +77,8 @@ def test_unmergeable_sweeps_are_one_line(sweep: Call, report: Report, tmp_path: 
         assert told.count("\n") == 1
 
 
-@pytest.mark.slow
-def test_a_sweep_is_a_section_of_the_report_of_a_run(
-    sweep: Call, report: Report, tmp_path: Path
-) -> None:
-    swept, out = tmp_path / "swept", tmp_path / "out"
-    sweep("tanh", "--element-type", "f8E5M2", "--backend", GIVEN[-1], out=swept)
-    run = tmp_path / "run"
-    cells = ("--op", "not", "--element-type", "i1", "--profile", "smoke")
-    asked = ("run", *cells, "--backend", "reference", "--jobs", "1", "--out", str(run))
-    assert exit_code_of(lambda: app([*asked], standalone_mode=False)) == 0
-    code, told, _ = report(run, swept, "--out", out)
-    assert code == 0
-    assert "sweeps: 1 function, 256 values, 2 new classes of failures" in told
-    page = (out / "index.html").read_text(encoding="utf-8")
-    section = page[page.index('<section id="sweeps"') :].partition("</section>")[0]
-    assert "<code>tanh f8E5M2</code>" in section
-    assert "2 classes of failures, 2 of them new" in section
-    assert "## Sweeps" in (out / "summary.md").read_text(encoding="utf-8")
-    (stored,) = json.loads((out / "summary.json").read_text(encoding="utf-8"))["sweeps"]
-    assert stored == json.loads((swept / "sweep.json").read_text(encoding="utf-8"))
-    code, told, _ = report(run)
-    assert "sweeps" not in told
-    assert '<section id="sweeps"' not in (run / "index.html").read_text(encoding="utf-8")
-
-
 F32 = element_type("f32")
 SHIFT = axis_shift(F32)
-
-
-def swept(*axes: tuple[str, bool, dict[int, float]]) -> Any:
-    """Return a sweep whose functions have these largest errors by position of the axis."""
-    domains = [
-        SimpleNamespace(
-            function=SimpleNamespace(name=name, operand_type=F32), is_mirrored=is_mirrored
-        )
-        for name, is_mirrored, _ in axes
-    ]
-    outcomes = [SimpleNamespace(axis=axis) for *_, axis in axes]
-    return SimpleNamespace(plan=SimpleNamespace(domains=domains), outcomes=outcomes)
 
 
 def code(number: float) -> int:

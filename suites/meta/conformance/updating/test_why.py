@@ -10,7 +10,6 @@ import pytest
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.cli import app, exit_code_of
-from conformance.errors import UsageError
 from conformance.results.store import FILE_NAME, Store
 from conformance.updating.why import explain
 from conformance.verdict import Detail, Errors, Failing, Record, Timing, Verdict
@@ -149,11 +148,3 @@ def test_a_single_new_failure_of_a_case_is_enough(
     assert lines[1].startswith(f"  aborts ({file}): ")
     assert lines[2].startswith(f"  later ({file}): ")
     assert lines[3].startswith("crashed (internal error): known by aborts ")
-
-
-def test_passing_and_missing_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    db = store_run(tmp_path, Failing(Verdict.CRASHED, "abnormal exit", "", 0))
-    assert explain("divide-f32-cpu-1", db) == 0
-    assert capsys.readouterr().out == "divide-f32-cpu-1: pass: it does not fail\n"
-    with pytest.raises(UsageError, match="did you mean"):
-        explain("divide-f32-cpu-2", db)

@@ -36,12 +36,6 @@ def test_only_a_complete_command_needs_its_arguments() -> None:
         parse("hlo-conformance replay --no-such-option", is_complete=False)
 
 
-def test_what_the_shell_does_with_the_output_is_no_argument() -> None:
-    parse("hlo-conformance ops > ops.txt")
-    parse("hlo-conformance ops | head -n 3")
-    parse("hlo-conformance ops  # all of them")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -54,7 +48,3 @@ def test_a_wrong_command_is_found_in_blocks_and_in_text(text: str) -> None:
     with pytest.raises(OptionError, match="--wrong"):
         parse_all(text)
     parse_all(text.replace("--wrong", "--seed 3"))
-
-
-def test_other_programs_of_a_page_are_not_parsed() -> None:
-    parse_all("```console\n$ pip install --wrong\n```\nand `pip --wrong`")
