@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks import releases, sets, sweep_mpfr
+from benchmarks import releases, sets, start_up, sweep_mpfr
+from benchmarks.campaign_throughput import report
+from benchmarks.executors import ONE, RAY, TWO, lines_of
 from benchmarks.sets import programs_with_inputs, specified_elements
+from benchmarks.start_up import BASE, commands
+from benchmarks.sweep import _blocks
 from benchmarks.sweep_mpfr import _read, main
 from conformance.backends.base import Unsupported
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.results.store import Store
 from conformance.stablehlo.parse import parse_module
+from conformance.sweep.planning import BLOCK
 from conformance.verdict import Errors, Record, Timing, Verdict
 from reference.interpreter.evaluate import check
 
@@ -108,3 +113,49 @@ def test_programs_of_a_campaign_are_followed(
     monkeypatch.setattr(sets.evaluation, "Enclosures", sets.evaluation.Enclosures)
     sets.main()
     assert "0 programs cannot be followed" in capsys.readouterr().out
+
+
+def test_commands_use_files_that_were_made_before(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.setattr(start_up.subprocess, "run", lambda words, **_: ran.append(words))
+    todo = commands(tmp_path)
+    assert [words[3:] for words in ran] == [
+        ["run", "--op", "add", "--profile", "smoke", "--out", str(tmp_path / "run")]
+    ]
+    assert todo[BASE] == [sys.executable, "-c", "import jax"]
+    assert Path(todo["check add.mlir"][-1]).read_text() == start_up.PROGRAM
+
+
+def test_figures_are_sums_of_all_trials() -> None:
+    text, ratio = report([(16, 1, 4.0, 3.0), (16, 3, 6.0, 5.0)], 2)
+    assert ratio == 0.8
+    lines = text.splitlines()
+    assert lines[0] == "32 programs in 4 modules; 2 trials lost"
+    assert lines[1].endswith("3.2 programs/s of a worker")
+    assert lines[2].endswith("4.0 programs/s of a worker")
+    assert "0.80" in lines[3]
+
+
+RECORDS: dict[str, list[object]] = {ONE: [1], TWO: [1], RAY: [2]}
+
+
+def test_the_overhead_of_ray_is_of_two_workers() -> None:
+    *_, ray, overhead = lines_of({ONE: 4.0, TWO: 2.5, RAY: 3.0}, RECORDS, 100)
+    assert ray.endswith("OTHER RECORDS")
+    assert overhead == "overhead of Ray against two workers: 20.0%"
+
+
+def test_blocks_are_spread_evenly_and_do_not_overlap() -> None:
+    blocks = _blocks("exponential", 4 * BLOCK)
+    assert len(blocks) == 4
+    starts = [block.start for block in blocks]
+    steps = {later - earlier for earlier, later in pairwise(starts)}
+    assert len(steps) == 1
+    (step,) = steps
+    assert all(block.stop - block.start == BLOCK >> 1 <= step for block in blocks)
+    (domain,) = blocks[0].domains
+    assert starts[0] == 0
+    assert blocks[-1].stop <= domain.numbers
+    assert step > domain.numbers // 5

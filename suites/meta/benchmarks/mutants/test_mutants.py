@@ -22,6 +22,7 @@ from benchmarks.mutants.measuring import (
     OpResult,
     Part,
     Settings,
+    sample_mutants,
     verdict_on,
 )
 from benchmarks.mutants.reach import own_records
@@ -229,3 +230,11 @@ def test_survivors_in_shared_functions_are_tried_by_the_others() -> None:
     alone = replace(measured_mutant(), function=OWN)
     results = {"add": result("add", SURVIVOR, detected, alone), "abs": result("abs")}
     assert _foreign_mutants(results, SETTINGS) == {"abs": ["file#7"]}
+
+
+def test_the_sample_depends_on_the_seed_and_is_mostly_of_the_op_s_own_files() -> None:
+    mutants = [Mutant(source, n) for source in sources() for n in range(len(source.changes))]
+    assert sample_mutants("fft", mutants, 0) == sample_mutants("fft", mutants[::-1], 0)
+    assert sample_mutants("fft", mutants, 0) != sample_mutants("fft", mutants, 1)
+    own = [one.source.name == "reference/ops/fft.py" for one in sample_mutants("fft", mutants, 0)]
+    assert sum(own[:1000]) > 3 * sum(own) / len(own) * 1000

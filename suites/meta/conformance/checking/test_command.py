@@ -250,3 +250,20 @@ def test_invalid_arguments_are_one_line(
     assert (got, out) == (code, "")
     assert reason in err
     assert err.count("\n") == 1
+
+
+def test_unknown_sizes_are_drawn(tmp_path: Path) -> None:
+    text = """
+func.func @main(%n: tensor<i64>, %x: tensor<?x2xf32>, %y: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %0 = stablehlo.add %x, %y : tensor<?x2xf32>
+  %1 = stablehlo.reshape %n : (tensor<i64>) -> tensor<1xi64>
+  %2 = stablehlo.constant dense<2> : tensor<1xi64>
+  %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %4 = stablehlo.dynamic_reshape %0, %3 : (tensor<?x2xf32>, tensor<2xi64>) -> tensor<?x2xf32>
+  return %4 : tensor<?x2xf32>
+}"""
+    assert check_text(tmp_path, text).verdict is Verdict.PASS
+    found = check_text(tmp_path, text, Settings("cpu"))
+    assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not implemented by the backend")
+    wrong = text.replace("dense<2>", "dense<7>")
+    assert check_text(tmp_path, wrong).verdict is Verdict.NOT_JUDGED

@@ -21,7 +21,7 @@ from conformance.checking.settings import ReplayedCounterexample
 from conformance.cli import app, exit_code_of
 from conformance.errors import NOTHING_TESTED, UsageError
 from conformance.executors.local import Call, WorkerCrash
-from conformance.gate.expectations import Counterexample, Expectation
+from conformance.gate.expectations import Counterexample, Expectation, Versions
 from conformance.gate.overlaps import Overlap
 from conformance.limits import LIMITS
 from conformance.results.store import FILE_NAME, Store
@@ -348,3 +348,26 @@ def test_a_crash_is_found_in_its_batch_and_matched_in_another_worker() -> None:
     workers = Workers(value)
     assert replay_in_workers(workers, entries(3)) == {"n0": True, "n1": True, "n2": True}
     assert sum(call.function == MATCH_CRASH for call in workers.made) == 1
+
+
+def test_entry_as_json_has_its_program_and_only_the_versions_that_are_given() -> None:
+    found = command.expectation_json(ONE)
+    assert (found["op"], found["program"]) == (["add", "tanh"], SHOWN.program)
+    assert found["inputs"] == ["1"]
+    entry = Expectation("x", ("add",), "why", versions=Versions(plugin=">=2"))
+    assert command.expectation_json(entry)["versions"] == {"plugin": ">=2"}
+    assert command.expectation_json(entry)["program"] == ""
+
+
+UNFORMATTED = '[[known]]\nreason = "why"\nop = "add"\nid = "mine"\n'
+
+
+def test_files_are_formatted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "ours.toml"
+    file.write_text(UNFORMATTED)
+    assert command.format_files([file], check_only=True) == 1
+    assert file.read_text() == UNFORMATTED
+    assert command.format_files([file], check_only=False) == 0
+    assert file.read_text().startswith('[[known]]\nid = "mine"')
+    assert command.format_files([file], check_only=True) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{file}: would change", f"{file}: formatted"]

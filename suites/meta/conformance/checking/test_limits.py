@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from conformance.checking import file
 from conformance.checking.calls import CHECK_BATCH, JUDGE_CRASH
 from conformance.checking.command import Options, check
+from conformance.checking.explaining import ExplanationTime
 from conformance.checking.files import check_files
 from conformance.checking.settings import UNJUDGED, CheckedFile, Settings
 from conformance.executors.limit import OutOfTime
@@ -196,3 +198,13 @@ def test_a_verdict_that_was_left_before_the_end_stands(is_settled: bool) -> None
 def test_wrong_inputs_are_an_error_of_the_call() -> None:
     with pytest.raises(InputsError, match="no such"):
         verdicts(lambda _: InputsError("no such array"))
+
+
+def test_files_in_one_worker_are_explained_in_half_of_their_time() -> None:
+    limit = ExplanationTime(Limits(0.4))
+    with pytest.raises(OutOfTime):
+        limit.spend(lambda: time.sleep(60))
+    assert limit.seconds_left() <= 0.0
+    with pytest.raises(OutOfTime):  # there is one such half for all programs of a file
+        limit.spend(lambda: None)
+    assert "--timeout 0.8 allows twice as long" in limit.note()

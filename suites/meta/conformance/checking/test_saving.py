@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.checking.describing import describe_file
 from conformance.checking.settings import Settings
 from conformance.cli import app, exit_code_of
 from conformance.frontends.arguments import load
-from suites.meta.support.checking import FAULTY, check_text
+from suites.meta.support.checking import FAULTY, TEST_PROGRAM, check_text
 from suites.meta.support.schemas import validate
 
 LOW = "reference:low_precision"
@@ -119,3 +120,32 @@ def test_parameters_and_results_are_printed(tmp_path: Path, capsys: Any) -> None
     for line in ("x: tensor<4xf32>", "y: tensor<4xf32>", "%3: tensor<4xf32>"):
         assert line in lines
     assert '"y": np.zeros((4,), np.float32),' in lines
+
+
+TYPES = """
+func.func @main(%file: tensor<3xbf16>, %i: tensor<2xi4>, %c: tensor<complex<f32>>,
+                %p: tensor<2xi1>, %s: tensor<0xf64>) -> (tensor<3xbf16>, tensor<2xi4>) {
+  %0 = stablehlo.tanh %file : tensor<3xbf16>
+  return %0, %i : tensor<3xbf16>, tensor<2xi4>
+}"""
+
+
+def test_each_part_of_a_file_is_described(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(TYPES)
+    (entry,) = describe_file(str(path))
+    assert (entry["file"], entry["program"]) == (str(path), "main")
+    assert [(one["called"], one["type"]) for one in entry["parameters"]] == [
+        ("file", "tensor<3xbf16>"), ("i", "tensor<2xi4>"), ("c", "tensor<complex<f32>>"),
+        ("p", "tensor<2xi1>"), ("s", "tensor<0xf64>"),
+    ]  # fmt: skip
+    assert entry["parameters"][0]["name"] == "arr_0"  # np.savez has a parameter named file
+    assert [one["called"] for one in entry["results"]] == ["0", "i"]
+
+
+def test_test_program_is_saved_with_executed_program(tmp_path: Path) -> None:
+    (folder,) = saved_files(tmp_path, TEST_PROGRAM.format("expect_eq", "0.7"), "reference")
+    assert "check.expect_eq" in (folder / "program.mlir").read_text()
+    assert "check.expect_eq" not in (folder / "executed.mlir").read_text()
+    expected = load(folder / "expected.npz")
+    assert [array.tolist() for array in expected.values()][1][2] == np.float32(0.7)

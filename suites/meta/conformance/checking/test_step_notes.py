@@ -188,3 +188,17 @@ def test_an_assertion_of_equality_has_no_tolerance() -> None:
     right = np.exp(NUMBERS.astype(np.float64)).astype(np.float32)
     found = outcome(EQUAL, right, np.nextafter(right, np.float32(9)), EXPONENTIALS)
     assert found.verdict is Verdict.DIVERGENT
+
+
+def test_quotient_by_zero_is_called_unspecified(tmp_path: Path) -> None:
+    path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
+    path.write_text("""
+func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> tensor<3xi32> {
+  %r = stablehlo.divide %x, %y : tensor<3xi32>
+  return %r : tensor<3xi32>
+}""")
+    np.savez(inputs, x=np.array([1, -5, 7], np.int32), y=np.array([0, 0, 2], np.int32))
+    told = "2 of 3 elements are unspecified (integer division by zero): any value passes"
+    assert check_file(str(path), Settings("cpu", inputs)).notes == (told,)
+    np.savez(inputs, x=np.array([1, -5, 7], np.int32), y=np.array([1, 3, 2], np.int32))
+    assert check_file(str(path), Settings("cpu", inputs)).notes == ()

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from conformance.errors import UsageError
 from conformance.fuzzing import command
 from conformance.fuzzing.command import Options, fuzz, seconds_of
 from conformance.fuzzing.keeping.collection import load_findings
-from conformance.fuzzing.keeping.journal import FILE_NAME, Journal
+from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
 
 
 def campaign(out: Path, backend: str, programs: int = 16, **more) -> int:
@@ -156,3 +157,15 @@ def test_ops_that_no_chain_can_have(tmp_path: Path) -> None:
         command.fuzz(Options(tmp_path, "reference", ops=("ad",)))
     with pytest.raises(UsageError, match="one process"):
         command.fuzz(Options(tmp_path, "reference", ops=("all_reduce",)))
+
+
+def test_culprit_pass_of_finding_is_printed(tmp_path: Path, capsys) -> None:
+    given = StoredFinding("add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {})
+    told = {"attribution": {"vanishes": ["without pass algsimp"]}}
+    with Journal(tmp_path) as journal:
+        journal.add_finding(0, replace(given, told=told))
+        journal.add_finding(1, replace(given, name="add-2"))
+    assert campaign(tmp_path, "reference", 1) == 1
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert ", gone without pass algsimp: " in first
+    assert "gone" not in second

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from conformance.fuzzing import failures
-from conformance.fuzzing.attribution.cause import RIGHT, WRONG, Cause
+from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.finding import Finding, names_in, operations_of
 from conformance.fuzzing.grouping import (
@@ -331,3 +331,12 @@ def test_the_name_is_safe_in_paths_and_differs_with_the_signature() -> None:
     assert replace(FINDING, message="other words").name == FINDING.name
     assert replace(FINDING, kind="infinity").name != FINDING.name
     assert replace(FINDING, number=2).name == f"{FINDING.name}-2"
+
+
+def test_untried_variants_contradict_no_cause() -> None:
+    assert attributions_agree(Cause(), ALGSIMP)
+    some = Cause({"with constants as parameters": WRONG}, is_partial=True)
+    assert attributions_agree(some, ALGSIMP)
+    assert attributions_agree(ALGSIMP, some)
+    assert not attributions_agree(some, FOLDING)
+    assert attributions_agree(Cause({"without pass algsimp": NO_ANSWER}), NEVER)

@@ -16,7 +16,7 @@ from conformance.fuzzing.backlog import Backlog, UnexplainedFinding, WaitingFail
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
-from conformance.fuzzing.places import Places
+from conformance.fuzzing.places import PER_CAUSE, Places
 from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
 from conformance.fuzzing.trial import FailingProgram, TrialResult
 from conformance.pipeline.outcome import Outcome
@@ -154,3 +154,14 @@ def test_unexamined_failures_stay_in_journal_and_are_reported(
         assert journal.open_count() == 0
         assert sum(one.count for one in journal.findings()) == waiting
         assert all(one.told["attribution"]["ways"] for one in journal.findings())
+
+
+def test_earlier_minimisations_count_when_campaign_continues() -> None:
+    before = [(ABS, "abs f32", "one")] * PER_CAUSE
+    some = Places({ABS: PER_CAUSE}, before)
+    assert some.is_settled(ABS, "abs f32")
+    assert not some.is_new(ABS)
+    assert some.is_new(SINE)
+
+
+ABS, SINE = "divergent | NaN | abs", "divergent | NaN | sine"

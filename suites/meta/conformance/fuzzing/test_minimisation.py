@@ -16,7 +16,7 @@ from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.fuzzing import minimisation
 from conformance.fuzzing.calls import READABLE
-from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, is_harness_timeout
+from conformance.fuzzing.crashes import TRIES, CrashHandler, CrashMinimisation, is_harness_timeout
 from conformance.fuzzing.reduce import Options, reduce
 from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.fuzzing.user_programs import failing_program, outcome_of_file, read_program
@@ -24,6 +24,7 @@ from conformance.limits import LIMITS
 from conformance.phases import Phase
 from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.parse import parse_module
+from conformance.triage.minimise.minimise import minimise
 from conformance.verdict import Element, Verdict
 from generators.chains.strategy import program_at
 from generators.values.contents import materialise
@@ -282,3 +283,18 @@ def test_functions_that_are_called_stay(tmp_path: Path) -> None:
     assert {len(failure.program.functions) for failure in read_program(trial, file, None)} == {2}
     assert outcome_of_file(trial, file, None).verdict is Verdict.PASS
     assert failing_program(trial, file, None) is None
+
+
+@pytest.mark.parametrize("failure", failures(), ids=lambda failure: str(failure.number))
+def test_answers_one_by_one_lead_to_the_same_program_as_all_at_once(
+    failure: FailingProgram,
+) -> None:
+    small, count = CrashMinimisation(failure), 0
+    while (tried := small.next()) is not None:
+        small.answer(message_of(tried[0]), 0.01)
+        count += 1
+    assert small.fails_again
+    at_once = minimise(lambda p, _: fails(p), failure.program, failure.inputs, 60.0, TRIES)
+    assert small.program == at_once.program
+    assert 1 < count <= TRIES + 1
+    assert len(list(small.program.walk())) < len(list(failure.program.walk()))

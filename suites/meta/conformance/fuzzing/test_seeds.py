@@ -21,8 +21,8 @@ from conformance.fuzzing.seeds.material import (
 )
 from conformance.fuzzing.seeds.sources import PATTERNS
 from conformance.fuzzing.singles import is_single
-from conformance.fuzzing.steering.coverage_counts import CampaignCoverage
-from conformance.fuzzing.steering.pool import MOST_NEW, PER_TRIAL, Pool, new_pair_fragments
+from conformance.fuzzing.steering.coverage_counts import CampaignCoverage, pairs_of
+from conformance.fuzzing.steering.pool import LENGTH, MOST_NEW, PER_TRIAL, Pool, new_pair_fragments
 from conformance.fuzzing.steering.steering import LAG, Steering
 from conformance.fuzzing.trial import Trial, TrialResult
 from conformance.stablehlo.parse import parse_module
@@ -166,3 +166,19 @@ def test_share_of_programs_varies_pool_and_is_valid() -> None:
         differing += case != plain
         assert case == plain or (number % VARIED == VARIED // 2 and not is_single(number))
     assert differing >= 9
+
+
+def test_pieces_have_uncovered_pairs() -> None:
+    seen, found = set(), []
+    for number in range(40):
+        program = program_at(8, number).program
+        before = set(seen)
+        some = list(new_pair_fragments(program, CoverageCounts(), seen))
+        assert all(pairs_of(one) - before for one in some)
+        found += some
+    assert len(found) > 40
+    assert all(is_usable(one) for one in found)
+    working = [[o for o in one.main.body.operations[:-1] if not is_constant(o)] for one in found]
+    assert max(map(len, working)) == LENGTH
+    assert list(new_pair_fragments(program, CoverageCounts(), seen)) == []
+    assert list(new_pair_fragments(program, None, set())) == []

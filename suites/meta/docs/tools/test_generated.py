@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import runpy
+from pathlib import Path
 
 import pytest
 
 from conformance.gate.classes import CLASSES
 from conformance.verdict import Verdict
+from docs.tools import generated, pages
 from docs.tools.generated import PAGES_BY_NAME
 from docs.tools.pages import PAGES
 
@@ -39,3 +42,15 @@ def test_every_class_has_a_paragraph() -> None:
     heads = re.findall(r"^\*\*(.*?)\*\*:\s", part[1], re.MULTILINE | re.DOTALL)
     names = [name for head in heads for name in " ".join(head.split()).split(", ")]
     assert sorted(names) == sorted(CLASSES)
+
+
+def test_every_generated_page_is_written_and_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = {"first.md": lambda: "# One\n", "second.md": lambda: "# ü\n"}
+    monkeypatch.setattr(generated, "PAGES_BY_NAME", made)
+    monkeypatch.setattr(pages, "PAGES", tmp_path)
+    runpy.run_module("docs.tools.__main__")
+    assert (tmp_path / "first.md").read_text() == "# One\n"
+    assert (tmp_path / "second.md").read_text("utf-8") == "# ü\n"
+    assert capsys.readouterr().out == "docs/first.md\ndocs/second.md\n"
