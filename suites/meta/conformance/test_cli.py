@@ -126,21 +126,6 @@ def test_reports_are_written_again(call, finished_run: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_run_is_the_same_as_its_own_baseline(call, finished_run: Path, tmp_path: Path) -> None:
-    path = tmp_path / "new" / "baseline.txt"
-    code, out, _ = call("baseline", "write", finished_run, "--out", path)
-    assert (code, out) == (0, f"baseline: {path}: 1 cell, 2 cases\n")
-    for baseline in (path, finished_run, finished_run / FILE_NAME):
-        given = ("--out", tmp_path / "again", "--baseline", baseline)
-        code, out, _ = call("report", finished_run, *given)
-        assert code == 0
-        same = "0 changed, 0 new, 0 lost, 0 fixed, 0 gained, 0 changed in error\n"
-        assert same in out
-        assert f"compared with {baseline}: 2 cases one by one\n" in out
-        assert "since the baseline" in (tmp_path / "again" / "index.html").read_text()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
@@ -165,66 +150,6 @@ def test_a_run_is_compared_with_a_baseline(
     code, out, _ = call("report", finished_run, "--out", tmp_path / "back", "--baseline", tmp_path)
     assert code == 0
     assert "0 new, 0 lost" in out
-
-
-@pytest.mark.slow
-def test_a_ci_system_gets_the_failures(
-    call, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    base, summary = tmp_path / "base.txt", tmp_path / "summary"
-    assert call("baseline", "write", finished_run, "--out", base)[0] == 0
-    summary.write_text("before\n")
-    code, out, _ = run_here(call, tmp_path / "run", "reference:unsupported", "--baseline", base)
-    assert (code, "::error" in out) == (1, False)
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    again = ("report", tmp_path / "run", "--baseline", base)
-    code, out, _ = call(*again)
-    line = next(n for n, text in enumerate(base.read_text().splitlines(), 1) if "cell" in text)
-    (told,) = [text for text in out.splitlines() if text.startswith("::")]
-    start = f"::error file={base},line={line},title=lost%3A add on reference%3Aunsupported::2 cases"
-    assert told.startswith(start)
-    assert summary.read_text().startswith("before\n# Since the baseline: 2 lost on ref")
-    monkeypatch.delenv("GITHUB_ACTIONS")
-    monkeypatch.setenv("GITLAB_CI", "true")
-    monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path))  # both look for files from there
-    call(*again)
-    (issue,) = json.loads((tmp_path / "run" / "codequality.json").read_text())
-    assert issue["location"] == {"path": "base.txt", "lines": {"begin": line}}
-    assert "::" not in call(*again, "--ci", "none")[1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("fault", "code"), [("transposed_operands", 0), ("right", 1)])
-def test_a_strict_report_fails_on_fixed_entries(
-    call, tmp_path: Path, fault: str, code: int
-) -> None:
-    """The shards of a run, each with some of the cells, are gated as a whole."""
-    mine, out = tmp_path / "mine.toml", tmp_path / "run"
-    mine.write_text(SWAPPED)
-    given = ("--op", "subtract", "--element-type", "f32", "--profile", "smoke", "--jobs", 1)
-    assert call("run", "--backend", f"reference:{fault}", *given, "--expectations", mine,
-                "--out", out)[0] == 0  # fmt: skip
-    ended, told, _ = call("report", out, "--strict")
-    assert ended == code
-    assert ("fixed, as their counterexamples pass now (--strict fails): swapped" in told) == code
-
-
-SWAPPED = """
-[[known]]
-id = "swapped"
-op = "subtract"
-kinds = ["operands swapped"]
-reason = "an accident"
-[known.counterexample]
-program = '''
-func.func @main(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
-  %0 = stablehlo.subtract %a, %b : tensor<f32>
-  return %0 : tensor<f32>
-}
-'''
-inputs = ["3.0", "1.0"]
-"""
 
 
 @pytest.mark.slow

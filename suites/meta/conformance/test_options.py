@@ -48,19 +48,6 @@ def test_a_shell_completes_what_options_take(words: tuple[str, ...], offered: li
     assert completions_of(*words) == offered
 
 
-@pytest.mark.parametrize("command", ["run", "check", "replay", "report", "ops", "backends"])
-def test_help_shows_every_default(call, monkeypatch, command: str) -> None:
-    monkeypatch.setenv("COLUMNS", "500")
-    code, out, _ = call(command, "--help")
-    assert code == 0
-    listed = [
-        line for line in out.splitlines()
-        if line.strip(" │").startswith("--") and "<bool>" not in line
-    ]  # fmt: skip
-    assert listed
-    assert all("[default: " in line for line in listed)
-
-
 def test_ops_are_listed(call) -> None:
     code, out, _ = call("ops", "--format", "json")
     assert code == 0

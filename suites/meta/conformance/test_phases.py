@@ -12,11 +12,7 @@ from pathlib import Path
 import pytest
 
 from conformance.executors.limit import Clock, TooSlow, interrupt_after, limit_evaluation
-from conformance.executors.local import Call, LocalExecutor, WorkerTimeout
-from conformance.executors.lost import crash_verdict
-from conformance.limits import Limits
 from conformance.phases import Phase, describe_timeout, note_phases, phase, read_phases
-from conformance.verdict import Verdict
 
 
 def test_phases_are_noted_as_they_begin_and_end(tmp_path: Path) -> None:
@@ -83,21 +79,6 @@ def test_timeout_message_names_slow_step_and_needed_limit(
     phases: tuple[Phase, ...], expected: str
 ) -> None:
     assert describe_timeout(phases, 100.0) == expected
-
-
-def _sleep_in_phase() -> None:
-    with phase("inputs", 2, 3), phase("compilation"):
-        time.sleep(600)
-
-
-def test_timed_out_worker_has_reported_its_step() -> None:
-    with LocalExecutor(1, limits=Limits(memory_limit=0)) as executor:
-        lost = executor.one(Call("endless", _sleep_in_phase, (), 0.5))
-    assert isinstance(lost, WorkerTimeout)
-    verdict, kind, message = crash_verdict(lost)
-    assert (verdict, kind) == (Verdict.TIMED_OUT, "no answer")
-    assert message.startswith("no answer within 0.5 s: the backend had been compiling for 0.")
-    assert "input set 2 of 3" in message
 
 
 def _compute() -> None:

@@ -12,7 +12,7 @@ from conformance.campaign.progress import Watcher
 from conformance.campaign.repetition import join_records
 from conformance.campaign.runner import run
 from conformance.errors import UsageError
-from conformance.gate.baselines.baseline import ReadBaseline, baseline_of, read_baseline
+from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
 from conformance.gate.baselines.comparison import compare
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation, match_record
@@ -85,26 +85,6 @@ def test_what_differs_from_run_to_run_is_not_lost(
     assert (told.changes, len(told.varying)) == ((), len(done.records) if varying else 0)
     run(given, listener)
     assert len(listener.said) == 1  # nothing is run again twice
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("before", "is_same", "code"),
-    [(NOT_DETERMINISTIC, False, 1), (NOT_DETERMINISTIC, True, 0), ("wrong value", False, 0)],
-)
-def test_flaky_case_that_always_fails_is_new_on_another_backend(
-    tmp_path: Path, before: str, is_same: bool, code: int
-) -> None:
-    file = tmp_path / "flaky.toml"
-    file.write_text(FLAKY)
-    fault = {"fault": "one_wrong_element", "expectations": str(file)}
-    then = run(options_of_negate(tmp_path / "then", **fault))
-    assert {record.known for record in then.records} == {"now-and-then"}
-    as_if(then, tmp_path / "then", Verdict.DIVERGENT, before)
-    made = read_baseline(tmp_path / "then").baseline
-    backends = made.backends if is_same else {name: {} for name in made.backends}
-    baseline = ReadBaseline("base.txt", replace(made, backends=backends))
-    assert run(options_of_negate(tmp_path / "now", **fault, baseline=baseline)).exit_code == code
 
 
 @pytest.mark.slow

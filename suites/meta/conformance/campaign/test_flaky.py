@@ -11,11 +11,9 @@ import pytest
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.gate.classes import NOT_DETERMINISTIC
-from conformance.gate.expectations import Expectation
-from conformance.gate.reading import load
 from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store
-from conformance.verdict import LostBatch, Record, Repeats, Verdict
+from conformance.verdict import LostBatch, Verdict
 
 ENTRY = """
 [[known]]
@@ -81,24 +79,6 @@ def test_a_flaky_entry_is_never_stale(tmp_path: Path) -> None:
         assert (done.stale, done.exit_code) == (stale, len(stale))
 
 
-@pytest.mark.parametrize(
-    ("given", "classes", "knows"),
-    [
-        ({"flaky": True}, ("wrong value",), True),
-        ({"flaky": True, "kinds": ("wrong value",)}, ("NaN", "wrong value"), True),
-        ({"flaky": True, "kinds": ("infinity",)}, ("NaN",), False),
-        ({"flaky": True, "kinds": (NOT_DETERMINISTIC,)}, ("NaN",), True),
-        ({}, ("NaN",), False),
-        ({"kinds": (NOT_DETERMINISTIC,), "unpredictable": True}, ("NaN",), True),
-        ({"kinds": ("*",), "unpredictable": True}, ("NaN",), False),
-    ],
-)
-def test_flaky_entry_matches_classes_of_flaky_case(given, classes, knows) -> None:
-    entry = Expectation("e", ("add",), "r", **given)
-    record = Record("add", "f32", "cpu", 0, "", Verdict.DIVERGENT, NOT_DETERMINISTIC)
-    assert entry.matches(replace(record, repeats=Repeats(1, 4, classes))) == knows
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words"),
@@ -136,27 +116,6 @@ def test_entry_with_its_words_matches_lost_batch(
     assert {one.known for one in done.lost_batches} == {"" if code else "now-and-then"}
     told = [line for line in lines_of(done, "") if line.startswith("known by now-and-then: lost")]
     assert bool(told) == (not code)
-
-
-@pytest.mark.parametrize(
-    ("failed", "keys", "is_matched"),
-    [
-        (4, ERRORS, True),
-        (2, ERRORS, False),
-        (2, f"{ERRORS}\nflaky = true", True),
-        (4, f"{ERRORS}\nwhere = ['add']", False),
-    ],
-)
-def test_entry_of_single_cases_matches_batches_that_fail_every_time(
-    tmp_path: Path, failed: int, keys: str, is_matched: bool
-) -> None:
-    (entry,) = load(write_entry(tmp_path, keys), ("reference",), {})
-    cases = (("add", "f32", 0), ("abs", "f32", 0))
-    batch = LostBatch(
-        "reference", cases, Verdict.CRASHED, "internal error", "INTERNAL: out of luck", failed, 4
-    )
-    assert entry.matches_batch(batch) == is_matched
-    assert not entry.matches_batch(replace(batch, cases=cases[1:]))
 
 
 def test_a_lost_batch_is_kept_when_the_run_is_killed_over_its_cases(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 import pytest
+from rich.console import Console
 
 from conformance.backends import session
 from conformance.backends.pjrt.backend import PjrtBackend
+from conformance.checking.progress import FilesBar
 from conformance.checking.settings import Settings
 from conformance.outputs import checked as outputs
 from conformance.stablehlo.emit import emit
@@ -267,3 +270,21 @@ func.func @main(%n: tensor<i64>, %x: tensor<?x2xf32>, %y: tensor<?x2xf32>) -> te
     assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not implemented by the backend")
     wrong = text.replace("dense<2>", "dense<7>")
     assert check_text(tmp_path, wrong).verdict is Verdict.NOT_JUDGED
+
+
+@pytest.mark.parametrize(
+    ("terminal", "variables", "shown"),
+    [(True, {}, ["3/5", "1 failed"]), (False, {}, []), (True, {"CI": "true"}, [])],
+)
+def test_progress_is_shown_on_terminals_of_people(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, variables: dict[str, str], shown: list[str]
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    out = StringIO()
+    with FilesBar(Console(file=out, force_terminal=terminal, width=120), 5) as bar:
+        for failed in (0, 1, 1):
+            bar.advance(failed)
+    assert all(part in out.getvalue() for part in shown)
+    assert bool(out.getvalue().strip()) == bool(shown)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.checking.describing import describe_file
+from conformance.checking.describing import UNKNOWN_SIZE, describe_file, snippet
 from conformance.checking.settings import Settings
 from conformance.cli import app, exit_code_of
 from conformance.frontends.arguments import load
+from conformance.frontends.modules import Unit, read_units
 from suites.meta.support.checking import FAULTY, TEST_PROGRAM, check_text
 from suites.meta.support.schemas import validate
 
@@ -149,3 +150,21 @@ def test_test_program_is_saved_with_executed_program(tmp_path: Path) -> None:
     assert "check.expect_eq" not in (folder / "executed.mlir").read_text()
     expected = load(folder / "expected.npz")
     assert [array.tolist() for array in expected.values()][1][2] == np.float32(0.7)
+
+
+DYNAMIC = """
+func.func @other(%x: tensor<?x2xf8E5M2>, %n: tensor<i1>) -> tensor<i1> {
+  return %n : tensor<i1>
+}"""
+
+
+def test_snippet_states_sizes_and_bits(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(DYNAMIC)
+    (unit,) = read_units(path)
+    assert isinstance(unit, Unit)
+    dynamic = f"tensor<?x2xf8E5M2>: {UNKNOWN_SIZE} may be any size"
+    assert snippet(unit).splitlines()[2:-1] == [
+        f'    "x": np.zeros(({UNKNOWN_SIZE}, 2), np.uint8),  # bits of f8E5M2; {dynamic}',
+        '    "n": np.zeros((), np.bool_),',
+    ]

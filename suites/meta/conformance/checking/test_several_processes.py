@@ -135,35 +135,6 @@ def test_archives_of_inputs_have_the_processes_first(tmp_path: Path) -> None:
         check_text(tmp_path, REPLICAS, Settings("cpu", inputs=archive.with_suffix(".npz")))
 
 
-TWO_SUMS = """
-module attributes {mhlo.num_replicas = 4 : i32} {
-  func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
-    %0 = "stablehlo.all_reduce"(%x) ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %s = stablehlo.add %a, %b : tensor<f32>
-      stablehlo.return %s : tensor<f32>
-    }) {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}
-      : (tensor<2xf32>) -> tensor<2xf32>
-    %1 = "stablehlo.all_reduce"(%x) ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %s = stablehlo.add %a, %b : tensor<f32>
-      stablehlo.return %s : tensor<f32>
-    }) {replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}
-      : (tensor<2xf32>) -> tensor<2xf32>
-    return %0, %1 : tensor<2xf32>, tensor<2xf32>
-  }
-}
-"""
-
-
-@pytest.mark.parametrize("shape", ["2x", ""])
-def test_several_sums_that_are_wrong_are_divergent(tmp_path: Path, shape: str) -> None:
-    """The loss by flushing is considered in folds within a process, not in collectives."""
-    wrong = Settings("reference:one_wrong_element")
-    found = check_text(tmp_path, TWO_SUMS.replace("tensor<2xf32>", f"tensor<{shape}f32>"), wrong)
-    assert found.verdict is Verdict.DIVERGENT, found
-
-
 SHARDED = """
 module @jit_f attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,18 +92,6 @@ def test_an_engine_gets_the_device_and_the_limits(monkeypatch: pytest.MonkeyPatc
     assert (opening.limits, opening.most) == (limits, BACKENDS["gpu"].workers)
     assert opening.preload[: len(BACKENDS["gpu"].preload)] == BACKENDS["gpu"].preload
     assert opening.warm_up.func is backend_workers._open_backend
-
-
-def test_a_function_is_loaded_when_it_is_called() -> None:
-    script = (
-        "import sys\n"
-        "from conformance.executors.deferred import Deferred, modules_of\n"
-        "spell = Deferred('colorsys', 'rgb_to_hls')\n"
-        "assert modules_of((spell, modules_of)) == ('colorsys', 'conformance.executors.deferred')\n"
-        "assert 'colorsys' not in sys.modules\n"
-        "assert spell(1, 1, 1) == (0.0, 1.0, 0.0)\n"
-    )
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def read(before: str, paths: list[Path]) -> list[str]:

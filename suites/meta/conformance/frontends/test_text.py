@@ -13,7 +13,7 @@ from conformance.frontends.modules import Unit, read_units
 from conformance.frontends.naming import value_names
 from conformance.frontends.older import ADVICE, update_spellings
 from conformance.verdict import Verdict
-from suites.meta.support.checking import FAULTY, REFERENCE, check_text
+from suites.meta.support.checking import FAULTY, check_text
 
 LOW = Settings("reference:low_precision")
 
@@ -48,29 +48,6 @@ def test_values_have_the_names_of_the_file(tmp_path: Path) -> None:
 
 
 # --- What looks like something in a text and is not ----------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "where",
-    [
-        '{mhlo.frontend_attributes = {a = "check.expect_eq", b = "= util.x", c = "//"}}',
-        "{check.expect_eq = 1 : i32, interpreter.print}",
-        '{name = "mhlo.num_replicas = 2"} // check.expect_eq %x, %x : tensor<4xf32>',
-        "// interpreter.probe mhlo.num_partitions = 2 chlo.erf",
-        '{a = "// expected-error"}',
-        'loc("check.expect_eq"("interpreter.print":1:2))',
-    ],
-)
-def test_text_that_is_no_operation_is_skipped(where: str, tmp_path: Path) -> None:
-    between = ("", where) if where.startswith("loc") else (where, "")
-    text = f"""
-func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
-  %0 = "stablehlo.tanh"(%x) {between[0]}
-    : (tensor<4xf32>) -> tensor<4xf32> {between[1]}
-  return %0 : tensor<4xf32>
-}}"""
-    found = check_text(tmp_path, text, REFERENCE)
-    assert (found.verdict, found.message) == (Verdict.PASS, "")
 
 
 @pytest.mark.parametrize(

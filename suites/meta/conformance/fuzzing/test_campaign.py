@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.backends.registry import parse
+from conformance.campaign.planning import FASTEST, cases_of
 from conformance.campaign.progress import Watcher
+from conformance.catalog import CATALOG
 from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.fuzzing.campaign import Campaign, CampaignSession
 from conformance.fuzzing.execution import run_trial
@@ -23,6 +26,8 @@ from conformance.fuzzing.trial import DEFECT, KNOWN_TO_CRASH, Trial, TrialResult
 from conformance.gate.expectations import Expectation
 from conformance.limits import Limits
 from conformance.verdict import Verdict
+from generators.case.quantized_types import QuantizedColumn
+from generators.cells import plan
 from reference.ir.program import Program, TensorType
 from suites.meta.support.workers import CPU, Workers
 
@@ -169,3 +174,34 @@ def test_programs_with_known_crashes_are_skipped() -> None:
         counts.append(tried.counts.get(KNOWN_TO_CRASH, 0))
     assert counts[0] > 0
     assert counts[1] == 0
+
+
+def test_every_case_of_a_round_comes_before_the_next_round() -> None:
+    for backend, quantized in (("reference", True), ("cpu", False)):
+        trial = Trial(backend, 3, 0, PER_TRIAL, OPS)
+        columns = [(op, one) for op in OPS for one in plan.valid_columns(op)]
+        cells = sum(
+            cases_of(CATALOG[op], FASTEST)
+            for op, one in columns
+            if quantized or not isinstance(one, QuantizedColumn)
+        )
+        length = -(-cells // PER_TRIAL) * PER_TRIAL
+        numbers = filter(is_single, count())
+        for turn in range(2):
+            told = {case_of(trial, n).program.digest for n in islice(numbers, length)}
+            assert told == _cells(turn, quantized=quantized)
+
+
+OPS = frozenset({"reverse", "cbrt"})
+
+
+def _cells(turn: int, *, quantized: bool) -> set[str]:
+    """Return the programs of a round of the plan."""
+    found = set()
+    for op in OPS:
+        size = cases_of(CATALOG[op], FASTEST)
+        for column in plan.valid_columns(op):
+            if quantized or not isinstance(column, QuantizedColumn):
+                cases = plan.cases(op, column, 3, size, turn * size)
+                found |= {one.program.digest for one in cases}
+    return found

@@ -24,7 +24,7 @@ from conformance.results.report import (
     denominators,
     left_out_of,
 )
-from conformance.results.shares import outcome, shares_of
+from conformance.results.shares import shares_of
 from conformance.results.standings import CellStatus, conclusion, standings
 from conformance.results.summary import RunData
 from conformance.results.versions import digest_of
@@ -134,23 +134,6 @@ def test_the_console_has_a_line_for_each_backend():
     assert "cpu conforms in the 1 cell tested. 1 of 1 cells conform (100 %)" in lines
     failing = "gpu does not conform: 1 case fails, new, in 1 of 1 cells tested."
     assert f"{failing} 0 of 1 cells conform (0 %); 1 with new divergences" in lines
-
-
-@pytest.mark.parametrize(
-    ("state", "new", "known", "wanted"),
-    [
-        (Verdict.DIVERGENT, 1, 3, "new"),
-        (Verdict.DIVERGENT, 0, 3, "known"),
-        (Verdict.PASS, 0, 0, "conforms"),
-        (Verdict.UNSPECIFIED, 0, 0, "conforms"),
-        (Verdict.UNSUPPORTED, 0, 0, "unsupported"),
-        (UNTESTED, 0, 0, UNTESTED),
-    ],
-)
-def test_a_new_failure_outweighs_known_failures(
-    state: str, new: int, known: int, wanted: str
-) -> None:
-    assert outcome(state, new, known) == wanted
 
 
 def test_filtered_cells_are_not_planned_and_percentages_are_rounded_down() -> None:

@@ -278,27 +278,6 @@ def test_operations_between_the_calls_are_each_device_s_own() -> None:
     np.testing.assert_array_equal(evaluate(written, [value])[0], result)
 
 
-def test_shard_maps_after_one_another_and_constants_have_their_own_devices() -> None:
-    more = """
-    %c = stablehlo.constant dense<2.0> : tensor<1x16xf32>
-    %6 = stablehlo.custom_call @Sharding(%4) {mhlo.sharding = "{devices=[8,1]<=[8]}"}
-      : (tensor<8x16xf32>) -> tensor<8x16xf32>
-    %7 = stablehlo.custom_call @SPMDFullToShardShape(%6) {mhlo.sharding = "{manual}"}
-      : (tensor<8x16xf32>) -> tensor<1x16xf32>
-    %8 = stablehlo.multiply %7, %c : tensor<1x16xf32>
-    %9 = stablehlo.custom_call @SPMDShardToFullShape(%8)
-      {mhlo.sharding = "{devices=[8,1]<=[8]}"} : (tensor<1x16xf32>) -> tensor<8x16xf32>
-    %5 = stablehlo.negate %9 :"""
-    program = parse_module(ROWS.replace("    %5 = stablehlo.negate %4 :", more))
-    first, second, *rest = program.main.body.operations
-    assert [one.name for one in rest] == ["negate", "return"]
-    assert second.operands == first.results
-    inside = [one.name for one in second.regions[0].operations]
-    assert inside == ["constant", "multiply", "sdy.return"]
-    (result,) = evaluate(program, [np.zeros(WHOLE, np.float32)])
-    np.testing.assert_array_equal(result[:, 0], -2 * np.arange(8.0))
-
-
 def test_values_from_outside_are_passed_to_each_device() -> None:
     text = ROWS.replace("%arg0: tensor<8x16xf32>", "%arg0: tensor<8x16xf32>, %x: tensor<1x16xf32>")
     text = text.replace("call @shmap_body(%1) :", "stablehlo.add %1, %x :")

@@ -11,7 +11,6 @@ import pytest
 from conformance.backends.base import Unsupported
 from conformance.sweep.arguments import domain_of
 from conformance.sweep.block import Block, run_block
-from conformance.sweep.evaluation import Differences, differences_of
 from conformance.sweep.function import Function, functions_of
 from conformance.sweep.judging import outcome_of
 from conformance.sweep.outcome import NOTHING, add_outcomes
@@ -21,20 +20,6 @@ from reference.ir.types import ELEMENT_TYPES, Array, from_bits, to_bits
 from suites.meta.support import mpfr
 
 F32 = ELEMENT_TYPES["f32"]
-FUNCTIONS = {
-    "cbrt": gmpy2.cbrt,
-    "cosine": gmpy2.cos,
-    "exponential": gmpy2.exp,
-    "exponential_minus_one": gmpy2.expm1,
-    "log": gmpy2.log,
-    "log_plus_one": gmpy2.log1p,
-    "mhlo.cosh": gmpy2.cosh,
-    "mhlo.erf": gmpy2.erf,
-    "sine": gmpy2.sin,
-    "sqrt": gmpy2.sqrt,
-    "tan": gmpy2.tan,
-    "tanh": gmpy2.tanh,
-}
 
 
 def function_of(op: str, of: str) -> Function:
@@ -49,33 +34,6 @@ def arguments(count: int) -> Array:
     drawn = random.integers(0, 0x7F800000, count // 2, dtype=np.uint32)
     codes = np.concatenate([fixed.astype(np.uint32), drawn])
     return from_bits(codes | random.integers(0, 2, count, dtype=np.uint32) << np.uint32(31), F32)
-
-
-def round_value(exact: object) -> np.float32:
-    with gmpy2.context(precision=24, emin=-148, emax=128, subnormalize=True):
-        return np.float32(float(gmpy2.mpfr(exact)))
-
-
-def all_differences(function: Function, x: Array) -> Differences:
-    """Return all differences: the supposed backend has no right result."""
-    found = differences_of(function, (x,), np.full(len(x), 12345.678, np.float32))
-    assert found.where.tolist() == list(range(len(x)))
-    return found
-
-
-@pytest.mark.parametrize("op", FUNCTIONS)
-def test_expected_results_and_errors_equal_mpfr(op: str) -> None:
-    x = arguments(1200)
-    found = all_differences(function_of(op, "f32"), x)
-    assert found.exact is not None
-    values = found.exact(np.arange(len(x))).astype(np.float64)
-    for argument, expected, value in zip(x.tolist(), found.expected, values, strict=True):
-        with gmpy2.context(precision=200, emin=-4000, emax=4000):
-            exact = FUNCTIONS[op](gmpy2.mpfr(argument))
-            near = round_value(exact)
-            assert near == expected or np.isnan([near, expected]).all(), (op, argument)
-            if 1e-40 < abs(exact) < 1e38:
-                assert abs(exact - gmpy2.mpfr(value)) <= abs(exact) * 2.0**-44, (op, argument)
 
 
 def shifted_results(function: Function, by: int) -> tuple[Array, Array, Array]:

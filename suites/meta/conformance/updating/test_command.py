@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from conformance.campaign import runner
 from conformance.campaign.planning import Options
@@ -198,26 +197,6 @@ def test_written_entries_stay_when_command_is_stopped(
     code, out, _ = run_command(capfd, "update", given.out, "--out", file)
     assert (code, len(read(file))) == (0, 2)
     assert out.startswith("1/1 ")
-
-
-@pytest.mark.slow
-def test_an_entry_that_cannot_be_read_is_left_out_and_said(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = options(tmp_path / "run", "wrong_shape", ops=("subtract", "add"))
-    run(given)
-    file, made = tmp_path / "mine.toml", command.entry_of
-
-    def make_unreadable(group, *rest):
-        entry = made(group, *rest)
-        return structs.replace(entry, kinds=("no class",)) if group.ops == ("add",) else entry
-
-    monkeypatch.setattr(command, "entry_of", make_unreadable)
-    code, out, _ = run_command(capfd, "update", given.out, "--out", file)
-    assert code == 1
-    assert "because it could not be parsed again: entry 'add-wrong-type" in out
-    assert "1 of 2 groups of failures are still new" in out
-    assert [entry.op for entry in read(file)] == [("subtract",)]
 
 
 def test_impossible_update_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
