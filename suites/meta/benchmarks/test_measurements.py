@@ -6,6 +6,7 @@ import sys
 from datetime import UTC, datetime
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from benchmarks.sets import programs_with_inputs, specified_elements
 from benchmarks.start_up import BASE, commands
 from benchmarks.sweep import _blocks
 from benchmarks.sweep_mpfr import _read, main
+from benchmarks.throughput import Recorder
 from conformance.backends.base import Unsupported
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.results.store import Store
@@ -159,3 +161,26 @@ def test_blocks_are_spread_evenly_and_do_not_overlap() -> None:
     assert starts[0] == 0
     assert blocks[-1].stop <= domain.numbers
     assert step > domain.numbers // 5
+
+
+def test_texts_and_inputs_of_all_executions_are_recorded() -> None:
+    class Executable:
+        def execute(self, inputs: Any) -> list[Any]:
+            return [inputs, "results"]
+
+    class Backend:
+        name, hardware = "a backend", None
+
+        def compile(self, text: str, program: Any) -> Executable:
+            del text, program
+            return Executable()
+
+        def refusal(self, program: Any) -> None:
+            del program
+
+    recorder = Recorder(Backend())  # type: ignore[arg-type]
+    executable = recorder.compile("text", "program")  # type: ignore[arg-type]
+    assert executable.execute([["a"]]) == [[["a"]], "results"]
+    executable.execute([["b"]])
+    assert recorder.kept == [("text", "program", [(["a"],), (["b"],)])]
+    assert recorder.refusal("program") is None  # type: ignore[arg-type]

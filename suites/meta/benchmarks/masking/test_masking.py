@@ -14,6 +14,7 @@ from benchmarks.masking.__main__ import main
 from benchmarks.masking.changes import CHANGES
 from benchmarks.masking.endings import ENDINGS
 from benchmarks.masking.measuring import (
+    Corruption,
     CorruptionOutcome,
     End,
     MaskingCounts,
@@ -173,3 +174,11 @@ def test_a_change_that_would_leave_the_bits_equal_does_not_apply(change: str, gi
 def test_a_pattern_that_matches_nothing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--op", "no_such_op"]) == 2
     assert "no_such_op" in capsys.readouterr().err
+
+
+def test_elements_that_only_a_result_of_a_wrong_shape_has_fit_no_other() -> None:
+    corruption = Corruption(0, 1, np.array([2, 5]), np.ones(2, np.float32))
+    larger, right = ([[np.zeros(1), np.zeros(size, np.float32)]] for size in (6, 5))
+    assert corruption.fits(larger)
+    assert corruption.put(larger)[0][1].tolist() == [0, 0, 1, 0, 0, 1]
+    assert not corruption.fits(right)

@@ -29,7 +29,7 @@ from benchmarks.mutants.reach import own_records
 from benchmarks.mutants.report import fates, table
 from benchmarks.mutants.swapping import LoadedFunctions, Mutant, run_with_codes, sources
 from benchmarks.mutants.trials import trials_of
-from benchmarks.mutants.workers import _foreign_mutants
+from benchmarks.mutants.workers import _add_other_ops, _foreign_mutants
 from reference.ops import data_movement
 
 SAMPLE = """
@@ -238,3 +238,12 @@ def test_the_sample_depends_on_the_seed_and_is_mostly_of_the_op_s_own_files() ->
     assert sample_mutants("fft", mutants, 0) != sample_mutants("fft", mutants, 1)
     own = [one.source.name == "reference/ops/fft.py" for one in sample_mutants("fft", mutants, 0)]
     assert sum(own[:1000]) > 3 * sum(own) / len(own) * 1000
+
+
+def test_only_survivors_are_noted_as_detected_by_others() -> None:
+    mutants = (
+        SURVIVOR, replace(SURVIVOR, caught=("smoke",)), replace(SURVIVOR, fate=Fate.PERMITTED),
+        replace(SURVIVOR, mutant="file#8"),
+    )  # fmt: skip
+    found = _add_other_ops(result("add", *mutants), {"file#7"}, SETTINGS).mutants
+    assert [one.caught for one in found] == [(OTHERS,), ("smoke",), (), ()]
