@@ -152,50 +152,11 @@ def test_a_run_is_compared_with_a_baseline(
     assert "0 new, 0 lost" in out
 
 
-@pytest.mark.slow
-def test_a_floor_fails_a_run_that_tests_too_little(call, tmp_path: Path) -> None:
-    both = ("--op", "exponential", "--profile", "smoke", "--element-type", "f32")
-    given = ("run", "--backend", "reference:unsupported@exponential", *both, "--op", "add",
-             "--out", tmp_path, "--jobs", 1, "--at-least")  # fmt: skip
-    code, out, _ = call(*given, "95%")
-    assert code == 1
-    assert "too few cells: 1 of 2 planned cells tested on reference:" in out
-    assert call(*given, "50%")[0] == 0
-    assert call("report", tmp_path, "--at-least", "0.95")[0] == 1
-    code, _, errors = call(*given, "95")
-    assert code == 2
-    assert "--at-least takes a share such as 95%" in errors
-
-
 def test_a_shard_without_cells_says_so(call, tmp_path: Path) -> None:
     given = ("--op", "or", "--element-type", "i1", "--profile", "smoke", "--shard", "2/3")
     code, _, errors = call("run", "--backend", "reference", *given, "--out", tmp_path)
     assert code == 4
     assert "shard 2/3 has no cell, as there are too few for so many parts" in errors
-
-
-@pytest.mark.slow
-def test_reports_of_several_runs_are_about_the_merged_run(call, tmp_path: Path) -> None:
-    shards = [tmp_path / str(number) for number in (1, 2)]
-    for number, out in enumerate(shards, 1):
-        given = ("--op", "or", "--op", "not", "--element-type", "i1", "--profile", "smoke")
-        assert call("run", "--backend", "reference", *given, "--shard", f"{number}/2",
-                    "--out", out, "--jobs", 1)[0] == 0  # fmt: skip
-    code, out, _ = call("report", *shards, "--out", tmp_path / "whole")
-    assert code == 0
-    assert f"merged: 2 runs into {tmp_path / 'whole'}\n2 of 2 cells tested" in out
-    assert sorted(path.name for path in (tmp_path / "whole").iterdir()) == FILES
-    replayed, shown, _ = call("replay", "or-i1-reference-0", "--db", tmp_path / "whole")
-    assert replayed == 0
-    assert "pass" in shown
-    given = ("report", shards[0], shards[1], "--baseline", tmp_path / "whole")
-    assert call(*given, "--out", tmp_path / "again")[0] == 0
-    code, _, errors = call(*given)
-    assert code == 2
-    assert "give --out" in errors
-    code, out, _ = call("baseline", "write", tmp_path / "whole", "--out", tmp_path / "base.txt")
-    assert code == 0
-    assert "2 cells, 4 cases" in out
 
 
 @pytest.mark.slow

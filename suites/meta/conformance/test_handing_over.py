@@ -25,7 +25,6 @@ from conformance.fuzzing.execution import run_trial
 from conformance.fuzzing.keeping import bundle
 from conformance.fuzzing.keeping import replay as finding_replay
 from conformance.fuzzing.minimisation import minimise_failure
-from conformance.fuzzing.seeds.files import cut_files
 from conformance.fuzzing.trial import Trial
 from conformance.verdict import Verdict
 from suites.meta.support.workers import CPU
@@ -182,16 +181,6 @@ def test_failing_program_written_by_any_command_is_read_by_all(
         return
     for folder in WRITERS[writer](tmp_path, PROGRAMS[program]):
         READERS[reader](folder)
-
-
-@pytest.mark.parametrize("writer", WRITERS)
-def test_pieces_are_cut_from_written_programs(writer: str, tmp_path: Path) -> None:
-    folders = WRITERS[writer](tmp_path, OF_CLIENTS)
-    found = cut_files(sorted(folders[0].rglob("*.mlir")))
-    single = writer == "reduce"  # one operation is no chain
-    assert found.notes == (() if not single else found.notes)
-    assert single or found.fragments
-    assert not any("refused" in note or "not read" in note for note in found.notes)
 
 
 @pytest.mark.slow

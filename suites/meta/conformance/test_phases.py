@@ -44,12 +44,6 @@ SETS = Phase("inputs", 1, 3, 10.0)
     ("phases", "expected"),
     [
         ((), ""),
-        ((Phase("drawing", 0, 0, 0.0, 1.0),), ""),
-        (
-            (SETS, Phase("compilation", 0, 0, 30.0)),
-            ("the backend had been compiling for 70 s, input set 1 of 3; the time needed "
-            "is unknown: try --timeout 200"),
-        ),
         (
             (SETS, Phase("evaluation", 0, 11, 10.0)),
             ("the reference had been evaluating for 90 s, input set 1 of 3; the time needed "

@@ -12,7 +12,6 @@ from conformance.catalog import CATALOG
 from conformance.results.standings import status_of
 from conformance.verdict import Verdict
 from reports import view
-from reports.campaigns.page import write_to
 from suites.meta.reports.browsing import (
     SIZES,
     count_visible,
@@ -24,7 +23,6 @@ from suites.meta.reports.browsing import (
     script,
     wait,
 )
-from suites.meta.reports.campaigns.test_page import DATA
 from suites.meta.support import synthetic_run as synthetic
 
 pytestmark = pytest.mark.browser
@@ -102,21 +100,6 @@ def test_policy_forbids_fetching_and_inline_handlers_stay_dead(browser, folder):
              setTimeout(done, 5000) })""",
     )
     assert blocked == "img-src"
-
-
-def test_a_campaigns_page_fits_and_its_commands_can_be_copied(browser, tmp_path):
-    (tmp_path / "full").mkdir()
-    write_to(DATA, tmp_path / "full")
-    go(browser, tmp_path)
-    width = "return [document.documentElement.scrollWidth, innerWidth]"
-    needed, given = script(browser, width)
-    assert needed <= given
-    assert count_visible(browser, "#findings article .cause dd") == 8
-    marks = "return [...document.querySelectorAll('svg.pairs .met')].map(e => e.getBBox().width)"
-    assert sorted(map(bool, script(browser, marks))) == [False, True, True]
-    script(browser, "document.querySelector('.copy').click()")
-    wait(browser, "document.querySelector('.copy').textContent === 'Copied'")
-    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
 def rows(browser) -> set[str]:
@@ -298,7 +281,7 @@ def test_no_rule_is_violated(browser, folder, axe, size, state):
     features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
     try:
-        go(browser, folder, "large-3", STATES[state])
+        go(browser, folder, "three", STATES[state])
         wait(browser, "document.querySelector('#tables table')")
         assert violations(browser, axe) == []
     finally:

@@ -145,13 +145,6 @@ def test_sweeps_of_one_backend_share_a_table() -> None:
     assert row[1].count("<b>7.000</b>") == 2
 
 
-def test_the_page_holds_some_scripts_and_names_the_folders_of_others() -> None:
-    _, last = data_in(document("plain"))["causes"]
-    whole = [bool(one["script"] and one["program"]) for one in last["findings"]]
-    assert whole == [True] * (page.SCRIPTS - 2) + [False] * 2
-    assert all(one["folder"] for one in last["findings"])
-
-
 @pytest.mark.browser
 def test_a_cell_shows_its_outcome_in_each_run(browser, folder) -> None:
     go(browser, folder, "plain", f"#cell={'/'.join(CELL)}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -212,17 +211,6 @@ def test_every_failure_is_found_by_its_id_or_counted(runs, sources):
     assert list(dict.fromkeys(statuses)) == [findings.NEW, findings.KNOWN, findings.OPEN]
 
 
-def test_programs_are_shown_in_the_pretty_form_and_stored_in_the_generic_one(tmp_path):
-    html.render(synthetic.run("full"), tmp_path)
-    page = (tmp_path / "index.html").read_text(encoding="utf-8", errors="replace")
-    programs = data_of(page)["programs"]
-    both = [program for program in programs if len(program) == 4]
-    assert len(both) > 5
-    assert any(re.search(r"%\w+ = stablehlo\.add %", pretty) for pretty, *_ in both)
-    assert all('"stablehlo.' in generic for _, _, generic, _ in both)
-    assert any(len(program) == 2 for program in programs)  # MLIR refuses it: no pretty form
-
-
 def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
     data = data_of(sources["full"])
     said = json.dumps(data, ensure_ascii=False)
@@ -234,20 +222,6 @@ def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
         assert part in said, part
     assert "old-entry" in sources["full"]
     assert data["replay"] == ["hlo-conformance replay ", ""]
-
-
-def test_two_backends_stand_side_by_side():
-    run = synthetic.passing_run()
-    twice = [replace(record, backend="gpu") for record in run.records]
-    both = (*run.planned, *((op, of, "gpu") for op, of, _ in run.planned))
-    made = synthetic.run_of([*run.records, *twice], run.errors, both, backends=("cpu", "gpu"))
-    source = html.html(made)
-    page, data = Page(source), data_of(source)
-    assert data["backends"] == ["cpu", "gpu"]
-    assert view.build(made).headline == "All 2 backends conform in every cell tested."
-    assert data["differences"]["differing"] == 0
-    assert "The backends give the same answers to 12 cases." in re.sub(r"\s+", " ", source)
-    assert any(a.get("id") == "backend" for a in page.all("select"))
 
 
 def test_replay_command_names_the_folder_where_needed(tmp_path):

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import json
-from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -136,33 +133,6 @@ def test_the_reference_is_itself_again_afterwards() -> None:
     with run_with_codes(other):
         assert data_movement.dynamic_slice(operand, start, **sizes).size == 4
     assert np.array_equal(data_movement.dynamic_slice(operand, start, **sizes), right)
-
-
-@pytest.mark.slow
-def test_the_command_prints_scores_and_writes_everything(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "mutants.json"
-    main(
-        [
-            "--op",
-            "reverse",
-            "--element-type",
-            "f32",
-            "--per-op",
-            "3",
-            "--jobs",
-            "1",
-            "--out",
-            str(out),
-        ]
-    )
-    said = capsys.readouterr().out
-    assert "evaluation: mutants of what" in said
-    kept = json.loads(out.read_text())
-    parts = Counter(one["part"] for one in kept if one["fate"] in ("wrong", "permitted"))
-    assert parts == {"evaluation": 3, "constraints": 3}
-    assert {one["op"] for one in kept} == {"reverse"}
 
 
 def test_ops_are_chosen_by_name_and_family() -> None:

@@ -8,9 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks.third_party import (
-    recipe,
-)
 from benchmarks.third_party.__main__ import select_recipes
 from benchmarks.third_party.checking import rows
 from benchmarks.third_party.exporting import export, export_all
@@ -53,18 +50,3 @@ def test_missing_library_is_reported_and_skipped(
     assert export_all(recipes, tmp_path) == 1
     said = capsys.readouterr().out
     assert "skipped: pip install absent-lib (no such library)" in said
-
-
-def test_a_function_is_registered_with_its_packages() -> None:
-    before = len(recipe.RECIPES)
-
-    @recipe.recipe("a", "b", x64=True)
-    def made_up() -> recipe.Made:
-        return (lambda x: x), (1,)
-
-    try:
-        assert isinstance(made_up, recipe.Recipe)
-        assert (made_up.name, made_up.packages, made_up.x64) == ("made_up", ("a", "b"), True)
-        assert recipe.RECIPES[before:] == [made_up]
-    finally:
-        del recipe.RECIPES[before:]

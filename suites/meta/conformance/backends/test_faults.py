@@ -7,8 +7,6 @@ take all memory are for test_runner.py.
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 
@@ -20,12 +18,8 @@ from conformance.catalog import CATALOG, Cell
 from conformance.gate.classes import NOT_DETERMINISTIC, ONLY_IN_BATCH
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Record, Verdict
-from generators.case.quantized_types import QuantizedColumn
-from generators.quantized.columns import quantized_columns
-from reference.ir.op import Structure
 from reference.ir.types import element_type
 from reference.ops.structure import HOST
-from reference.ops.table import OPS
 from suites.meta.support.one_task import run_task
 from suites.meta.support.small_programs import array, execute, op_program, tensor_of
 
@@ -112,25 +106,6 @@ def test_a_fault_is_caught_with_its_verdict_and_class(
                 return
             said.add((str(found.verdict), found.kind))
     pytest.fail(f"no case is {verdict} ({kind or 'any class'}): {said}")
-
-
-FOLDING = [name for name, record in OPS.items() if record.body_types and quantized_columns(name)]
-
-
-def quantized_verdicts(backend: str, op: str, column: QuantizedColumn) -> Counter[Verdict]:
-    """Count the verdicts on the cases of `standard`."""
-    task = Task(Cell(op, column, backend), 0, 0, 16)
-    return Counter(record.verdict for record in run_task(task).records)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("op", FOLDING)
-def test_bodies_in_another_quantized_type_are_judged(op: str) -> None:
-    (column,) = (one for one in quantized_columns(op) if one.name == "q<si8:f32>")
-    assert quantized_verdicts("reference", op, column)[Verdict.PASS] == 16
-    if OPS[op].structure is not Structure.COMMUNICATES:  # faults of operations are for one process
-        found = quantized_verdicts("reference:codes_not_converted", op, column)
-        assert found[Verdict.DIVERGENT] + found[Verdict.INACCURATE] >= 3, found
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ import pytest
 from conformance.backends import isa
 from conformance.backends.registry import parse
 from conformance.backends.session import cached_backend
-from conformance.cli import app, exit_code_of
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.gate.reading import ExpectationError, load
@@ -103,27 +102,3 @@ def test_entries_hold_where_the_target_satisfies_their_condition(tmp_path: Path)
     assert load(str(tmp_path), ["cpu", "cpu:AVX512"], {}) == ()
     (asked,) = load(str(tmp_path / "cpu.toml"), ["cpu:AVX", "gpu"], {})
     assert asked.backends == ("cpu:AVX",)
-
-
-@pytest.mark.slow
-@pytest.mark.x86
-def test_targets_stand_side_by_side_and_a_run_is_of_its_own(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    command = [
-        "run", "--op", "convert", "--element-type", "f64", "--profile", "smoke", "--jobs", "1",
-        "--out", str(tmp_path),
-    ]  # fmt: skip
-
-    def run_command(*given: str) -> tuple[int, str]:
-        code = exit_code_of(lambda: app([*command, *given], standalone_mode=False))
-        return code, capfd.readouterr().err
-
-    assert run_command("--backend", "cpu", "--backend", "cpu:SSE4_2")[0] == 0
-    summary = (tmp_path / "summary.json").read_text()
-    assert '"instruction sets"' in summary
-    assert '"SSE4_2"' in summary
-    monkeypatch.setenv(isa.ENVIRONMENT, f"{isa.FLAG}=AVX")
-    code, said = run_command("--backend", "cpu", "--backend", "cpu:SSE4_2")
-    assert code == 2
-    assert "instruction sets of cpu F16C, AVX2, FMA there and AVX, F16C here" in said

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.campaign import budget, runner, session
-from conformance.campaign.budget import cut_into_rounds, rounds, seconds_of
+from conformance.campaign.budget import seconds_of
 from conformance.campaign.merging import merge_runs
-from conformance.campaign.planning import Options, plan
+from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.errors import UsageError
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
@@ -171,23 +170,6 @@ def limited_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: float, *
         patch.setattr(runner, "monotonic", lambda: 0.0)
         patch.setattr(session, "monotonic", lambda: 0.0)
         return run(options(tmp_path, budget=looks, **given))
-
-
-def test_every_cell_has_its_first_helping_before_any_has_its_second() -> None:
-    planned = plan(options(Path("nowhere"), ops=("a*",), element_types=()))
-    found = rounds(cut_into_rounds(planned.tasks), 0)
-    assert {task.start for task in found[0]} == {0}
-    assert {task.cell for task in found[0]} == {*planned.cells}
-    assert [task.start for part in found for task in part] == sorted(
-        task.start for part in found for task in part
-    )
-    assert sum(map(len, found)) == len(cut_into_rounds(planned.tasks))
-    ops = [list(dict.fromkeys(t.cell.op for t in rounds(found[0], seed)[0])) for seed in (0, 1)]
-    assert ops[0] != ops[1]  # whom a limit leaves out is another with each seed
-    assert sorted(ops[0]) == sorted(ops[1])
-    for part in found:  # cells of an op come together, as they are one module
-        names = [task.cell.op for task in part]
-        assert [name for name, _ in groupby(names)] == [*dict.fromkeys(names)]
 
 
 @pytest.mark.slow

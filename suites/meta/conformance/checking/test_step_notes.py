@@ -158,9 +158,6 @@ def make_assertion(**given) -> Assertion:
     return Assertion("expect_close", left, right, **given)
 
 
-EQUAL, NEAR = make_assertion(), make_assertion(tolerance=0.5)
-
-
 def outcome(
     assertion: Assertion, got, want, program: Program = PASS_ON, given=(NUMBERS, NUMBERS), **how
 ):
@@ -182,12 +179,6 @@ def test_expected_values_that_a_backend_may_give_are_right(
     tight = make_assertion(tolerance=1e-9)
     found = outcome(tight, got, want, EXPONENTIALS, is_reference=is_reference)
     assert (found.verdict is Verdict.PASS) is passes
-
-
-def test_an_assertion_of_equality_has_no_tolerance() -> None:
-    right = np.exp(NUMBERS.astype(np.float64)).astype(np.float32)
-    found = outcome(EQUAL, right, np.nextafter(right, np.float32(9)), EXPONENTIALS)
-    assert found.verdict is Verdict.DIVERGENT
 
 
 def test_quotient_by_zero_is_called_unspecified(tmp_path: Path) -> None:

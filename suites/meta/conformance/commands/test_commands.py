@@ -1,4 +1,4 @@
-"""What the commands do with their options: campaigns, sweeps, reports, entries, schemas."""
+"""Commands and their options: campaigns, sweeps, reports, entries, schemas."""
 
 from __future__ import annotations
 

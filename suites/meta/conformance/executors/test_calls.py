@@ -55,16 +55,6 @@ def test_a_backend_that_no_worker_opens_is_not_available(answer: object, message
         describe(Workers(lambda _: answer), parse("gpu"))
 
 
-def test_workers_that_do_not_start_are_those_of_the_backend() -> None:
-    def fail(_: object) -> None:
-        raise NotAvailable("too many processes")
-
-    with pytest.raises(NotAvailable, match=r"^cpu: too many processes$"):
-        describe(Workers(fail), parse("cpu"))
-    with pytest.raises(KeyError):
-        describe(Workers(lambda _: KeyError("x")), REFERENCE)
-
-
 def test_local_workers_open_the_backend() -> None:
     with executor_of(REFERENCE, jobs=1) as executor:
         assert isinstance(executor, LocalExecutor)

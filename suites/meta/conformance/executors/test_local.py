@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import resource
 import signal
@@ -337,13 +336,6 @@ def test_a_timeout_states_how_long_the_worker_waited_for_a_processor() -> None:
     assert is_starved(WorkerTimeout(2.0, waited=1.5))
     assert not is_starved(WorkerTimeout(2.0, waited=0.5))
     assert not is_starved(WorkerCrash("SIGKILL"))
-
-
-def test_a_clock_that_is_set_ends_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = itertools.count(0.0, 1000.0)
-    monkeypatch.setattr(time, "time", lambda: next(steps))
-    with LocalExecutor(1) as workers:
-        assert workers.one(Call("short", time.sleep, (0.2,), 60.0)) is None
 
 
 def spend(seconds: float) -> None:

@@ -18,8 +18,6 @@ from typing import Any
 import psutil
 import pytest
 
-from conformance.campaign.planning import Options
-from conformance.campaign.runner import run
 from conformance.errors import NotAvailable
 from conformance.executors import nodes, on_ray
 from conformance.executors.agent import Agent, WorkerSpec
@@ -28,7 +26,6 @@ from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeou
 from conformance.executors.nodes import Nodes
 from conformance.executors.ray_output import CommandOutput
 from conformance.limits import Limits
-from conformance.results.versions import fingerprint
 from suites.meta.conformance.executors.test_local import collect, die, double_number, fail
 
 pytestmark = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")
@@ -135,28 +132,6 @@ def test_lost_node_repeats_only_its_own_calls(cluster: Any) -> None:
                 node.kill_all_processes(check_alive=False, allow_graceful=False)
                 cluster.add_node(num_cpus=1)
     assert values == {n: 2 * n for n in range(20)}
-
-
-@pytest.mark.slow
-def test_records_equal_those_of_a_local_run(cluster: Any, tmp_path: Path) -> None:
-    runs = [
-        run(
-            Options(
-                tmp_path / engine.name,
-                ("reference:abort",),
-                ops=("abs",),
-                element_types=("f32",),
-                profile="smoke",
-                repeats=1,
-                jobs=2,
-                engine=engine,
-            )
-        )
-        for engine in (Engine(), Engine(EngineName.RAY, cluster.address, fingerprint))
-    ]
-    here, there = (one.records for one in runs)
-    assert here == there
-    assert {record.verdict for record in here} == {"crashed"}
 
 
 def test_an_address_without_a_cluster_is_refused_in_one_line() -> None:
@@ -347,14 +322,6 @@ def test_a_lost_node_gets_another_agent_and_a_node_that_never_starts_none(join: 
     with pytest.raises(NotAvailable, match=r"its agent ended 3 times before it started"):
         ready(other)
     assert len(notices) == 1
-
-
-def test_workers_of_a_backend_rest_and_are_opened_again(join: Join) -> None:
-    found, _ = join(FakeRay({"a": {"CPU": 1.0}}))
-    assert ready(found) == ["a"]
-    found.rest(OPENING)
-    assert found.ready(OPENING) == []
-    assert ready(found) == ["a"]
 
 
 def test_an_address_where_nothing_listens_is_refused_at_once() -> None:

@@ -334,25 +334,6 @@ def test_unknown_iree_dialect_is_named(tmp_path: Path) -> None:
     assert found.message == "line 3, column 8: util.x is not read: jaxlib has no dialect util"
 
 
-def test_random_numbers_in_a_test_program_are_unspecified(tmp_path: Path) -> None:
-    found = check_text(
-        tmp_path,
-        """
-        func.func @drawn() {
-          %0 = stablehlo.constant dense<0.0> : tensor<f32>
-          %1 = stablehlo.constant dense<1.0> : tensor<f32>
-          %2 = stablehlo.constant dense<3> : tensor<1xi64>
-          %3 = "stablehlo.rng"(%0, %1, %2) {
-            rng_distribution = #stablehlo<rng_distribution UNIFORM>
-          } : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<3xf32>
-          check.expect_almost_eq_const %3, dense<[0.25, 0.5, 0.75]> : tensor<3xf32>
-          func.return
-        }
-    """,
-    )
-    assert (found.verdict, found.kind) == (Verdict.UNSPECIFIED, "random numbers")
-
-
 ENDLESS = """
 func.func @good() {
   %0 = stablehlo.constant dense<2> : tensor<i32>

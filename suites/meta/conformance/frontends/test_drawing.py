@@ -16,7 +16,7 @@ from conformance.frontends.inputs.drawn_numbers import array_of
 from conformance.frontends.inputs.uses import needs_of
 from conformance.frontends.modules import Unit, read_units
 from conformance.needs.need import ANY, NONZERO, POSITIVE, Need
-from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type
 from suites.meta.support.checking import check_text
@@ -401,16 +401,3 @@ def test_smaller_inputs_are_drawn_if_results_are_not_finite(tmp_path: Path) -> N
 def test_drawn_inputs_show_wrong_results(name: str, tmp_path: Path) -> None:
     found = check_text(tmp_path, MEANINGFUL[name][0], Settings("reference:one_wrong_element"))
     assert found.verdict.fails
-
-
-def test_numbers_that_cannot_be_evaluated_are_left(tmp_path: Path) -> None:
-    """A solver may call its host when it gives up, which cannot be evaluated."""
-    program = program_of(GROWING, tmp_path)
-
-    def evaluate_and_note(inputs: Sequence[Array]) -> Sequence[Array]:
-        if (inputs[0] < 0).any():
-            raise EvaluationError("no handler for the custom call")
-        return inputs
-
-    for inputs in sets_drawn(program, 0, evaluate_and_note):
-        assert (inputs[0] > 0).all()

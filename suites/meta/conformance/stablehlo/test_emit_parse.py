@@ -229,19 +229,6 @@ def test_booleans_packed_by_older_versions_are_read():
     assert constant("01").all()
 
 
-DISCARDABLE = """
-func.func @main(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
-  %0 = stablehlo.transpose %x, dims = [1, 0] {name = "t.1", window_strides = 3, mhlo.sharding = ""}
-      : (tensor<2x3xf32>) -> tensor<3x2xf32>
-  return %0 : tensor<3x2xf32>
-}"""
-
-
-def test_attributes_that_an_op_does_not_have_mean_nothing():
-    (transpose, _) = parse_module(DISCARDABLE).main.body.operations
-    assert dict(transpose.attributes) == {"permutation": (1, 0)}
-
-
 UNKNOWN = """
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = chlo.erf %x : tensor<2xf32> -> tensor<2xf32>

@@ -180,11 +180,6 @@ def test_meshes_that_are_missing_or_in_another_order_are_not_read() -> None:
             mesh_of(operation, "turned")
 
 
-def test_axes_that_are_not_manual_are_left_to_the_compiler() -> None:
-    text = SHARDED.replace('[{"x"}, {}]', '[{"x"}, {"y", ?}]')
-    assert parse_module(text) == parse_module(SHARDED)
-
-
 def test_constraints_are_left_out_of_emitted_programs() -> None:
     constrained = SHARDED.replace(
         "return %0 :", "%1 = sdy.sharding_constraint %0 <@mesh, [{}, {}]> : tensor<4x6xf32>\n"

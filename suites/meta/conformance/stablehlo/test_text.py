@@ -78,16 +78,6 @@ def test_location_is_nearest_frame_of_user_code(location: str, place: str) -> No
 
 
 F32 = TensorType((2,), ELEMENT_TYPES["f32"])
-NEGATED = """\
-func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  %r0 = stablehlo.negate %x : tensor<2xf32>
-  return %r0 : tensor<2xf32>
-}
-"""
-
-
-def test_names_are_kept() -> None:
-    assert print_pretty([emit(single_op("negate", (Value("x", F32),), (F32,)))]) == [NEGATED]
 
 
 def test_arguments_of_regions_and_several_results_keep_theirs() -> None:

@@ -165,12 +165,6 @@ def test_a_command_that_exists_is_parsed(command: str) -> None:
     parse(f"hlo-conformance {command}")
 
 
-def test_only_a_complete_command_needs_its_arguments() -> None:
-    parse("hlo-conformance replay", is_complete=False)
-    with pytest.raises(OptionError, match="--no-such-option"):
-        parse("hlo-conformance replay --no-such-option", is_complete=False)
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -37,21 +37,6 @@ def test_the_headline_says_whether_anything_new_failed(
     assert headline in html(sweep(*functions), {})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("changed", "texts"),
-    [
-        ({}, ["all 100", "99.0000 %", "2"]),
-        ({"correctly_rounded": 100}, ["100 %"]),
-        ({"planned": 10**7, "values": 10**7, "correctly_rounded": 10**7 - 1}, ["99.9999 %"]),
-        ({"values": 50, "correctly_rounded": 50}, ["50 of 100"]),
-        ({"inversions": 1234}, ["1,234"]),
-    ],
-)
-def test_texts_of_a_function(changed: dict[str, object], texts: list[str]) -> None:
-    page = html(sweep(function(**changed)), {})
-    assert all(text in page for text in texts)
-
-
 def test_a_part_of_a_sweep_is_not_all_values() -> None:
     page = html(sweep(GOOD, shard="1/4"), {})
     assert "all 100" not in page
