@@ -17,7 +17,6 @@ from docs.tools.pages import (
     PageFile,
     blocks,
     commands,
-    first_missing,
     run_page,
     steps,
 )
@@ -106,14 +105,6 @@ def test_a_page_with_a_wrong_statement_fails(
     (tmp_path / "wrong").mkdir()
     with pytest.raises(PageError, match=message):
         run_page(page, tmp_path / "wrong")
-
-
-def test_lines_of_output_are_found_in_order() -> None:
-    printed = "one\ntwo 2.5 s\nthree  \n"
-    assert first_missing(("one", "...", "three"), printed) == ""
-    assert first_missing(("two ... s",), printed) == ""
-    assert first_missing(("three", "one"), printed) == "one"
-    assert first_missing(("two",), printed) == "two"
 
 
 NAMED_PATH = re.compile(

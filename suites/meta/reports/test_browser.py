@@ -179,18 +179,6 @@ def test_unknown_states_in_the_address_do_no_harm(browser, folder):
     assert browser.get_log("browser") == []
 
 
-def test_a_case_has_an_address(browser, folder, full):
-    record = next(r for r in full.records if r.is_new_failure and r.verdict is Verdict.DIVERGENT)
-    go(browser, folder, fragment=f"#case={quote(record.id)}")
-    wait(browser, "document.getElementById('detail').open")
-    said = browser.find_element(By.ID, "detail").text
-    for part in (record.id, record.message, "stablehlo.", f"hlo-conformance replay {record.id}"):
-        assert part in said
-    go(browser, folder, fragment="#case=add-f32-cpu-12345")
-    said = browser.find_element(By.ID, "detail").text
-    assert "hlo-conformance replay add-f32-cpu-12345" in said
-
-
 def focused_key(browser) -> str:
     return script(browser, "return document.activeElement.dataset.k ?? ''")
 

@@ -8,10 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from conformance.commands import reporting
-from conformance.results.standings import CellStatus, status_of
-from conformance.verdict import Verdict
-from reports import findings, html, junit, text, view
+from reports import findings, html, text, view
 from reports.page import divergences
 from suites.meta.support import synthetic_run as synthetic
 
@@ -166,38 +163,6 @@ def test_headline_says_whether_the_backend_conforms(runs, pages, name, status, h
     assert f"status-{status}" in next(iter(pages[name].all("h1")))["class"]
 
 
-def cell_of(data, row: list) -> dict:
-    values = [*row, *[0] * (len(data["fields"]) - len(row))]
-    cell = dict(zip(data["fields"], values, strict=True))
-    cell["key"] = (
-        data["ops"][cell["op"]]["name"],
-        data["types"][cell["type"]],
-        data["backends"][cell["backend"]],
-    )
-    cell["state"] = data["states"][cell["state"]]
-    cell["status"] = data["statuses"][cell["status"]]
-    return cell
-
-
-def cells_of(source: str) -> dict[tuple[str, str, str], dict]:
-    data = data_of(source)
-    cells = [cell_of(data, row) for row in data["cells"]]
-    return {cell["key"]: cell for cell in cells}
-
-
-def test_each_planned_cell_has_its_worst_verdict_status_and_counts(runs, sources):
-    shown = cells_of(sources["full"])
-    cells = runs["full"].cells
-    assert len(shown) == view.build(runs["full"]).totals.planned == len(runs["full"].planned)
-    for key, cell in shown.items():
-        of = cells[key]
-        assert (cell["state"], cell["cases"]) == (of.state, len(of.records)), key
-        assert (cell["new"], cell["known"]) == (of.new, of.known), key
-        assert cell["status"] == status_of(of), key
-    assert {v.value for v in Verdict} | {"untested"} == {c.state for c in cells.values()}
-    assert {cell["status"] for cell in shown.values()} == set(CellStatus)
-
-
 def test_every_failure_is_found_by_its_id_or_counted(runs, sources):
     seen = view.build(runs["full"])
     failing = {record.id for record in runs["full"].records if record.verdict.fails}
@@ -224,22 +189,6 @@ def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
     assert data["replay"] == ["hlo-conformance replay ", ""]
 
 
-def test_replay_command_names_the_folder_where_needed(tmp_path):
-    assert findings.DEFAULT_OUT == reporting.DEFAULT_OUT
-    assert findings.db_of(findings.DEFAULT_OUT) == findings.db_of(tmp_path / "elsewhere") == ""
-    folder = tmp_path / "a run"
-    folder.mkdir()
-    (folder / "results.sqlite").touch()
-    run = synthetic.run("nasty")
-    html.render(run, folder)
-    page = (folder / "index.html").read_text(encoding="utf-8")
-    assert data_of(page)["replay"] == ["hlo-conformance replay ", f" --db '{folder}'"]
-    junit.render(run, folder)
-    assert "tanh-f32-cpu-0 --db " in (folder / "junit.xml").read_text(encoding="utf-8")
-    command = view.build(run, findings.db_of(folder)).groups[0].findings[0].command
-    assert command.endswith(f" --db '{folder}'")
-
-
 def test_first_screen_shows_lost_batches_left_out_cases_and_the_cache(runs):
     source = html.html(runs["partial"])
     cpu, gpu = re.findall(r'<small class="remarks">(.*?)</small>', source)
@@ -262,3 +211,14 @@ def test_first_screen_shows_lost_batches_left_out_cases_and_the_cache(runs):
 def text_of(markup: str) -> str:
     """Return markup without its tags."""
     return re.sub("<.*?>", "", markup)
+
+
+def test_programs_are_shown_in_the_pretty_form_and_stored_in_the_generic_one(tmp_path):
+    html.render(synthetic.run("full"), tmp_path)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8", errors="replace")
+    programs = data_of(page)["programs"]
+    both = [program for program in programs if len(program) == 4]
+    assert len(both) > 5
+    assert any(re.search(r"%\w+ = stablehlo\.add %", pretty) for pretty, *_ in both)
+    assert all('"stablehlo.' in generic for _, _, generic, _ in both)
+    assert any(len(program) == 2 for program in programs)  # MLIR refuses it: no pretty form

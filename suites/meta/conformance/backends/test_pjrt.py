@@ -231,15 +231,3 @@ PLAIN = op_program("negate", [tensor_of(2)], tensor_of(2))
 def options(program=PLAIN, text: str = "", count: int = 1, settings: Settings | None = None) -> Any:
     devices = [SimpleNamespace(id=number) for number in range(count)]
     return compile_options(text, program, devices, settings or Settings())
-
-
-def test_settings_become_options_of_xla() -> None:
-    settings = Settings(without=("a", "b"), unoptimized=True, dump="folder", dump_as_protos=True)
-    whole = options(settings=settings)  # which owns its parts
-    debug = whole.executable_build_options.debug_options
-    assert debug.xla_disable_hlo_passes == "a,b"
-    assert debug.xla_backend_optimization_level == 0
-    assert debug.xla_dump_to == "folder"
-    assert debug.xla_dump_hlo_as_proto
-    plain = options(settings=Settings(unoptimized=True))
-    assert plain.executable_build_options.debug_options.xla_disable_hlo_passes == ""

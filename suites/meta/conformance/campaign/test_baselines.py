@@ -261,7 +261,6 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 '''
 inputs = ["1.0"]
 """
-ERRORS = 'verdicts = ["crashed"]\nkinds = ["internal error"]\nwords = ["out of luck"]'
 
 
 def options_of_add(out: Path, fault: str, **given) -> Options:
@@ -324,27 +323,6 @@ def test_failure_of_whole_batch_only_fails_the_run(tmp_path: Path, fault: str, w
     assert run(options_of_add(tmp_path, fault)).incidents == done.incidents  # nothing is left to do
     told = json.loads(json.dumps(done.summary))["lost_batches"]
     assert [one["cells"] for one in told] == [one.name for one in done.lost_batches]
-
-
-@pytest.mark.parametrize(
-    ("words", "flaky", "code"),
-    [
-        ("too many functions", "", 0),
-        ("too many functions", "flaky = true", 0),
-        ("too many cooks", "", 1),
-        ("too many cooks", "flaky = true", 1),
-    ],
-)
-def test_entry_with_its_words_matches_lost_batch(
-    tmp_path: Path, words: str, flaky: str, code: int
-) -> None:
-    keys = ERRORS.replace("out of luck", words)
-    given = write_entry(tmp_path, f"{keys}\n{flaky}")
-    done = run(options_of_add(tmp_path / "out", "error_together", expectations=given))
-    assert done.exit_code == code
-    assert {one.known for one in done.lost_batches} == {"" if code else "now-and-then"}
-    told = [line for line in lines_of(done, "") if line.startswith("known by now-and-then: lost")]
-    assert bool(told) == (not code)
 
 
 def test_a_lost_batch_is_kept_when_the_run_is_killed_over_its_cases(tmp_path: Path) -> None:

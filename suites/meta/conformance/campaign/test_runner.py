@@ -308,32 +308,6 @@ def test_expectations_make_failures_known(tmp_path: Path) -> None:
     assert run(given).records == bare.records
 
 
-CRASHING = """
-[[known]]
-id = "ends"
-op = "*"
-verdicts = ["crashed"]
-where = ["stablehlo."]
-reason = "Ends the process."
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", ["abort_on_nan", "right"])
-def test_known_crash_is_tried_case_by_case(tmp_path: Path, fault: str) -> None:
-    (tmp_path / "known.toml").write_text(CRASHING)
-    bare = run(options(tmp_path / "bare", fault, profile="standard"))
-    given = options(tmp_path / "known", fault, profile="standard")
-    known = run(replace(given, expectations=str(tmp_path / "known.toml")))
-    whole = sum(record.verdict is not Verdict.CRASHED for record in known.records)
-    assert known.modules == whole
-    assert [replace(record, known="") for record in known.records] == bare.records
-    assert known.errors == bare.errors
-    assert {r.known for r in known.records if r.verdict.fails} <= {"ends"}
-    assert known.exit_code == 0
-    assert known.incidents == bare.incidents == ()
-
-
 def test_all_failures_of_case_are_stored_with_their_inputs(tmp_path: Path) -> None:
     """A wrong element in one input set, and a NaN element in another input set: both are reported,
     and an expectation of either does not match the other.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -75,41 +74,6 @@ def test_a_verdict_stands_if_its_explanation_is_too_large(
     assert found.verdict is Verdict.DIVERGENT
     assert found.operation.startswith("exponential %0 ")
     assert "the search for the cause was not finished: out of memory: " in found.message
-
-
-TIMEOUT = 6.0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("fault", "missing"),
-    [
-        ("hang", "in half of the time (--timeout 12 allows twice as long)"),
-        ("abort", "the process ended with SIGABRT"),
-    ],
-)
-def test_a_settled_verdict_is_kept(
-    fault: str, missing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The backend is wrong in the whole, and lost in the parts that the search for it runs."""
-    path, inputs, saved = (tmp_path / name for name in ("program.mlir", "in.npz", "saved"))
-    path.write_text(FAULTY)
-    np.savez(inputs, x=np.ones(4, np.float32), y=np.ones(4, np.float32))
-    options = Options(
-        (str(path),), f"reference:{fault}_on_one_operation", inputs, 1,
-        limits=Limits(TIMEOUT), save=saved, as_json=True,
-    )  # fmt: skip
-    assert check(options) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["verdict"] == "divergent"
-    assert "first wrong: exponential %0 (@inner, line 3): " in told["message"]
-    assert (
-        f"the search for the cause was not finished{': ' * (fault == 'abort')}" in told["message"]
-    )
-    assert missing in told["message"]
-    (folder,) = saved.iterdir()
-    assert json.loads((folder / "verdict.json").read_text())["verdict"] == "divergent"
-    assert (folder / "actual.npz").exists()
 
 
 def test_a_wrong_operation_settles_that_a_program_fails(

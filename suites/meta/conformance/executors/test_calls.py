@@ -139,3 +139,13 @@ def test_a_timeout_says_what_the_backend_was_doing() -> None:
     assert (verdict, kind) == (Verdict.TIMED_OUT, "no answer")
     assert message.startswith("no answer within 2 s: the backend had been compiling")
     assert (own_words(message), ending(message)) == ("", "no answer")
+
+
+def test_workers_that_do_not_start_are_those_of_the_backend() -> None:
+    def fail(_: object) -> None:
+        raise NotAvailable("too many processes")
+
+    with pytest.raises(NotAvailable, match=r"^cpu: too many processes$"):
+        describe(Workers(fail), parse("cpu"))
+    with pytest.raises(KeyError):
+        describe(Workers(lambda _: KeyError("x")), REFERENCE)

@@ -328,3 +328,16 @@ def test_an_address_where_nothing_listens_is_refused_at_once() -> None:
     with pytest.raises(NotAvailable, match=r"no Ray cluster answers at ray://127\.0\.0\.1:1 "):
         nodes._check_reachable("ray://127.0.0.1:1")
     nodes._check_reachable("auto")
+
+
+def test_nodes_without_the_device_are_not_asked(join: Join) -> None:
+    ray = FakeRay({"a": {"CPU": 1.0}, "b": {"CPU": 1.0, "GPU": 2.0}})
+    found, _ = join(ray)
+    found.require_device("GPU")
+    assert ready(found) == ["b"]
+    assert ray.agents["b"].given["num_gpus"] == 2
+    del ray.resources["b"]
+    other, _ = join(ray)
+    other.require_device("GPU")
+    with pytest.raises(NotAvailable, match=r"no node .* can work: a \(.*\) has no GPU"):
+        ready(other)

@@ -235,30 +235,6 @@ def test_check_takes_programs_of_unknown_sizes(name: str, backend: str, tmp_path
     assert (found.verdict, found.message) == (Verdict.PASS, "")
 
 
-CONVOLUTION = """
-func.func @main(%x: tensor<1x4x4x2x{0}>, %k: tensor<2x2x2x3x{1}>) -> tensor<1x3x3x3x{2}> {{
-  %0 = stablehlo.convolution(%x, %k)
-    dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
-    window = {{stride = [1, 1], pad = [[0, 0], [0, 0]]}}
-    {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
-    : (tensor<1x4x4x2x{0}>, tensor<2x2x2x3x{1}>) -> tensor<1x3x3x3x{2}>
-  %1 = stablehlo.{3} %0 : tensor<1x3x3x3x{2}>
-  return %1 : tensor<1x3x3x3x{2}>
-}}"""
-
-
-@pytest.mark.parametrize("types", [("bf16", "f32"), ("i8", "i32"), ("i16", "f32")])
-def test_a_convolution_of_wider_results_is_judged_with_a_note(
-    types: tuple[str, str], tmp_path: Path
-) -> None:
-    narrow, wide = types
-    text = CONVOLUTION.format(narrow, narrow, wide, "negate")
-    for settings in (Settings("cpu"), Settings("reference")):
-        found = check_text(tmp_path, text, settings)
-        assert found.verdict is Verdict.PASS
-        assert found.message.startswith("breaks C27 of convolution: the result's element type ")
-
-
 DOT = """
 func.func @main(%x: tensor<3x4x{0}>, %y: tensor<4x5x{1}>) -> tensor<3x5xf32> {{
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from conformance.backends.passes import Passes
+from conformance.backends.passes import PRINTING, Passes
 from conformance.backends.registry import parse
 from conformance.backends.session import open_session
 from conformance.executors.backend_workers import executor_of
@@ -24,6 +28,7 @@ from conformance.fuzzing.attribution.cause import (
     Cause,
 )
 from conformance.fuzzing.attribution.isolation import explain_in_isolation
+from conformance.fuzzing.attribution.passes_at_crash import observe_passes
 from conformance.fuzzing.attribution.search import search_cause
 from conformance.fuzzing.attribution.stages import (
     AS_OPTIMISED,
@@ -220,3 +225,44 @@ def test_untried_variants_are_counted() -> None:
     found = cause({"algsimp"}, seconds=-1.0)
     assert found.ways == {}
     assert "no time was left for 6 more variants" in found.note
+
+
+TANH = op_program("tanh", [tensor_of(2)], tensor_of(2))
+
+
+CRASH = Finding(
+    Verdict.CRASHED, "abnormal exit", "", program=TANH, text="", inputs=(array([1.0, 2.0]),),
+    expected=(), actual=(),
+)  # fmt: skip
+
+
+PRINTED = b"""
+I0 1 hlo_pass_pipeline.cc:181]   HLO pass dce
+I0 1 hlo_pass_pipeline.cc:176] HLO pass: dce time: 7 us (7 us) (cumulative: 7 us)
+I0 1 hlo_pass_pipeline.cc:181]   HLO pass simplification
+I0 1 hlo_pass_pipeline.cc:181]   HLO pass algsimp
+\xff Fatal
+"""
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_output_and_dump_of_the_process_are_read(
+    hangs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, Any] = {}
+
+    def run(command: list[str], *, input: bytes, env: dict[str, str], timeout: float, **_: Any):  # noqa: A002
+        spelling, folder, program, inputs = pickle.loads(input)
+        seen.update(spelling=spelling, program=program, inputs=inputs, env=env, timeout=timeout)
+        (Path(folder) / "m.0000.HLO_passes.after_dce.before_algsimp.txt").touch()
+        if hangs:
+            raise subprocess.TimeoutExpired(command, timeout, stderr=PRINTED)
+        return subprocess.CompletedProcess(command, -6, None, PRINTED)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    found = observe_passes(Trial("cpu:AVX2", 0, 0, 1), CRASH, 12.0)
+    assert found == (("algsimp", "simplification"), Passes(("dce",)))
+    assert (seen["spelling"], seen["timeout"]) == ("cpu:AVX2", 12.0)
+    assert seen["program"] == TANH
+    assert [one.tolist() for one in seen["inputs"]] == [[1, 2]]
+    assert seen["env"].items() >= PRINTING.items()

@@ -65,13 +65,6 @@ def test_the_key_ignores_element_types_and_keeps_operation_verdict_and_class() -
     assert len({first, *others}) == 4
 
 
-def test_key_uses_fault_of_operation_not_its_consequence() -> None:
-    itself = key_of(finding("abs", "f32", Verdict.DIVERGENT, "sign"))
-    later = finding("abs", "f32", Verdict.INACCURATE, "accuracy")
-    assert key_of(replace(later, fault=(Verdict.DIVERGENT, "sign"))) == itself
-    assert key_of(later) != itself
-
-
 TOGETHER = ("compare + xor + compare + convert + atan2 f32", "compare + convert + atan2 f16")
 
 
@@ -154,17 +147,6 @@ def test_memory_faults_and_divisions_by_zero_are_one_class(
         for op, end in (("abs", one), ("sine", other))
     )
     assert (first == second) is is_same
-
-
-def test_misread_values_have_one_key_across_ops() -> None:
-    def key(op: str, verdict: Verdict, kind: str) -> str:
-        return key_of(finding(op, "f8E8M0FNU", verdict, kind))
-
-    first = key("sqrt", Verdict.DIVERGENT, "flushed")
-    assert first == key("cbrt", Verdict.INACCURATE, "flushed")
-    assert first != key("sqrt", Verdict.DIVERGENT, "double rounding")
-    assert key("sqrt", Verdict.DIVERGENT, "NaN") != key("cbrt", Verdict.DIVERGENT, "NaN")
-    assert group_of("divergent | flushed | sqrt") == group_of("divergent | flushed | cbrt")
 
 
 @pytest.mark.parametrize(

@@ -95,16 +95,6 @@ def test_unusable_seed_file_is_one_line(tmp_path: Path) -> None:
     assert all(note.startswith(str(tmp_path)) and "\n" not in note for note in found.notes)
 
 
-def test_only_pieces_with_requested_ops_are_used(tmp_path: Path) -> None:
-    found = cut_files([PATTERNS / "softmax.mlir", PATTERNS / "split_heads.mlir"])
-    file = write_material(Material(found.fragments, 1), tmp_path)
-    for op, there in (("exponential", True), ("fft", False)):
-        ops = frozenset({op})
-        trial = Trial("reference", 0, 0, 12, ops, seeds=file)
-        cases = [case_of(trial, number).program for number in range(12)]
-        assert any(case != program_at(0, n, ops).program for n, case in enumerate(cases)) is there
-
-
 def test_a_campaign_takes_programs_of_the_users_own(tmp_path: Path, capsys) -> None:
     seeds, out = tmp_path / "seeds", tmp_path / "out"
     (seeds / "deeper").mkdir(parents=True)
@@ -182,3 +172,13 @@ def test_pieces_have_uncovered_pairs() -> None:
     assert max(map(len, working)) == LENGTH
     assert list(new_pair_fragments(program, CoverageCounts(), seen)) == []
     assert list(new_pair_fragments(program, None, set())) == []
+
+
+def test_only_pieces_with_requested_ops_are_used(tmp_path: Path) -> None:
+    found = cut_files([PATTERNS / "softmax.mlir", PATTERNS / "split_heads.mlir"])
+    file = write_material(Material(found.fragments, 1), tmp_path)
+    for op, there in (("exponential", True), ("fft", False)):
+        ops = frozenset({op})
+        trial = Trial("reference", 0, 0, 12, ops, seeds=file)
+        cases = [case_of(trial, number).program for number in range(12)]
+        assert any(case != program_at(0, n, ops).program for n, case in enumerate(cases)) is there

@@ -108,20 +108,6 @@ def _items(*ops: str) -> list[Item]:
     return found
 
 
-def test_a_program_that_a_backend_separates_is_in_a_module_of_its_own() -> None:
-    items: list[Item] = []
-    for number, name in enumerate(("si64", "si32", "si64", "si32")):
-        of = TensorType((1 + number,), ELEMENT_TYPES[name])
-        program = single_op("divide", (Value("x", of), Value("y", of)), (of,))
-        inputs = (np.full(of.shape, 9, of.storage), np.full(of.shape, 4, of.storage))
-        items.append(Item(number, program, [inputs], [tuple(evaluate(program, inputs))]))
-    for name, sizes in (("tpu-compile", [1, 2, 1]), ("cpu", [4])):
-        backend = _Refusing("", "")
-        backend.name = name
-        run_all(backend.batcher(), [items])
-        assert backend.sizes == sizes
-
-
 def test_permutes_among_replicas_and_among_partitions_are_in_different_modules() -> None:
     """XLA's compiler for GPUs combines them (docs/findings.md)."""
     items: list[Item] = []

@@ -86,17 +86,6 @@ def test_a_backend_that_differs_from_all_others_is_named():
     ]  # fmt: skip
 
 
-def test_no_backend_is_named_among_two_or_if_two_pairs_differ():
-    (two,) = compare_records(passing_case("cpu", 0), failing_case("gpu", 0)).cases
-    (pairs,) = compare_records(
-        passing_case("cpu", 0),
-        passing_case("gpu", 0),
-        failing_case("plugin:x", 0),
-        failing_case("tpu", 0),
-    ).cases
-    assert (two.lone_backend, pairs.lone_backend) == ("", "")
-
-
 ADD, SINE, DOT = (("add", "f32", "cpu"), ("sine", "f32", "cpu"), ("dot_general", "f32", "cpu"))
 
 

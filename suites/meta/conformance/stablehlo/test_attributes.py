@@ -15,7 +15,6 @@ from conformance.stablehlo.attributes import (
 )
 from conformance.stablehlo.context import reading_context
 from conformance.stablehlo.elements import attribute_of
-from conformance.stablehlo.reading.attributes import own_attributes
 from conformance.stablehlo.reading.constants import constant, parse_dense
 from conformance.stablehlo.reading.kinds import read_as
 from conformance.stablehlo.structs import group_attributes
@@ -34,23 +33,6 @@ def test_large_constants_of_booleans_are_lists() -> None:
     assert spell_dense(Dense.of(values, tensor_of(20, 2, of="i1"))).startswith(
         "dense<[[true, false"
     )
-
-
-def attributes_of(line: str, arguments: str = "%x: tensor<4xf32>") -> dict[str, Any]:
-    """Return the attributes of the first operation of a function."""
-    text = f"func.func @main({arguments}) {{\n  %0 = {line}\n  return\n}}"
-    with read_operations(text) as operations:
-        return dict(own_attributes(operations[0]))
-
-
-def test_accuracy_that_asks_for_nothing_is_left_out() -> None:
-    asked = "#stablehlo.result_accuracy<{}mode = #stablehlo.result_accuracy_mode<{}>>"
-    for text, names in (
-        (asked.format("", "DEFAULT"), set()),
-        (asked.format("ulps = 3, ", "TOLERANCE"), {"result_accuracy"}),
-    ):
-        line = f"stablehlo.exponential %x {{result_accuracy = {text}}} : tensor<4xf32>"
-        assert set(attributes_of(line)) == names
 
 
 def test_quantized_constants_are_codes() -> None:

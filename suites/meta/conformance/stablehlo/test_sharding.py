@@ -263,16 +263,6 @@ def test_each_device_has_the_shard_that_the_annotation_gives(sharding: str, axes
         np.testing.assert_array_equal(shard, expected)
 
 
-def test_operations_between_the_calls_are_each_device_s_own() -> None:
-    program = parse_module(ROWS)
-    assert [one.name for one in program.main.body.operations] == [MANUAL, "negate", "return"]
-    value = np.zeros(WHOLE, np.float32)
-    (result,) = evaluate(program, [value])
-    np.testing.assert_array_equal(result, -np.arange(8.0)[:, None] * np.ones(16))
-    written = parse_module(emit(program))
-    np.testing.assert_array_equal(evaluate(written, [value])[0], result)
-
-
 def test_values_from_outside_are_passed_to_each_device() -> None:
     text = ROWS.replace("%arg0: tensor<8x16xf32>", "%arg0: tensor<8x16xf32>, %x: tensor<1x16xf32>")
     text = text.replace("call @shmap_body(%1) :", "stablehlo.add %1, %x :")

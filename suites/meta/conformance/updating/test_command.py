@@ -13,7 +13,6 @@ from conformance.campaign.runner import run
 from conformance.checking.counterexample import replay
 from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
-from conformance.executors.lost import BROKEN_HEAP, OVERWRITTEN
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.gate.reading import ExpectationError, read
 from conformance.results.store import FILE_NAME, Store
@@ -138,29 +137,6 @@ def test_a_new_file_includes_the_files_of_the_run(
     assert f"with --expectations {beside} --expectations {other} the run has no new" in out
 
 
-def test_a_crash_of_overwritten_memory_that_no_program_shows_is_flaky(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The failure depends on uninitialised memory; `--strict` then requires no counterexample."""
-    given = options(tmp_path / "run", "abort")
-    run(given)
-    with Store(given.out / FILE_NAME) as store:
-        store.settle([
-            replace(one, message=f"{one.message}: free(): invalid pointer")
-            for one in store.records()
-        ])  # fmt: skip
-    monkeypatch.setattr(command, "counterexample", lambda *_: None)
-    code, out, _ = run_command(capfd, "update", given.out, "--out", tmp_path / "mine.toml")
-    (entry,) = read(tmp_path / "mine.toml")
-    assert (code, entry.flaky, entry.rare) == (0, True, False)
-    assert entry.words == (*BROKEN_HEAP, *OVERWRITTEN)
-    assert "no counterexample, such as" not in out
-    given = options(tmp_path / "other", "internal_error")
-    run(given)
-    code, out, _ = run_command(capfd, "update", given.out, "--out", tmp_path / "other.toml")
-    assert "1 entry has no counterexample, such as subtract-crashed-internal-error" in out
-
-
 def test_batches_that_fail_as_a_whole_are_known_by_flaky_entries(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -271,25 +247,6 @@ def test_a_program_that_the_verifier_refuses_is_its_own_counterexample() -> None
         counterexample=Counterexample(text),
     )  # fmt: skip
     assert replay(entry, "reference").reproduces
-
-
-@pytest.mark.slow
-@pytest.mark.x86
-def test_each_failure_of_a_case_has_its_own_counterexample(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """XLA's atan2 of complex numbers fails in several ways, in the same programs."""
-    given = Options(
-        tmp_path / "run", ("cpu:AVX2",), ("atan2",), ("complex<f32>",), "smoke", jobs=1,
-        expectations="none",
-    )  # fmt: skip
-    run(given)
-    file = tmp_path / "mine.toml"
-    assert run_command(capfd, "update", given.out, "--out", file, "--seconds", "5")[0] == 0
-    entries = read(file)
-    assert len(entries) > 1
-    assert all(entry.counterexample for entry in entries)
-    assert run(replace(given, expectations=str(file))).exit_code == 0
 
 
 KNOWN = """
