@@ -25,7 +25,6 @@ from conformance.fuzzing.execution import run_trial
 from conformance.fuzzing.keeping import bundle
 from conformance.fuzzing.keeping import replay as finding_replay
 from conformance.fuzzing.minimisation import minimise_failure
-from conformance.fuzzing.seeds.files import cut_files
 from conformance.fuzzing.trial import Trial
 from conformance.verdict import Verdict
 from suites.meta.support.workers import CPU
@@ -42,14 +41,6 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   return %3 : tensor<4xf32>
 }"""
 """Once it is minimised, a value without a name is a parameter."""
-
-LABELLED = """
-func.func @main(%arg0: tensor<2xf32> loc("weights"), %arg1: tensor<2xf32> loc("bias['a']"))
-    -> tensor<2xf32> {
-  %0 = stablehlo.subtract %arg0, %arg1 : tensor<2xf32>
-  %1 = stablehlo.add %0, %0 : tensor<2xf32>
-  return %1 : tensor<2xf32>
-}"""
 
 OF_CLIENTS = """
 func.func @main(%x: tensor<2xf32>, %file: tensor<2xf32>) -> tensor<2xf32> {
@@ -83,24 +74,6 @@ func.func @main() {
   return
 }"""
 
-LOOP = """
-func.func @main(%n: tensor<i32>, %x: tensor<2xbf16>) -> tensor<2xbf16> {
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %half = stablehlo.constant dense<0.5> : tensor<2xbf16>
-  %0:2 = stablehlo.while(%i = %one, %v = %x) : tensor<i32>, tensor<2xbf16>
-  cond {
-    %1 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %1 : tensor<i1>
-  } do {
-    %2 = stablehlo.add %i, %one : tensor<i32>
-    %3 = stablehlo.multiply %v, %half : tensor<2xbf16>
-    stablehlo.return %2, %3 : tensor<i32>, tensor<2xbf16>
-  }
-  %4 = stablehlo.subtract %0#1, %x : tensor<2xbf16>
-  %5 = stablehlo.add %4, %half : tensor<2xbf16>
-  return %5 : tensor<2xbf16>
-}"""
-
 PROCESSES = """
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 2 : i32} {
   func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
@@ -128,8 +101,8 @@ func.func private @inner(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> 
 }"""
 
 PROGRAMS = {
-    "numbered": NUMBERED, "labelled": LABELLED, "of clients": OF_CLIENTS, "tuple": TUPLE,
-    "dynamic": DYNAMIC, "asserting": ASSERTING, "loop": LOOP, "processes": PROCESSES,
+    "numbered": NUMBERED, "of clients": OF_CLIENTS, "tuple": TUPLE,
+    "dynamic": DYNAMIC, "asserting": ASSERTING, "processes": PROCESSES,
     "several": SEVERAL,
 }  # fmt: skip
 
@@ -210,16 +183,6 @@ def test_failing_program_written_by_any_command_is_read_by_all(
         READERS[reader](folder)
 
 
-@pytest.mark.parametrize("writer", WRITERS)
-def test_pieces_are_cut_from_written_programs(writer: str, tmp_path: Path) -> None:
-    folders = WRITERS[writer](tmp_path, OF_CLIENTS)
-    found = cut_files(sorted(folders[0].rglob("*.mlir")))
-    single = writer == "reduce"  # one operation is no chain
-    assert found.notes == (() if not single else found.notes)
-    assert single or found.fragments
-    assert not any("refused" in note or "not read" in note for note in found.notes)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 def test_findings_of_campaigns_are_read(reader: str, tmp_path: Path) -> None:
@@ -280,35 +243,3 @@ def test_saved_failure_is_explained_by_entries(
     assert said in capsys.readouterr().out
     with pytest.raises(UsageError, match=f"give a folder in it, such as {folder}"):
         finding_replay.read_finding(folder.parent)
-
-
-def test_each_operation_of_a_refused_program_is_asked_about(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "given.mlir").write_text("""
-func.func @main(%x: tensor<2xf32>, %y: tensor<2xi32>) -> (tensor<2xf32>, tensor<2xi32>) {
-  %0 = stablehlo.sine %x : tensor<2xf32>
-  %1 = stablehlo.negate %y : tensor<2xi32>
-  return %0, %1 : tensor<2xf32>, tensor<2xi32>
-}""")
-    check_file(str(tmp_path / "given.mlir"), Settings("reference:reject", save=tmp_path / "saved"))
-    folder = next((tmp_path / "saved").iterdir())
-    entries = tmp_path / "known.toml"
-    entries.write_text("""
-[[known]]
-id = "long-negation"
-op = "negate"
-verdicts = ["rejected"]
-words = ["refused"]
-where = ["tensor<9xi32>"]
-reason = "Nine elements."
-""")
-    line = ["expectations", "why", str(folder), "--expectations", str(entries)]
-    assert exit_code_of(lambda: app(line, standalone_mode=False)) == 1
-    assert [one.strip() for one in capsys.readouterr().out.splitlines()] == [
-        "rejected (refused as invalid): new: refused",
-        "no entry applies to sine of f32",
-        f"long-negation ({entries}): it requires an operation that contains 'tensor<9xi32>'",
-    ]
-    entries.write_text(entries.read_text().replace("9", "2"))
-    assert exit_code_of(lambda: app(line, standalone_mode=False)) == 0

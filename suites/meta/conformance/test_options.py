@@ -1,4 +1,4 @@
-"""Options: shell completion, help, listings."""
+"""Options and listings: completion, ops, backends, limits, the catalog."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from importlib.metadata import version
-from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from conformance import options
-from conformance.backends.registry import BACKENDS
-from conformance.campaign.planning import PROFILES
-from conformance.catalog import CATALOG
+from conformance.catalog import CATALOG, column_of
 from conformance.errors import UsageError
-from conformance.limits import LIMITS, Limits
+from conformance.limits import IDENTITY, LIMITS, Limits, identity_of
+from conformance.listing import coverage_page
 from conformance.results.versions import build
+from conformance.verdict import Record, Verdict
+from generators.case.columns import Invalid
+from generators.cells.plan import cases
+from reference.ops.table import OPS
+from reference.ops.xla.page import HEADINGS, UNSUPPORTED_HEADINGS
 
 
 def completions_of(*words: str) -> list[str]:
@@ -49,29 +55,6 @@ def completions_of(*words: str) -> list[str]:
 )
 def test_a_shell_completes_what_options_take(words: tuple[str, ...], offered: list[str]) -> None:
     assert completions_of(*words) == offered
-
-
-def test_values_in_help_exist() -> None:
-    assert tuple(PROFILES) == options.PROFILES
-    assert all(f"{name} {count}" in options.PROFILE_HELP for name, count in PROFILES.items())
-    columns = {column.name for row in CATALOG.values() for column in row.columns}
-    plain = {name.replace("<", "_").replace(">", "") for name in columns}
-    assert set(options.complete_element_types("")) == plain
-    by_judge = {"outputs"}  # the command names it
-    assert all(family in options.BACKEND_HELP for family in BACKENDS.keys() - by_judge)
-
-
-@pytest.mark.parametrize("command", ["run", "check", "replay", "report", "ops", "backends"])
-def test_help_shows_every_default(call, monkeypatch, command: str) -> None:
-    monkeypatch.setenv("COLUMNS", "500")
-    code, out, _ = call(command, "--help")
-    assert code == 0
-    listed = [
-        line for line in out.splitlines()
-        if line.strip(" │").startswith("--") and "<bool>" not in line
-    ]  # fmt: skip
-    assert listed
-    assert all("[default: " in line for line in listed)
 
 
 def test_ops_are_listed(call) -> None:
@@ -123,38 +106,74 @@ def test_every_limit_is_an_option_in_its_unit() -> None:
     assert len(asked) == 2
 
 
-def test_help_has_no_line_breaks_of_docstrings() -> None:
-    app = typer.Typer()
-    inner = typer.Typer(help="A group.")
-    app.add_typer(inner, name="group")
-
-    @inner.command("one")
-    def one() -> None:  # type: ignore[reportUnusedFunction]
-        """Do it.
-
-        A paragraph of
-        two lines.
-
-        Another.
-        """
-
-    options.join_help_lines(app)
-    (command,) = inner.registered_commands
-    assert command.help == "Do it.\n\nA paragraph of two lines.\n\nAnother."
-
-
-def test_help_of_a_command_fills_its_lines(call, monkeypatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    _, out, _ = call("run", "--help")
-    about = out.split("\u256d")[0].strip().split("\n")
-    lines = [line.strip() for line in about[about.index(next(x for x in about if "judges" in x)) :]]
-    assert len(lines) > 2
-    fits = [len(f"{a} {b.split()[0]}") < 58 for a, b in pairwise(lines) if a and b]
-    assert not any(fits)
-
-
 @pytest.mark.parametrize("text", ["", "1", "1/", "/4", "-1/4", "1/4/2", "one/four"])
 def test_a_shard_is_a_part_of_parts(text: str) -> None:
     assert options.parse_shard("2/4") == (2, 4)
     with pytest.raises(UsageError, match="i/n"):
         options.parse_shard(text)
+
+
+NOT_TENSORS = {"after_all", "create_token", "get_tuple_element", "tuple"}
+"""Ops whose cells are named after the types of their operands or regions."""
+
+READ = [op for op in CATALOG if op not in NOT_TENSORS and OPS[op].lower is None]
+"""Ops that a file can hold: those that are not lowered."""
+
+
+@pytest.mark.parametrize("op", READ)
+def test_an_operation_is_of_the_column_that_its_cases_are_in(op: str) -> None:
+    names = {of.name for of in CATALOG[op].columns}
+    for of in CATALOG[op].columns:
+        if isinstance(of, Invalid):
+            continue
+        # a sort's key may stand among what is sorted along: then the first operand names the cell;
+        # what is quantized anew may come with a scale a slice in a cell of one scale
+        several = cases(op, of, 0, 8 if op == "sort" or of.name.startswith("q<") else 1)
+        every = [
+            [column_of(one) for one in case.program.walk() if one.name == op] for case in several
+        ]
+        found = next((found for found in every if found[-1:] == [of.name]), every[0])
+        if op == "uniform_dequantize" and of.name.startswith("q<"):
+            assert found[-1] in names  # the f32 that comes out names a cell as well
+        else:
+            assert found[-1:] == [of.name]
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
+
+
+def test_the_page_is_what_the_command_prints() -> None:
+    mend = "hlo-conformance ops --format markdown > docs/coverage.md"
+    assert PAGE.read_text() == coverage_page(), mend
+
+
+def test_every_op_of_xla_has_a_heading_and_every_heading_its_ops() -> None:
+    ops = [op for several in HEADINGS.values() for op in several]
+    assert sorted(ops) == sorted(op for op, row in CATALOG.items() if row.dialect == "xla")
+    assert not HEADINGS.keys() & UNSUPPORTED_HEADINGS.keys()
+    assert all(UNSUPPORTED_HEADINGS.values())
+
+
+def test_the_id_of_a_record_is_safe_in_a_shell() -> None:
+    record = Record("add", "complex<f32>", "cpu", 17, "0", Verdict.PASS)
+    assert record.id == "add-complex_f32-cpu-17"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a made-up command."""
+
+    seed: int = field(default=7, metadata=IDENTITY)
+    some_ops: tuple[str, ...] = field(default=("add",), metadata=IDENTITY)
+    jobs: int = 2
+    limits: Limits = field(default=LIMITS)
+
+
+def test_results_depend_on_marked_options_and_on_all_limits() -> None:
+    found: dict[str, Any] = identity_of(Options())
+    assert found["seed"] == 7
+    assert found["some ops"] == ["add"]
+    assert "jobs" not in found
+    assert {"timeout", "memory limit"} <= {*found}
+    assert found != identity_of(Options(limits=Limits(LIMITS.timeout / 2)))
+    assert found == identity_of(Options(jobs=1))

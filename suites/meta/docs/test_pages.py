@@ -17,7 +17,6 @@ from docs.tools.pages import (
     PageFile,
     blocks,
     commands,
-    first_missing,
     run_page,
     steps,
 )
@@ -52,35 +51,6 @@ def test_commands_are_in_blocks_that_are_run(page: Path) -> None:
         if block.language != "console" and not block.title:
             loose = [row for row in block.text.splitlines() if row.startswith("hlo-conformance ")]
             assert not loose, f"{page.name}:{block.line}: write a console block"
-
-
-def test_blocks_that_are_not_run_have_a_reason() -> None:
-    reasons = [
-        command.not_run
-        for page in PROSE
-        for command in commands(page.read_text(encoding="utf-8"))
-        if command.not_run
-    ]
-    assert reasons
-    assert all(len(reason) > 10 for reason in reasons)
-
-
-RUN_SMOKE = (
-    "python3 -m venv .venv && .venv/bin/pip install -q . && "
-    ".venv/bin/hlo-conformance run --profile smoke"
-)
-RUN_TESTS = (
-    "python3 -m venv .venv && .venv/bin/pip install -q '.[test]' && .venv/bin/pytest suites -n 2"
-)
-
-
-def test_readme_is_one_screen_with_the_two_commands() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 70
-    assert [command.text for command in commands(text)] == [RUN_SMOKE, RUN_TESTS]
-    links = re.findall(r"\]\((?!http)([^)#]+)", text)
-    assert len(links) > 10
-    assert [link for link in links if not (ROOT / link).exists()] == []
 
 
 # The programs behind these tests
@@ -135,14 +105,6 @@ def test_a_page_with_a_wrong_statement_fails(
     (tmp_path / "wrong").mkdir()
     with pytest.raises(PageError, match=message):
         run_page(page, tmp_path / "wrong")
-
-
-def test_lines_of_output_are_found_in_order() -> None:
-    printed = "one\ntwo 2.5 s\nthree  \n"
-    assert first_missing(("one", "...", "three"), printed) == ""
-    assert first_missing(("two ... s",), printed) == ""
-    assert first_missing(("three", "one"), printed) == "one"
-    assert first_missing(("two",), printed) == "two"
 
 
 NAMED_PATH = re.compile(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reports import html
 from suites.meta.reports.browsing import SIZES
 from suites.meta.support import synthetic_run as synthetic
 
@@ -37,8 +38,7 @@ def folder(tmp_path_factory) -> Path:
         (made / name).mkdir()
         content = synthetic.page(name).encode("utf-8", "backslashreplace")
         (made / name / "index.html").write_bytes(content)
-    for backends in (1, 3):
-        (made / f"large-{backends}").mkdir()
-        page = synthetic.large_page(backends)
-        (made / f"large-{backends}" / "index.html").write_text(page)
+    (made / "three").mkdir()
+    page = html.html(synthetic.full_run(synthetic.NAMES))
+    (made / "three" / "index.html").write_text(page)
     return made

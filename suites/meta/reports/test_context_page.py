@@ -6,26 +6,25 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from conformance.fuzzing.keeping.collection import FoundCause
 from conformance.outputs.finding import Cause, Finding
 from conformance.outputs.run import Backend
-from conformance.outputs.sweep import Number, Point, ResultClass, Sweep, SweptFunction
+from conformance.outputs.sweep import Sweep
 from conformance.results.history import History, past_run
-from conformance.verdict import HISTOGRAM_EDGES, Record, Verdict
+from conformance.verdict import Record, Verdict
 from reports import html
 from reports.context import Context
 from reports.context_markdown import sections
 from reports.page import context as page
 from suites.meta.reports.browsing import (
-    count_visible,
     go,
-    open_everything,
-    requested_addresses,
     script,
     wait,
 )
+from suites.meta.reports.sweeps.made_up import function, point, result_class, sweep
 from suites.meta.support import synthetic_run as synthetic
 
 CELL = ("tanh", "f32", "cpu")
@@ -76,26 +75,14 @@ def cause(text: str, findings: int = 2) -> FoundCause:
 
 def sweep_of(text: str, element_type: str = "f32") -> Sweep:
     """Return a sweep of one function, with a class of failures that no expectation matches."""
-    number = Number(decimal=text, hexadecimal=text)
-    point = Point(arguments=(number,), expected=number, actual=number, ulp=7.0)
-    failing = ResultClass(
-        verdict=Verdict.DIVERGENT, class_=text, count=3, known="", message=text, worst_ulp=7.0,
-        example=point,
+    failing = result_class(Verdict.DIVERGENT, example=point(text))
+    failing = msgspec.structs.replace(failing, class_=text, message=text)
+    swept = function(
+        text, element_type, state="divergent", rule=text, worst_ulp=7.0, worst=point(text),
+        planned=1 << 16, values=1 << 16, classes=(failing,),
     )  # fmt: skip
-    function = SweptFunction(
-        name=f"{text} {element_type}", op=text, element_type=element_type,
-        result_type=element_type, form="", state="divergent", arguments="all", planned=1 << 16,
-        values=1 << 16, correctly_rounded=1, worst_ulp=7.0, worst=point, budget_ulp=5.0, rule=text,
-        histogram=(1,) * (len(HISTOGRAM_EDGES) + 1), classes=(failing,), inversions=None,
-        asymmetries=None,
-    )  # fmt: skip
-    return Sweep(
-        schema="sweep", schema_version="1.0", functions=(function,),
-        backend=Backend(name=text, platform=text, device=text, versions={text: text}),
-        histogram_edges=HISTOGRAM_EDGES, sample=64, exhaustive=False, seed=0, shard="1/1",
-        build=text, versions={text: text}, instruction_sets=(), started=text, command=text,
-        seconds=1.0, exit_code=1,
-    )  # fmt: skip
+    backend = Backend(name=text, platform=text, device=text, versions={text: text})
+    return sweep(swept, backend=backend, build=text, command=text, versions={text: text})
 
 
 def plain_context() -> Context:
@@ -156,28 +143,6 @@ def test_sweeps_of_one_backend_share_a_table() -> None:
     row = re.search(r"<code>tanh</code></th>(.*)</tr>", section)
     assert row is not None
     assert row[1].count("<b>7.000</b>") == 2
-
-
-def test_the_page_holds_some_scripts_and_names_the_folders_of_others() -> None:
-    _, last = data_in(document("plain"))["causes"]
-    whole = [bool(one["script"] and one["program"]) for one in last["findings"]]
-    assert whole == [True] * (page.SCRIPTS - 2) + [False] * 2
-    assert all(one["folder"] for one in last["findings"])
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("name", ["plain", "nasty"])
-def test_both_sections_are_drawn_and_nothing_acts(browser, folder, name) -> None:
-    go(browser, folder, name)
-    wait(browser, "document.querySelector('#history table')")
-    open_everything(browser)
-    assert count_visible(browser, "#campaigns .finding .body")
-    assert browser.get_log("browser") == []
-    address = (folder / name / "index.html").as_uri()
-    assert [url for url in requested_addresses(browser) if not url.startswith("data:")] == [address]
-    assert script(browser, "return window.pwned ?? 0") == 0
-    wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert script(browser, wide) <= 0
 
 
 @pytest.mark.browser

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from conformance.catalog import CATALOG
-from conformance.commands import reporting
-from conformance.errors import NotAvailable
-from conformance.results.cells import CellResults
-from conformance.results.lines import lines_of
-from conformance.results.standings import CellStatus, status_of
-from conformance.results.summary import KnownReason
-from conformance.verdict import Errors, Failing, Verdict
-from reports import findings, html, junit, markdown, squares, text, view
-from reports import programs as program_texts
+from reports import findings, html, text, view
 from reports.page import divergences
-from reports.programs import pretty_forms
 from suites.meta.support import synthetic_run as synthetic
 
 RUNS, NASTY = synthetic.RUNS, synthetic.NASTY
@@ -142,22 +130,6 @@ def test_embedded_data_survives_and_cannot_end_its_element(given):
     assert json.loads(kept) == {given: [given]}
 
 
-def test_long_text_is_truncated_with_omitted_length(sources):
-    (long,) = [
-        case
-        for group in data_of(sources["nasty"])["groups"]
-        for case in group["whole"]
-        if case["message"].startswith("long ")
-    ]
-    assert long["cut"] + len(long["message"]) == len("long " * 20_000) - 1  # no space at its end
-    assert len(long["message"]) <= divergences.MESSAGE_LIMIT
-    assert len(sources["nasty"]) < 300_000
-    parts = text.split_text("line\n" * 10_000, 1_000)
-    assert (len(parts.head) <= 1_000, len(parts.rest) <= text.EXPANDED_LIMIT) == (True, True)
-    assert len(parts.head) + len(parts.rest) + parts.omitted == 50_000
-    assert text.split_text("short", 1_000) == text.Clipped("short", "", 0)
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_totals_add_up_and_equal_summary_json(runs, name):
     run, totals = runs[name], view.build(runs[name]).totals
@@ -176,16 +148,6 @@ def test_totals_add_up_and_equal_summary_json(runs, name):
     assert totals.new == sum(record.is_new_failure for record in run.records)
 
 
-def test_denominators_are_printed(runs, sources):
-    totals = view.build(runs["full"]).totals
-    plain = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", sources["full"]))
-    assert f"{totals.tested:,} of {totals.planned:,} planned cells tested" in plain
-    assert f"in {totals.ops_tested} of {len(CATALOG)} ops of the catalog" in plain
-    assert f"{totals.cases:,} cases, {totals.values:,} values" in plain
-    for part in ("jax 0.12.0", "jaxlib 0.12.0.1", "AMD EPYC", "20261121", "hlo-conformance run"):
-        assert part in plain
-
-
 @pytest.mark.parametrize(
     ("name", "status", "headline"),
     [
@@ -201,147 +163,6 @@ def test_headline_says_whether_the_backend_conforms(runs, pages, name, status, h
     assert f"status-{status}" in next(iter(pages[name].all("h1")))["class"]
 
 
-@pytest.mark.slow
-def test_predicted_share_of_known_elements_is_in_every_report(runs):
-    run = runs["passing"]
-    cell = run.planned[0]
-    known = synthetic.failure(cell, 9, Verdict.DIVERGENT, known="f8-rounding")
-    classes = tuple(
-        Failing(Verdict.DIVERGENT, kind, "", 1_500, known=id_, predicted=predicted)
-        for kind, id_, predicted in (("a", "x", 1_499), ("b", "y", 1_500), ("c", "", 1_000))
-    )
-    whole = synthetic.failure(cell, 10, Verdict.DIVERGENT, known="unsteady")  # predicts nothing
-    records = [*run.records, replace(known, failing=classes), whole]
-    other = replace(run, records=records)
-    assert (other.known_elements.count, other.known_elements.predicted) == (3_000, 2_999)
-    assert other.summary["known_elements"]["predicted_percent"] == 99.9
-    told = "elements of entries that predict values: 2,999 of 3,000 (99.9 %) predicted within 2 ulp"
-    assert told in lines_of(other, "")
-    page = html.html(other)
-    assert "99.9 %" in page
-    assert "elements of entries that predict values are within 2 ulp of them" in page
-    row = "elements of entries that predict values, within 2 ulp of them (99.9 %)"
-    assert f"| {row} | 2,999 | 3,000 |" in markdown.markdown(other)
-    varying = replace(other, expectations={"x": KnownReason("any memory", unpredictable=True)})
-    assert varying.summary["known_elements"] == {
-        "count": 3_000, "predicted": 2_999, "unpredictable": 1, "predicted_percent": 100.0,
-    }  # fmt: skip
-    told = "elements of entries that predict values: 2,999 of 2,999 (100 %) predicted within 2 ulp"
-    assert f"{told}; 1 more may have any value" in lines_of(varying, "")
-    assert "elements that fail as known may have any value" in html.html(varying)
-    row = "elements that fail as known and may have any value"
-    assert f"| {row} | 1 | 3,000 |" in markdown.markdown(varying)
-    for written in (html.html(run), markdown.markdown(run), "".join(lines_of(run, ""))):
-        assert "that predict values" not in written
-        assert "fail as known" not in written
-    assert run.summary["known_elements"]["predicted_percent"] is None
-
-
-@pytest.mark.slow
-def test_unpredictable_known_cases_are_counted_separately(runs):
-    run = runs["passing"]
-    cell = run.planned[0]
-    ids = {
-        "memory": KnownReason("it reads memory", unpredictable=True),
-        "other": KnownReason("it is wrong"),
-    }
-    whole = [
-        synthetic.failure(cell, number, Verdict.DIVERGENT, known=id_)
-        for number, id_ in enumerate(("memory", "other", "other", ""), 9)
-    ]
-    part = Failing(Verdict.DIVERGENT, "a", "", 1, known="memory")
-    both = replace(synthetic.failure(cell, 20, Verdict.DIVERGENT, known="other"), failing=(part,))
-    other = replace(run, records=[*run.records, *whole, both], expectations=ids)
-    assert other.summary["unpredictable"] == 2
-    assert "; 4 known (of these 2 unpredictable), 1 new" in lines_of(other, "")[-5]
-    assert "known cases have elements that no program predicts" in html.html(other)
-    row = "of these, cases with elements that no program predicts"
-    assert f"| {row} | 2 | 4 |" in markdown.markdown(other)
-    for written in (html.html(run), markdown.markdown(run), "".join(lines_of(run, ""))):
-        assert "predict" not in written
-
-
-def test_headline_distinguishes_known_and_untested_from_conforming(runs):
-    run = runs["passing"]
-    cell = run.planned[0]
-    known = synthetic.failure(cell, 9, Verdict.DIVERGENT, known="f8-rounding")
-    seen = view.build(replace(run, records=[*run.records, known]))
-    assert (seen.status, seen.totals.known) == ("known", 1)
-    said = "The cpu backend does not conform: 1 case fails, known, in 1 of 4 cells tested."
-    assert seen.headline == said
-    left = view.build(replace(run, planned=(*run.planned, ("tanh", "f32", "cpu"))))
-    assert left.status == "partial"
-    assert "1 planned cell was not tested" in left.headline
-    refused = [replace(r, verdict=Verdict.UNSUPPORTED) for r in run.records]
-    assert view.build(replace(run, records=refused)).status == "empty"
-
-
-def cell_of(data, row: list) -> dict:
-    values = [*row, *[0] * (len(data["fields"]) - len(row))]
-    cell = dict(zip(data["fields"], values, strict=True))
-    cell["key"] = (
-        data["ops"][cell["op"]]["name"],
-        data["types"][cell["type"]],
-        data["backends"][cell["backend"]],
-    )
-    cell["state"] = data["states"][cell["state"]]
-    cell["status"] = data["statuses"][cell["status"]]
-    return cell
-
-
-def cells_of(source: str) -> dict[tuple[str, str, str], dict]:
-    data = data_of(source)
-    cells = [cell_of(data, row) for row in data["cells"]]
-    return {cell["key"]: cell for cell in cells}
-
-
-def test_each_planned_cell_has_its_worst_verdict_status_and_counts(runs, sources):
-    shown = cells_of(sources["full"])
-    cells = runs["full"].cells
-    assert len(shown) == view.build(runs["full"]).totals.planned == len(runs["full"].planned)
-    for key, cell in shown.items():
-        of = cells[key]
-        assert (cell["state"], cell["cases"]) == (of.state, len(of.records)), key
-        assert (cell["new"], cell["known"]) == (of.new, of.known), key
-        assert cell["status"] == status_of(of), key
-    assert {v.value for v in Verdict} | {"untested"} == {c.state for c in cells.values()}
-    assert {cell["status"] for cell in shown.values()} == set(CellStatus)
-
-
-def test_states_have_different_signs_besides_colours():
-    assert len(set(squares.GLYPHS.values())) == len(squares.GLYPHS)
-    assert (
-        set(squares.GLYPHS)
-        == set(squares.MEANINGS)
-        == {*Verdict, squares.UNTESTED, squares.FILTERED}
-    )
-
-
-def test_states_without_a_judgement_look_different(sources):
-    assert cells_of(sources["passing"]).keys() == set(synthetic.run("passing").planned)
-    assert {cell["state"] for cell in cells_of(sources["empty"]).values()} == {"untested"}
-    style = re.search(r"<style>(.*?)</style>", sources["full"], re.DOTALL)[1]
-    without = ("filtered", "untested", "unsupported", "not_judged")
-    looks = [re.search(rf"\.s-{s} {{(.*?)}}", style)[1] for s in without]
-    assert len(set(looks)) == len(without)
-
-
-def test_cell_shows_share_of_its_budget():
-    cell = ("tanh", "f32", "cpu")
-    failing = synthetic.failure(cell, 1, Verdict.INACCURATE, worst_ulp=2.125, budget_ulp=3.0)
-    for worst, budget, share in (
-        (2.125, 3.0, 2.125 / 3), (0.0, 0.0, None), (1.0, 0.0, 1.0), (250_000.0, 3.0, 1.0),
-        (99.5, 999.0, 99.5 / 999), (math.inf, 3.0, 1.0), (math.nan, 3.0, 1.0),
-        (None, None, None), (None, 2.0, None),
-    ):  # fmt: skip
-        record = replace(failing, worst_ulp=worst, budget_ulp=budget)
-        found = squares.square_of(CellResults(*cell, record.verdict, (record,)))
-        assert found.share == share
-    exceeding = (replace(failing, worst_ulp=4.0, budget_ulp=16.0), replace(failing, worst_ulp=2.0))
-    found = squares.square_of(CellResults(*cell, "inaccurate", exceeding))
-    assert (found.worst, found.budget) == (2.0, 3.0)
-
-
 def test_every_failure_is_found_by_its_id_or_counted(runs, sources):
     seen = view.build(runs["full"])
     failing = {record.id for record in runs["full"].records if record.verdict.fails}
@@ -355,25 +176,6 @@ def test_every_failure_is_found_by_its_id_or_counted(runs, sources):
     assert list(dict.fromkeys(statuses)) == [findings.NEW, findings.KNOWN, findings.OPEN]
 
 
-def test_programs_are_shown_in_the_pretty_form_and_stored_in_the_generic_one(tmp_path):
-    html.render(synthetic.run("full"), tmp_path)
-    page = (tmp_path / "index.html").read_text(encoding="utf-8", errors="replace")
-    programs = data_of(page)["programs"]
-    both = [program for program in programs if len(program) == 4]
-    assert len(both) > 5
-    assert any(re.search(r"%\w+ = stablehlo\.add %", pretty) for pretty, *_ in both)
-    assert all('"stablehlo.' in generic for _, _, generic, _ in both)
-    assert any(len(program) == 2 for program in programs)  # MLIR refuses it: no pretty form
-
-
-def test_without_a_worker_programs_stay_as_they_are(monkeypatch):
-    def refuse(*_: object, **__: object) -> None:
-        raise NotAvailable("no process can be started")
-
-    monkeypatch.setattr(program_texts, "LocalExecutor", refuse)
-    assert pretty_forms(["module {}"]) == {}
-
-
 def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
     data = data_of(sources["full"])
     said = json.dumps(data, ensure_ascii=False)
@@ -385,93 +187,6 @@ def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
         assert part in said, part
     assert "old-entry" in sources["full"]
     assert data["replay"] == ["hlo-conformance replay ", ""]
-
-
-def test_huge_class_is_truncated_and_keeps_all_types():
-    cells = [("add", of, "cpu") for of in ("bf16", "f16", "f32")]
-    records = [
-        synthetic.failure(cell, index, Verdict.DIVERGENT, kind="NaN")
-        for cell in cells
-        for index in range(400)
-    ]
-    (listed,) = divergences.list_groups(view.build(synthetic.run_of(records, {}, cells)).groups)
-    assert len(listed.whole) == divergences.FULL_PER_GROUP
-    assert len(listed.brief) == divergences.LINES_PER_GROUP
-    assert listed.omitted == 1_200 - len(listed.whole) - len(listed.brief)
-    assert [f.record.element_type for f in listed.whole[:3]] == ["bf16", "f16", "f32"]
-
-
-def test_room_for_cases_is_shared_out_among_classes():
-    assert divergences._share_of_groups([5, 1, 9], 3, 100) == [3, 1, 3]
-    assert divergences._share_of_groups([5, 1, 9], 3, 4) == [2, 1, 1]
-    assert divergences._share_of_groups([5, 5, 5], 3, 2) == [1, 1, 0]
-
-
-def test_ops_have_rule_source_and_dialect(sources):
-    shown = {op["name"]: op for op in data_of(sources["full"])["ops"]}
-    assert shown.keys() == CATALOG.keys()
-    for row in CATALOG.values():
-        op = shown[row.name]
-        assert (op["family"], op["constraints"]) == (row.family, len(row.constraints))
-        assert op["text"].startswith(row.tolerance.text[:20])
-    assert {op["dialect"] for op in shown.values()} == {"CHLO", "StableHLO", "XlaBuilder"}
-
-
-def test_report_is_the_same_every_time(runs, sources):
-    assert html.html(runs["nasty"]) == sources["nasty"]
-    assert html.html(runs["passing"]) == sources["passing"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("backends", "limit"), [(1, 3_000_000), (3, 5_000_000)])
-def test_report_of_12000_cases_for_each_backend_is_small(backends, limit):
-    assert len(synthetic.large_run(backends).records) == 12_000 * backends
-    page = synthetic.large_page(backends)
-    assert len(page.encode()) < limit
-    differing = (data_of(page)["differences"] or {"differing": 0})["differing"]
-    assert differing > 4_000 * (backends - 1) / 2 or backends == 1
-
-
-def test_two_backends_stand_side_by_side():
-    run = synthetic.passing_run()
-    twice = [replace(record, backend="gpu") for record in run.records]
-    both = (*run.planned, *((op, of, "gpu") for op, of, _ in run.planned))
-    made = synthetic.run_of([*run.records, *twice], run.errors, both, backends=("cpu", "gpu"))
-    source = html.html(made)
-    page, data = Page(source), data_of(source)
-    assert data["backends"] == ["cpu", "gpu"]
-    assert view.build(made).headline == "All 2 backends conform in every cell tested."
-    assert data["differences"]["differing"] == 0
-    assert "The backends give the same answers to 12 cases." in re.sub(r"\s+", " ", source)
-    assert any(a.get("id") == "backend" for a in page.all("select"))
-
-
-def test_render_writes_all_three(tmp_path, runs):
-    for renderer, name in ((html, "index.html"), (junit, "junit.xml"), (markdown, "summary.md")):
-        renderer.render(runs["nasty"], tmp_path)
-        assert (tmp_path / name).read_text(encoding="utf-8")
-
-
-def test_errors_without_values_give_no_picture():
-    run = synthetic.passing_run()
-    cell = view.build(run).cells[run.planned[0]]
-    assert view.errors_of(replace(run, errors={run.planned[0]: Errors()}), cell) is None
-
-
-def test_replay_command_names_the_folder_where_needed(tmp_path):
-    assert findings.DEFAULT_OUT == reporting.DEFAULT_OUT
-    assert findings.db_of(findings.DEFAULT_OUT) == findings.db_of(tmp_path / "elsewhere") == ""
-    folder = tmp_path / "a run"
-    folder.mkdir()
-    (folder / "results.sqlite").touch()
-    run = synthetic.run("nasty")
-    html.render(run, folder)
-    page = (folder / "index.html").read_text(encoding="utf-8")
-    assert data_of(page)["replay"] == ["hlo-conformance replay ", f" --db '{folder}'"]
-    junit.render(run, folder)
-    assert "tanh-f32-cpu-0 --db " in (folder / "junit.xml").read_text(encoding="utf-8")
-    command = view.build(run, findings.db_of(folder)).groups[0].findings[0].command
-    assert command.endswith(f" --db '{folder}'")
 
 
 def test_first_screen_shows_lost_batches_left_out_cases_and_the_cache(runs):
@@ -496,3 +211,14 @@ def test_first_screen_shows_lost_batches_left_out_cases_and_the_cache(runs):
 def text_of(markup: str) -> str:
     """Return markup without its tags."""
     return re.sub("<.*?>", "", markup)
+
+
+def test_programs_are_shown_in_the_pretty_form_and_stored_in_the_generic_one(tmp_path):
+    html.render(synthetic.run("full"), tmp_path)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8", errors="replace")
+    programs = data_of(page)["programs"]
+    both = [program for program in programs if len(program) == 4]
+    assert len(both) > 5
+    assert any(re.search(r"%\w+ = stablehlo\.add %", pretty) for pretty, *_ in both)
+    assert all('"stablehlo.' in generic for _, _, generic, _ in both)
+    assert any(len(program) == 2 for program in programs)  # MLIR refuses it: no pretty form

@@ -182,39 +182,6 @@ def full_run(backends=("cpu",), *, seed: int = 1) -> RunData:
 NAMES = ("cpu", "gpu", "plugin:vendor")
 
 
-@cache
-def large_run(backends: int, cases: int = 12_000) -> RunData:
-    """Return every cell of the catalog on several backends, `cases` on each: as many as `standard`
-    has.
-
-    A case that one backend fails passes on the others: they differ in thousands of cases.
-    """
-    names = NAMES[:backends]
-    run = full_run(names)
-    failing = [record for record in run.records if record.verdict is not Verdict.PASS]
-    records: list[Record] = []
-    for name in names:
-        own = {_case_of(one): one for one in run.records if one.backend == name}
-        for record in failing:
-            passed = passes((record.op, record.element_type, name), record.index,
-                            CATALOG[record.op], random.Random(record.index))  # fmt: skip
-            own.setdefault(_case_of(record), replace(passed, digest=record.digest))
-        tried = {_case_of(record) for record in failing}
-        ranked = sorted(own.values(), key=lambda one: (_case_of(one) not in tried, one.index))
-        records += ranked[:cases]
-    return replace(run, records=records)
-
-
-@cache
-def large_page(backends: int) -> str:
-    """Return the HTML report of a large run, which takes seconds."""
-    return html.html(large_run(backends))
-
-
-def _case_of(record: Record) -> tuple[str, str, int]:
-    return record.op, record.element_type, record.index
-
-
 def passing_run() -> RunData:
     """Return a small run, filtered to two ops and two types, in which all is well."""
     generator = random.Random(3)

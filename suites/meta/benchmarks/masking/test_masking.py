@@ -19,17 +19,12 @@ from benchmarks.masking.measuring import (
     End,
     MaskingCounts,
     Settings,
-    corrupt_results,
     measure_endings,
     measure_results,
 )
 from benchmarks.masking.workers import chosen_cells, tasks_of
-from conformance.campaign.tasks import cases_of
 from conformance.catalog import CATALOG, cells
-from conformance.pipeline.items import Item
 from generators.case.columns import INVALID
-from generators.values.contents import materialise
-from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array
 
 SAMPLE = ("add", "atan2", "dot_general", "gather", "log", "reduce", "reshape", "sort")
@@ -41,7 +36,6 @@ op = "{op}"
 reason = "any failure of the op, whatever it is"
 """
 
-HIDES_ENDINGS = 'verdicts = ["crashed", "rejected"]\nwords = ["*"]\n'
 HIDES_VALUES = HIDES_ALL + 'verdicts = ["divergent", "inaccurate"]\n'
 
 
@@ -53,15 +47,6 @@ def measure_cells(ops: Sequence[str], types: Sequence[str], settings: Settings) 
         found.add(measure_results(tasks, settings))
         found.add(measure_endings(tasks, settings))
     return found
-
-
-def first_item(op: str, element_type: str) -> Item:
-    """Evaluate the first case of a cell."""
-    (cell,) = chosen_cells([op], [element_type], "reference", None, 0)
-    (task,) = tasks_of(cell, "smoke", 0, 1)
-    (case,) = cases_of(task)
-    sets = [materialise(case.program, recipe) for recipe in case.inputs]
-    return Item(0, case.program, sets, [evaluate(case.program, one) for one in sets])
 
 
 @pytest.mark.slow
@@ -123,54 +108,10 @@ def test_known_divergences_of_a_recorded_backend_hide_no_wrong_results(tmp_path:
     assert len(report.select_known_cases(found)) > 5
 
 
-def test_endings_with_any_words_are_known_to_an_entry_that_takes_any(tmp_path: Path) -> None:
-    file = tmp_path / "known.toml"
-    file.write_text(HIDES_ALL.format(op="reshape") + HIDES_ENDINGS)
-    settings = Settings((*ENDINGS,), expectations=str(file))
-    ends = {(one.op, one.end) for one in measure_cells(["re[sv]*e"], ["si32"], settings).outcomes}
-    assert ends == {("reshape", End.KNOWN), ("reverse", End.NEW)}
-
-
 def outcomes(line: Sequence[str], out: Path, *, code: int) -> dict[str, list[dict[str, str]]]:
     """Run the command in one worker, see its exit code, and return what it writes as JSON."""
     assert main([*line, "--type", "f32", "--jobs", "1", "--out", str(out)]) == code
     return json.loads(out.read_text())
-
-
-def test_near_misses_that_cannot_be_written_have_no_endings() -> None:
-    (cell,) = chosen_cells(["Scan"], ["invalid"], "reference", None, 0)
-    tasks = tasks_of(cell, "standard", 0, 100)
-    found = measure_endings(tasks, Settings(("refused", "abort"), expectations="none")).outcomes
-    assert {one.change for one in found} == {"abort"}
-    assert 0 < len({one.id for one in found}) < len(tasks)
-
-
-@pytest.mark.slow
-def test_cases_with_a_known_divergence_are_counted_separately(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "known.toml"
-    file.write_text(HIDES_VALUES.format(op="add"))
-    line = ["--backend", "reference:off_by_100_ulp@add", "--op", "add", "--op", "abs"]
-    line += ["--expectations", str(file), "--changes", "nan", "abort", "--limit", "50"]
-    found = outcomes(line, tmp_path / "out", code=0)["outcomes"]
-    assert {(one["op"], one["change"], one["before"], one["end"]) for one in found} == {
-        ("add", "nan", "add-is-wrong", "known"), ("add", "abort", "", "new"),
-        ("abs", "nan", "", "new"), ("abs", "abort", "", "new"),
-    }  # fmt: skip
-    assert "2 cells; 2 cases gave results, 0 none" in capsys.readouterr().out
-    outcomes([*line, "--limit", "49"], tmp_path / "out", code=1)
-    assert "known: 1 of 2 (50.0 %), more than 49 %" in capsys.readouterr().err
-
-
-def test_unspecified_results_are_not_hidden_by_an_entry(tmp_path: Path) -> None:
-    file = tmp_path / "known.toml"
-    file.write_text(HIDES_VALUES.format(op="rng_bit_generator"))
-    line = ["--backend", "reference:wrong_type", "--op", "rng_bit_generator", "--changes", "tile"]
-    line += ["--expectations", str(file), "--cases", "4"]
-    found = outcomes(line, tmp_path / "out", code=0)["outcomes"]
-    assert {one["before"] for one in found} == {"rng_bit_generator-is-wrong"}
-    assert {(one["end"], one["entry"]) for one in found} == {("unspecified", "")}
 
 
 def test_cases_that_end_their_worker_have_endings_all_the_same(tmp_path: Path) -> None:
@@ -188,40 +129,6 @@ def test_cases_that_fail_new_as_they_are_are_named_and_left_out(tmp_path: Path) 
     found = outcomes(line, tmp_path / "out", code=0)
     assert not found["outcomes"]
     assert len(found["new_before"]) == 1
-
-
-def test_elements_that_only_a_result_of_a_wrong_shape_has_fit_no_other() -> None:
-    corruption = Corruption(0, 1, np.array([2, 5]), np.ones(2, np.float32))
-    larger, right = ([[np.zeros(1), np.zeros(size, np.float32)]] for size in (6, 5))
-    assert corruption.fits(larger)
-    assert corruption.put(larger)[0][1].tolist() == [0, 0, 1, 0, 0, 1]
-    assert not corruption.fits(right)
-
-
-def test_positions_depend_only_on_the_seed_and_the_case() -> None:
-    one = first_item("add", "f32")
-    results = [[*arrays] for arrays in one.expected]
-
-    def drawn_positions(seed: int) -> list[tuple[int, int, bytes]]:
-        found = [corrupt_results(change, results, one, seed) for change in CHANGES]
-        return [(c.turn, c.number, c.positions.tobytes()) for c in found if c is not None]
-
-    assert drawn_positions(1) == drawn_positions(1)
-    assert drawn_positions(1) != drawn_positions(2)
-
-
-def test_most_corruptions_are_beside_elements_that_differ_already() -> None:
-    expected = np.arange(1, 101, dtype=np.float32)
-    actual = expected.copy()
-    actual[:90] += 1
-    moved = [
-        np.flatnonzero(changed != actual)[0]
-        for seed in range(200)
-        if (changed := CHANGES["64-ulp"](actual, expected, np.random.default_rng(seed))) is not None
-    ]
-    beside = sum(position >= 90 for position in moved)
-    assert len(moved) == 200
-    assert 160 < beside < 200
 
 
 FLOAT, WHOLE = np.array([[1, 2, 4], [8, 16, 32]], np.float32), np.array([5, 6, 7, 9], np.int8)
@@ -267,3 +174,11 @@ def test_a_change_that_would_leave_the_bits_equal_does_not_apply(change: str, gi
 def test_a_pattern_that_matches_nothing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--op", "no_such_op"]) == 2
     assert "no_such_op" in capsys.readouterr().err
+
+
+def test_elements_that_only_a_result_of_a_wrong_shape_has_fit_no_other() -> None:
+    corruption = Corruption(0, 1, np.array([2, 5]), np.ones(2, np.float32))
+    larger, right = ([[np.zeros(1), np.zeros(size, np.float32)]] for size in (6, 5))
+    assert corruption.fits(larger)
+    assert corruption.put(larger)[0][1].tolist() == [0, 0, 1, 0, 0, 1]
+    assert not corruption.fits(right)

@@ -1,38 +1,31 @@
-"""The mutation test of benchmarks/: its changes of source, and the fate of known mutants."""
+"""The mutation test of benchmarks/: its changes of source, the fate of known mutants, scores."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-import json
-from collections import Counter
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from benchmarks.mutants import trials
 from benchmarks.mutants.__main__ import main, select_ops
-from benchmarks.mutants.changes import changes
-from benchmarks.mutants.measuring import Cases, Fate, Part, sample_mutants, verdict_on
-from benchmarks.mutants.reach import Tracer, own_records
+from benchmarks.mutants.measuring import (
+    OTHERS,
+    Cases,
+    Fate,
+    MeasuredMutant,
+    OpResult,
+    Part,
+    Settings,
+    sample_mutants,
+    verdict_on,
+)
+from benchmarks.mutants.reach import own_records
+from benchmarks.mutants.report import fates, table
 from benchmarks.mutants.swapping import LoadedFunctions, Mutant, run_with_codes, sources
 from benchmarks.mutants.trials import trials_of
-from reference.interpreter.evaluate import evaluate
-from reference.ir.constants import matrix
-from reference.ir.program import Function, Operation, Program, Region, TensorType, Value, attributes
-from reference.ir.types import element_type
+from benchmarks.mutants.workers import _add_other_ops, _foreign_mutants
 from reference.ops import data_movement
-from reference.ops.distribution import distribution
-
-SAMPLE = """
-def middle(values: list[int], low: int = 3) -> int:
-    '''Docstring 1.'''
-    if low < 4 and values:
-        return max(values[low:], key=len)
-    values.sort()
-    raise ValueError(f"{low} of {len(values)}")
-"""
 
 INFERRED = "return (*operand.shape[:1], fft_length[-1]) if fft_type == 'IRFFT' else operand.shape"
 """A line of the type inference of fft, whose result every case states."""
@@ -43,7 +36,6 @@ REVERSED = (
 
 MOVEMENT, CONTROL = "reference/ops/data_movement.py", "reference/ops/control_flow.py"
 INSTRUCTIONS, WINDOWS = "reference/ops/mhlo.py", "reference/ops/xla/windows.py"
-COLLECTIVES = "reference/ops/distribution/distribution.py"
 
 
 def mutant(file: str, after: str) -> Mutant:
@@ -63,22 +55,6 @@ def fate(op: str, file: str, after: str, profile: str = "smoke") -> tuple[Fate, 
     return one.fate, one.caught
 
 
-def test_all_changes_of_a_function_are_generated() -> None:
-    made = {change.shown() for change in changes(ast.parse(SAMPLE))}
-    test, value = "if low < 4 and values:", "return max(values[low:], key=len)"
-    assert made == {
-        (test, "if low <= 4 and values:"), (test, "if low >= 4 and values:"),
-        (test, "if low < 5 and values:"), (test, "if low < 3 and values:"),
-        (test, "if low < 4 or values:"), (test, "if True:"), (test, "if False:"),
-        (test, "if not (low < 4 and values):"),
-        (value, "return max(values[low:])"), (value, "return min(values[low:], key=len)"),
-        (value, "return max(values[low + 1:], key=len)"),
-        (value, "return max(values[low:-1], key=len)"),
-        ("values.sort()", "pass"),
-        ("raise ValueError(f'{low} of {len(values)}')", "pass"),
-    }  # fmt: skip
-
-
 @pytest.mark.slow
 def test_mutant_that_misplaces_elements_is_caught() -> None:
     assert fate("reverse", MOVEMENT, REVERSED) == (Fate.WRONG, ("smoke",))
@@ -96,30 +72,6 @@ def test_an_instruction_that_only_an_op_of_xlabuilder_uses_belongs_to_that_op() 
     assert INSTRUCTIONS in {file for file, _ in reached.own}
     assert [record.name for record in own_records("TopK")] == ["TopK", "mhlo.topk"]
     assert [record.name for record in own_records("Rev")] == ["Rev"]
-
-
-def test_lines_of_a_waiting_process_are_not_counted_for_other_processes() -> None:
-    ones, groups = Value("ones", TensorType((2,), element_type("f32"))), matrix([[0, 1]])
-    gathered = Value("gathered", TensorType((4,), element_type("f32")))
-    moved = Value("moved", gathered.type)
-    operations = (
-        Operation(
-            "all_gather", (ones,), (gathered,), attributes(all_gather_dim=0, replica_groups=groups)
-        ),
-        Operation(
-            "collective_permute", (gathered,), (moved,), attributes(source_target_pairs=groups)
-        ),
-        Operation("return", (moved,), ()),
-    )
-    main = Function("main", Region((ones,), operations), (moved.type,))
-    program = Program((main,), process_grid=(2, 1))
-    follow = Tracer("collective_permute").follow
-    results, reached = follow(lambda: evaluate(program, [np.ones(2, np.float32)] * 2))
-    assert [result.tolist() for result in results] == [[0.0] * 4, [1.0] * 4]
-    lines, first = inspect.getsourcelines(distribution.all_gather)
-    of_the_other = {(COLLECTIVES, first + n) for n in range(len(lines))}
-    assert of_the_other & reached.every
-    assert not of_the_other & reached.own
 
 
 def test_a_mutant_that_ends_in_an_error_does_not_count() -> None:
@@ -156,6 +108,73 @@ def test_the_reference_is_itself_again_afterwards() -> None:
     assert np.array_equal(data_movement.dynamic_slice(operand, start, **sizes), right)
 
 
+def test_ops_are_chosen_by_name_and_family() -> None:
+    assert select_ops(["*dynamic*"], ["data *"]) == ["dynamic_slice", "dynamic_update_slice"]
+    with pytest.raises(SystemExit, match="no op or family matches 'no such op'"):
+        main(["--op", "no such op"])
+
+
+PROFILES = ("smoke", "standard")
+
+
+def measured_mutant(
+    op: str = "add",
+    fate: Fate = Fate.WRONG,
+    caught: tuple[str, ...] = (),
+    part: Part = Part.EVALUATION,
+) -> MeasuredMutant:
+    return MeasuredMutant(
+        op, part, "file#1", "file:1", "kind", "told", fate, caught, "why", "shown"
+    )
+
+
+FOUND = [
+    measured_mutant(caught=("smoke", "standard")),
+    measured_mutant(caught=("standard",)),
+    measured_mutant(caught=(OTHERS,)),
+    measured_mutant(),
+    measured_mutant(fate=Fate.PERMITTED),
+    measured_mutant("fft", caught=("standard",)),
+]
+
+
+def row(name: str, text: str) -> list[str]:
+    (line,) = [one for one in text.splitlines() if one.split()[0] == name]
+    return line.split()[1:]
+
+
+def test_shares_are_of_wrong_mutants() -> None:
+    text = table(FOUND, PROFILES)
+    assert row("add", text) == ["5", "1", "4", "1/4", "25", "%", "2/4", "50", "%", "3/4", "75", "%"]
+    assert row("all", text)[:3] == ["6", "1", "5"]
+    assert row("all", text)[3:5] == ["1/5", "20"]
+    assert row("arithmetic", text) == row("add", text)
+
+
+def test_every_fate_is_counted() -> None:
+    lines = fates(FOUND).splitlines()
+    assert len(lines) == len(Fate)
+    assert [line.split()[0] for line in lines if Fate.WRONG.value in line] == ["5"]
+
+
+SETTINGS = Settings(profiles=("smoke",))
+OWN, SHARED = "own:1", "shared:1"
+
+
+def result(op: str, *mutants: object) -> OpResult:
+    return OpResult(op, mutants, frozenset({f"{op}:1", SHARED}))  # type: ignore[arg-type]
+
+
+SURVIVOR = replace(measured_mutant(), function=SHARED, mutant="file#7")
+
+
+def test_survivors_in_shared_functions_are_tried_by_the_others() -> None:
+    detected = replace(SURVIVOR, caught=("smoke",))
+    alone = replace(measured_mutant(), function=OWN)
+    results = {"add": result("add", SURVIVOR, detected, alone), "abs": result("abs")}
+    assert _foreign_mutants(results, SETTINGS) == {"abs": ["file#7"]}
+
+
 def test_the_sample_depends_on_the_seed_and_is_mostly_of_the_op_s_own_files() -> None:
     mutants = [Mutant(source, n) for source in sources() for n in range(len(source.changes))]
     assert sample_mutants("fft", mutants, 0) == sample_mutants("fft", mutants[::-1], 0)
@@ -164,34 +183,10 @@ def test_the_sample_depends_on_the_seed_and_is_mostly_of_the_op_s_own_files() ->
     assert sum(own[:1000]) > 3 * sum(own) / len(own) * 1000
 
 
-@pytest.mark.slow
-def test_the_command_prints_scores_and_writes_everything(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "mutants.json"
-    main(
-        [
-            "--op",
-            "reverse",
-            "--element-type",
-            "f32",
-            "--per-op",
-            "3",
-            "--jobs",
-            "1",
-            "--out",
-            str(out),
-        ]
-    )
-    said = capsys.readouterr().out
-    assert "evaluation: mutants of what" in said
-    kept = json.loads(out.read_text())
-    parts = Counter(one["part"] for one in kept if one["fate"] in ("wrong", "permitted"))
-    assert parts == {"evaluation": 3, "constraints": 3}
-    assert {one["op"] for one in kept} == {"reverse"}
-
-
-def test_ops_are_chosen_by_name_and_family() -> None:
-    assert select_ops(["*dynamic*"], ["data *"]) == ["dynamic_slice", "dynamic_update_slice"]
-    with pytest.raises(SystemExit, match="no op or family matches 'no such op'"):
-        main(["--op", "no such op"])
+def test_only_survivors_are_noted_as_detected_by_others() -> None:
+    mutants = (
+        SURVIVOR, replace(SURVIVOR, caught=("smoke",)), replace(SURVIVOR, fate=Fate.PERMITTED),
+        replace(SURVIVOR, mutant="file#8"),
+    )  # fmt: skip
+    found = _add_other_ops(result("add", *mutants), {"file#7"}, SETTINGS).mutants
+    assert [one.caught for one in found] == [(OTHERS,), ("smoke",), (), ()]

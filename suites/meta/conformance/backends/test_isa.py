@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from conformance.backends import isa
-from conformance.backends.registry import names_of, parse
-from conformance.backends.session import cached_backend, open_session
-from conformance.cli import app, exit_code_of
+from conformance.backends.registry import parse
+from conformance.backends.session import cached_backend
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.gate.reading import ExpectationError, load
@@ -65,25 +64,6 @@ def test_a_condition_without_meaning_is_an_error_of_the_file(
         load(str(file), ["cpu"], {})
 
 
-@pytest.mark.usefixtures("host")
-def test_a_maximum_excludes_later_instruction_sets(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isa.target_sets() == SERVER
-    assert isa.target_sets("AVX2") == LAPTOP
-    assert isa.target_sets("AVX512") == LAPTOP | {"AVX512", "AVX512_FP16"}
-    assert isa.target_sets("SSE4_2") == {"SSE4_2"}
-    monkeypatch.setenv(isa.ENVIRONMENT, "--xla_dump_to=x --xla_cpu_max_isa=avx2")
-    assert isa.target_sets() == LAPTOP
-    isa.request("AVX")
-    assert isa.requested_maximum() == "AVX"
-    assert "--xla_dump_to=x" in isa.os.environ[isa.ENVIRONMENT]
-
-
-def test_implied_instruction_sets_are_omitted_from_text() -> None:
-    assert isa.instruction_sets_text(LAPTOP) == "F16C, AVX2, FMA"
-    assert isa.instruction_sets_text(SERVER).startswith("AVX512, AVX512_VNNI")
-    assert isa.instruction_sets_text(()) == "not x86"
-
-
 @pytest.mark.x86
 @pytest.mark.parametrize("maximum", isa.MAXIMA)
 def test_computed_instruction_sets_equal_those_that_xla_reports(maximum: str) -> None:
@@ -93,11 +73,6 @@ def test_computed_instruction_sets_equal_those_that_xla_reports(maximum: str) ->
     with executor_of(choice, jobs=1) as executor:
         versions = dict(describe(executor, choice).versions)
     assert versions["instruction sets"] == isa.instruction_sets_text(isa.target_sets(maximum))
-
-
-def test_the_plain_backend_describes_what_it_targets() -> None:
-    versions = dict(open_session("cpu").describe().versions)
-    assert versions["instruction sets"] == isa.instruction_sets_text(isa.target_sets())
 
 
 @pytest.mark.x86
@@ -127,36 +102,3 @@ def test_entries_hold_where_the_target_satisfies_their_condition(tmp_path: Path)
     assert load(str(tmp_path), ["cpu", "cpu:AVX512"], {}) == ()
     (asked,) = load(str(tmp_path / "cpu.toml"), ["cpu:AVX", "gpu"], {})
     assert asked.backends == ("cpu:AVX",)
-
-
-def test_entries_of_backend_apply_to_its_configurations() -> None:
-    assert names_of("cpu:AVX2") == ("cpu:AVX2", "cpu")
-    assert names_of("reference:hang") == ("reference:hang",)
-    plain = {one.id for one in load(None, ["cpu"], {"jaxlib": "0.10.2"}) if not one.isa}
-    assert plain
-    limited = load(None, ["cpu:AVX2"], {"jaxlib": "0.10.2"})
-    assert plain <= {one.id for one in limited if one.matches_backend("cpu:AVX2")}
-
-
-@pytest.mark.slow
-@pytest.mark.x86
-def test_targets_stand_side_by_side_and_a_run_is_of_its_own(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    command = [
-        "run", "--op", "convert", "--element-type", "f64", "--profile", "smoke", "--jobs", "1",
-        "--out", str(tmp_path),
-    ]  # fmt: skip
-
-    def run_command(*given: str) -> tuple[int, str]:
-        code = exit_code_of(lambda: app([*command, *given], standalone_mode=False))
-        return code, capfd.readouterr().err
-
-    assert run_command("--backend", "cpu", "--backend", "cpu:SSE4_2")[0] == 0
-    summary = (tmp_path / "summary.json").read_text()
-    assert '"instruction sets"' in summary
-    assert '"SSE4_2"' in summary
-    monkeypatch.setenv(isa.ENVIRONMENT, f"{isa.FLAG}=AVX")
-    code, said = run_command("--backend", "cpu", "--backend", "cpu:SSE4_2")
-    assert code == 2
-    assert "instruction sets of cpu F16C, AVX2, FMA there and AVX, F16C here" in said

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from conformance.backends import plugin as plugins
-from conformance.backends.base import Unsupported
 from conformance.backends.plugin import PluginBackend
 from conformance.backends.registry import parse
 from conformance.backends.session import Session
-from conformance.backends.versions import file_version
 from conformance.errors import NotAvailable, UsageError
 from conformance.gate.reading import load
-from conformance.results.summary import load as load_run
-from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
-from reference.ir.program import TensorType, Value, single_op
-from reference.ir.types import ELEMENT_TYPES
 
 PROGRAM = """
 func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {
@@ -150,31 +141,6 @@ def test_versions_and_hardware_are_the_plugins_own(
     assert dict(session.describe().versions)["library"] != before
 
 
-def test_quantized_tensors_do_not_go_into_a_plugin_but_may_be_within(
-    monkeypatch: pytest.MonkeyPatch, library: Path
-) -> None:
-    monkeypatch.setattr(plugins, "load_plugin", lambda *_: FakeClient(1))
-    backend = PluginBackend("plugin:x", library)
-    outside = parse_module(
-        "func.func @main(%a: tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2xf32> {\n"
-        "  %0 = stablehlo.uniform_dequantize %a : "
-        "(tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2xf32>\n"
-        "  return %0 : tensor<2xf32>\n}"
-    )
-    refused = backend.refusal(outside)
-    assert isinstance(refused, Unsupported)
-    assert "PJRT has no buffers of quantized types" in str(refused)
-    within = parse_module(
-        "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
-        "  %0 = stablehlo.uniform_quantize %a : "
-        "(tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.1>>\n"
-        "  %1 = stablehlo.uniform_dequantize %0 : "
-        "(tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2xf32>\n"
-        "  return %1 : tensor<2xf32>\n}"
-    )
-    assert backend.refusal(within) is None
-
-
 def test_a_plugin_without_devices_is_one_line(
     monkeypatch: pytest.MonkeyPatch, library: Path
 ) -> None:
@@ -210,12 +176,6 @@ def test_a_plugin_may_be_named_by_the_package_that_installs_it(
     assert parse("plugin:x=not-installed").spelling == f"plugin:x={tmp_path / 'not-installed'}"
     (tmp_path / "one-pjrt").touch()  # a file is meant before a package
     assert parse("plugin:x=one-pjrt").spelling == f"plugin:x={tmp_path / 'one-pjrt'}"
-
-
-@pytest.mark.slow
-def test_the_distribution_of_a_file_is_found(library: Path) -> None:
-    assert file_version(Path(np.__file__)) == (("numpy", np.__version__),)
-    assert file_version(library) == ()
 
 
 # Expectations
@@ -260,37 +220,6 @@ def plugins_here() -> dict[str, str]:
     return {f"plugin:{name}": f"plugin:{name}={path}" for name, path in found.items()}
 
 
-@pytest.mark.slow
-def test_plugins_are_tested_beside_the_cpu(
-    call, tmp_path: Path, plugins_here: dict[str, str]
-) -> None:
-    chosen = [part for spelling in plugins_here.values() for part in ("--backend", spelling)]
-    given = ("--op", "add", "--element-type", "f32", "--profile", "smoke", "--expectations", "cpu")
-    code, _, complained = call("run", "--backend", "cpu", *chosen, *given, "--out", tmp_path)
-    assert code == 0, complained
-    summary: dict[str, Any] = json.loads((tmp_path / "summary.json").read_text())
-    described = {one["name"]: dict(one["versions"]) for one in summary["backends"]}
-    assert list(described) == ["cpu", *plugins_here]
-    assert all("PJRT API" in described[name] for name in plugins_here)
-    run = load_run(tmp_path)
-    digests = {
-        name: [record.digest for record in run.records if record.backend == name]
-        for name in described
-    }
-    assert digests["cpu"]
-    assert all(digests[name] == digests["cpu"] for name in plugins_here)
-    page = (tmp_path / "index.html").read_text()
-    for name in plugins_here:
-        assert f"Backend {name}" in page
-        assert described[name]["library"] in page
-        _, out, _ = call("replay", f"add-f32-{name}-0", "--db", tmp_path)
-        then, now = (
-            next(line for line in out.splitlines() if line.startswith(word)).split(maxsplit=1)[1]
-            for word in ("recorded:", "now:")
-        )
-        assert then == now, out
-
-
 def test_a_users_program_is_checked_on_a_plugin(
     call, tmp_path: Path, plugins_here: dict[str, str]
 ) -> None:
@@ -299,14 +228,3 @@ def test_a_users_program_is_checked_on_a_plugin(
         code, out, complained = call("check", tmp_path / "program.mlir", "--backend", spelling)
         assert (code, complained) == (0, "")
         assert ": pass" in out
-
-
-def test_a_plugin_runs_in_this_process_beside_jaxlibs_own_client(
-    plugins_here: dict[str, str],
-) -> None:
-    of = TensorType((2,), ELEMENT_TYPES["f32"])
-    program = single_op("negate", (Value("a", of),), (of,))
-    for name, spelling in plugins_here.items():
-        backend = PluginBackend(name, Path(spelling.partition("=")[2]))
-        (result,) = Session(backend).compile(program).run([np.array([1, -2], np.float32)])
-        assert result.tolist() == [-1, 2]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
-from conformance.backends import session as sessions
 from conformance.backends.base import (
     DEVICE_ERROR_EXIT,
     BackendError,
@@ -20,18 +17,14 @@ from conformance.backends.base import (
     Rejected,
     Unsupported,
 )
-from conformance.backends.compiled.modules import read_back
-from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
-from conformance.backends.session import KEPT, Session, cached_backend, open_session
+from conformance.backends.registry import parse, parse_all
+from conformance.backends.session import Session, open_session
 from conformance.errors import UsageError
-from conformance.executors.backend_workers import workers
 from conformance.executors.local import Call, LocalExecutor, WorkerCrash
-from conformance.stablehlo.emit import EmitError, emit
+from conformance.stablehlo.emit import EmitError
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array
-
-HERE = Path.cwd()
 
 
 def negation(size: int = 2) -> Program:
@@ -43,24 +36,6 @@ ONES = np.ones(2, np.float32)
 
 
 # Names
-
-
-@pytest.mark.parametrize(
-    ("given", "family", "argument", "name"),
-    [
-        ("cpu", "cpu", "", "cpu"),
-        ("reference", "reference", "", "reference"),
-        ("reference:hang", "reference", "hang", "reference:hang"),
-        ("reference:sign_lost@add", "reference", "sign_lost@add", "reference:sign_lost@add"),
-        ("plugin:x=/lib/p.so", "plugin", "x=/lib/p.so", "plugin:x"),
-        ("plugin:x-1.b=p.so", "plugin", f"x-1.b={HERE / 'p.so'}", "plugin:x-1.b"),
-        ("plugin:x=/a=b:c.so", "plugin", "x=/a=b:c.so", "plugin:x"),
-    ],
-)
-def test_a_name_is_split_at_the_colon(given: str, family: str, argument: str, name: str) -> None:
-    choice = parse(given)
-    assert (choice.family, choice.argument, choice.name) == (family, argument, name)
-    assert parse(choice.spelling) == choice
 
 
 @pytest.mark.parametrize(
@@ -90,14 +65,6 @@ def test_backends_are_chosen_once_and_have_different_names_in_records() -> None:
     assert [choice.name for choice in chosen] == ["cpu", "plugin:a", "plugin:b"]
     with pytest.raises(UsageError, match=r"plugin:a=/x\.so and plugin:a=/y\.so are both called"):
         parse_all(["plugin:a=/x.so", "plugin:a=/y.so"])
-
-
-def test_backend_that_may_own_its_device_has_one_worker() -> None:
-    assert {workers(parse(one)) for one in ("tpu", "plugin:a=/x.so", "command:a=x")} == {1}
-    assert workers(parse("gpu")) <= 4
-    assert workers(parse("cpu")) == workers(parse("reference")) >= 1
-    named = {name for name, family in BACKENDS.items() if family.needs_argument}
-    assert named == {"plugin", "command", "python", "jaxlib", "outputs"}
 
 
 # Sessions
@@ -136,25 +103,6 @@ class Fake:
             raise self.raised
 
 
-def test_a_session_compiles_runs_and_describes_its_backend() -> None:
-    fake = Fake()
-    session = Session(fake)
-    assert (session.name, session.hardware) == ("fake", Hardware.GPU)
-    assert session.describe().versions == (("fake", "1"),)
-    (result,) = session.compile(negation()).run([ONES])
-    assert result.tolist() == [-1, -1]
-    assert fake.texts == [emit(negation())]
-    session.compile(negation(), "as it was")
-    assert fake.texts[1:] == ["as it was"]
-    assert session.compilations == 2
-
-
-def test_inputs_of_several_processes_are_concatenated() -> None:
-    compiled = Session(Fake()).compile(replace(negation(), process_grid=(3, 1)))
-    results = compiled.run([ONES, 2 * ONES, 3 * ONES])
-    assert [array.tolist() for array in results] == [[-1, -1], [-2, -2], [-3, -3]]
-
-
 @pytest.mark.parametrize("step", ["compile", "execute"])
 @pytest.mark.parametrize(
     ("raised", "kind", "message"),
@@ -190,43 +138,6 @@ def test_unwritable_program_raises_unless_it_is_a_users_program() -> None:
     assert fake.texts == []
 
 
-def test_program_with_certain_refusal_is_not_compiled() -> None:
-    fake = Fake(refused=Unsupported("never"))
-    with pytest.raises(Unsupported, match="never"):
-        list(Session(fake).run(negation(), [[ONES]]))
-    assert fake.texts == []
-
-
-def test_recently_compiled_programs_are_cached() -> None:
-    fake = Fake()
-    session = Session(fake)
-    for _ in range(3):
-        assert [one[0].tolist() for one in session.run(negation(), [[ONES], [2 * ONES]])] == [
-            [-1, -1], [-2, -2],
-        ]  # fmt: skip
-    assert session.compilations == 1
-    for size in range(3, 3 + KEPT):
-        session.compile_cached(negation(size))
-    session.compile_cached(negation(2 + KEPT))
-    assert session.compilations == 1 + KEPT
-    session.compile_cached(negation())
-    assert session.compilations == 2 + KEPT
-
-
-def test_each_step_is_entered() -> None:
-    told: list[str] = []
-
-    @contextmanager
-    def note_step(step: str) -> Iterator[None]:
-        told.append(step)
-        yield
-
-    compiled = Session(Fake(), note_step).compile(negation())
-    compiled.run([ONES])
-    compiled.run([ONES])
-    assert told == ["emission", "compilation", "execution", "execution"]
-
-
 def test_a_batch_is_one_module_and_each_program_has_its_own_results() -> None:
     fake = Fake()
     session = Session(fake)
@@ -238,18 +149,6 @@ def test_a_batch_is_one_module_and_each_program_has_its_own_results() -> None:
     assert (len(fake.texts), session.compilations) == (1, 1)
 
 
-def test_each_step_of_a_batch_is_entered() -> None:
-    told: list[str] = []
-
-    @contextmanager
-    def note_step(step: str) -> Iterator[None]:
-        told.append(step)
-        yield
-
-    Session(Fake(), note_step).run_batch([negation(), negation()], [[[ONES]] * 2] * 2)
-    assert told == ["emission", "compilation", "execution", "execution"]
-
-
 def test_a_wrong_number_of_results_of_a_batch_is_a_failure_of_the_backend() -> None:
     class Forgetful(Fake):
         def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
@@ -258,33 +157,6 @@ def test_a_wrong_number_of_results_of_a_batch_is_a_failure_of_the_backend() -> N
     with pytest.raises(Failed, match="2 results expected of the batch, got 1"):
         Session(Forgetful()).run_batch([negation(), negation()], [[[ONES]], [[ONES]]])
     assert Session(Forgetful()).run_batch([negation()], [[[ONES]]]) == [[[]]]
-
-
-def test_only_compilers_without_a_device_keep_a_program_that_is_compiled_by_itself() -> None:
-    for name, compilations in (("tpu-compile", 1), ("cpu", 2)):
-        session = Session(Fake(name=name))
-        for _ in range(2):
-            session.run_batch([negation()], [[[ONES]]])
-        assert session.compilations == compilations
-
-
-def test_a_plugin_is_opened_once_and_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Choice] = []
-
-    def open_fake(choice: Choice) -> Fake:
-        asked.append(choice)
-        return Fake(name=choice.name)
-
-    monkeypatch.setattr(sessions, "_opened", {})
-    monkeypatch.setattr(sessions, "open_backend", open_fake)
-    with pytest.raises(UsageError, match="is not a plugin"):
-        cached_backend("plugin:x")
-    first = cached_backend("plugin:x=/lib/p.so")
-    assert cached_backend("plugin:x") is first is cached_backend("plugin:x=/lib/p.so")
-    assert len(asked) == 1
-    other = cached_backend("plugin:x=/lib/other.so")
-    assert cached_backend("plugin:x") is other is not first
-    assert open_session("plugin:x").name == "plugin:x"
 
 
 # Devices that fail
@@ -305,17 +177,3 @@ def test_only_a_worker_ends_when_its_device_is_unusable() -> None:
 
 
 # Optimised modules
-
-
-def test_optimised_module_is_given_after_a_run() -> None:
-    session, program = open_session("cpu"), negation()
-    assert session.optimised_module(program) == b""
-    (results,) = session.run(program, [[ONES]])
-    (again,) = read_back(session.optimised_module(program), program).evaluate([ONES])
-    assert again.tolist() == results[0].tolist() == [-1, -1]
-
-
-def test_backend_without_compiler_gives_no_module() -> None:
-    session, program = open_session("reference"), negation()
-    assert next(session.run(program, [[ONES]]))
-    assert session.optimised_module(program) == b""

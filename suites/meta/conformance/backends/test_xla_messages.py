@@ -1,6 +1,8 @@
-"""Error messages of XLA are classified by their words, and by MLIR's verifier."""
+"""XLA's messages and passes: classified by their words, read from dumps and output."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -9,37 +11,22 @@ from conformance.backends.base import (
     DeviceError,
     Failed,
     Rejected,
+    Settings,
     Unsupported,
 )
-from conformance.backends.xla_messages import classify, short_message, verifier_error
+from conformance.backends.passes import dumped_passes, unfinished_passes
+from conformance.backends.session import open_session
+from conformance.backends.xla_messages import classify, verifier_error
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from reference.ir.program import Value, single_op
-from suites.meta.support.small_programs import tensor_of
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 NEGATE = """
 func.func @main(%x: tensor<2x{0}>) -> tensor<2x{0}> {{
   %0 = stablehlo.negate %x : tensor<2x{0}>
   return %0 : tensor<2x{0}>
 }}"""
-
-
-@pytest.mark.parametrize(
-    ("message", "line"),
-    [
-        ("", "no message"),
-        ("\n  \nINTERNAL: broken\nmore", "INTERNAL: broken"),
-        ("INTERNAL: a   b", "INTERNAL: a b"),
-        ("loc(\"-\":3:8): error: 'stablehlo.add' op is bad", "'stablehlo.add' op is bad"),
-        ("at /build/xla/service/hlo.cc:12: Check failed", "at hlo.cc:12: Check failed"),
-        ("bad %a, metadata={op_name=x}, y", "bad %a, y"),
-        ("x" * 400, "x" * 300),
-        ("at (external/xla+/xla/a.cc:6) x != y\n*** Begin stack trace ***", "at (a.cc:6) x != y"),
-        ("UNKNOWN: -:4:11: error: 'op' fails", "UNKNOWN: 'op' fails"),
-    ],
-)
-def test_a_message_is_one_line_without_locations(message: str, line: str) -> None:
-    assert short_message(message) == line
 
 
 @pytest.mark.parametrize(
@@ -83,12 +70,6 @@ def test_missing_code_generation_is_unsupported_for_six_bits_only(
     assert type(classify(message, text, parse_module(text))) is kind
 
 
-def test_an_invalid_program_is_rejected_with_any_message() -> None:
-    valid = NEGATE.format("f32")
-    invalid = valid.replace("return %0", "return %1")
-    assert type(classify("UNIMPLEMENTED: x", invalid, parse_module(valid))) is Rejected
-
-
 @pytest.mark.parametrize(
     ("refusal", "kind"),
     [
@@ -120,3 +101,39 @@ def test_an_algorithm_without_known_hardware_is_unsupported() -> None:
     }  # fmt: skip
     program = single_op("dot_general", values, (tensor_of(2, 2),), given)
     assert type(classify("any", emit(program), program)) is Unsupported
+
+
+def test_unfinished_passes_are_listed_innermost_first() -> None:
+    lines = """
+I0 1 hlo_pass_pipeline.cc:303] Running HLO pass pipeline on module main: all
+I0 1 hlo_pass_pipeline.cc:181]   HLO pass dce
+I0 1 hlo_pass_pipeline.cc:176] HLO pass: dce time: 7 us (7 us) (cumulative: 7 us)
+I0 1 hlo_pass_pipeline.cc:181]   HLO pass simplification
+I0 1 hlo_pass_pipeline.cc:303] Running HLO pass pipeline on module main: simplification
+I0 1 hlo_pass_pipeline.cc:181]   HLO pass algsimp
+"""
+    assert unfinished_passes(lines.splitlines()) == ("algsimp", "simplification")
+    ended = "I0 1 x.cc:1] HLO pass: simplification time: 9 us (9 us)"
+    assert unfinished_passes([*lines.splitlines(), ended]) == ()
+
+
+def test_xla_disables_the_given_passes(tmp_path: Path) -> None:
+    program = op_program("subtract", [tensor_of(4), tensor_of(4)], tensor_of(4))
+    inputs = [array([1, 2, 3, 4]), array([4, 3, 2, 1])]
+    whole, without = tmp_path / "whole", tmp_path / "without"
+    session = open_session("cpu")
+    for settings in (
+        Settings(dump=str(whole)),
+        Settings(without=("layout-assignment",), unoptimized=True, dump=str(without)),
+    ):
+        (result,) = next(session.configured(settings).run(program, [inputs]))
+        assert result.tolist() == [-3, -1, 1, 3]
+    assert "layout-assignment" in dumped_passes(whole).single
+    assert "layout-assignment" not in dumped_passes(without).single
+    assert not list(tmp_path.glob("*.txt"))
+
+
+@pytest.mark.parametrize("backend", ["reference", "interpreter"])
+def test_backend_without_compiler_refuses_settings(backend: str) -> None:
+    with pytest.raises(Unsupported, match=f"{backend} has no compiler"):
+        open_session(backend).configured(Settings(unoptimized=True))

@@ -1,4 +1,4 @@
-"""Plans: which cells and tasks a run has."""
+"""Plans: which cells and tasks a run has; cells of near misses; a recorded case run again."""
 
 from __future__ import annotations
 
@@ -10,19 +10,27 @@ import pytest
 from conformance.campaign import planning
 from conformance.campaign.planning import (
     CASES_PER_MODULE,
+    MISSES_PER_ID,
     PROFILES,
     Options,
-    drop_unneeded_cases,
     make_batches,
     plan,
     plan_of,
 )
-from conformance.campaign.tasks import Task, cases_of
-from conformance.catalog import CATALOG, Cell, cells
+from conformance.campaign.recorded import RecordedCase
+from conformance.campaign.replay import find, replay
+from conformance.campaign.rerun import rerun
+from conformance.campaign.runner import run
+from conformance.campaign.tasks import Task
+from conformance.catalog import CATALOG, Cell
 from conformance.errors import UsageError
+from conformance.gate.classes import ONLY_IN_BATCH
+from conformance.verdict import Record, Verdict
 from generators.case.columns import INVALID
-from generators.cells.plan import coverage, coverage_report, valid_columns
-from reference.ir.types import ELEMENT_TYPES
+from generators.cells.columns import miss_count, ordered_misses
+from generators.cells.plan import coverage_report, valid_columns
+from reference.ir.types import element_type
+from suites.meta.support.one_task import run_task
 
 
 def test_shards_are_a_partition(tmp_path: Path) -> None:
@@ -42,11 +50,6 @@ def test_tasks_cover_the_cases_of_a_cell(tmp_path: Path) -> None:
     covered = [index for task in tasks for index in range(task.start, task.stop)]
     assert covered == list(range(planning.cases_of(tasks[0].cell.row, "deep")))
     assert len(tasks) > 1
-
-
-def test_everything_is_planned_by_default(tmp_path: Path) -> None:
-    assert list(plan(Options(tmp_path)).cells) == cells()
-    assert plan(Options(tmp_path)).filtered == ()
 
 
 @pytest.mark.parametrize(
@@ -70,27 +73,6 @@ def test_unknown_op_type_or_shard_is_named(tmp_path: Path, change: dict, said: s
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("op", "smoke", "standard"),
-    [
-        ("add", 2, 8),
-        ("Add", 1, 4),
-        ("pad", 2, 11),
-        ("scatter", 7, 48),
-        ("dot", 5, 8),  # of few columns
-        ("Dot", 1, 4),
-    ],
-)
-def test_the_fastest_profile_has_one_case_more_for_each_unit_of_weight(
-    op: str, smoke: int, standard: int, tmp_path: Path
-) -> None:
-    def cases(profile: str) -> int:
-        given = Options(tmp_path, ("reference",), (op,), ("f32",), profile)
-        return sum(len(task) for task in plan(given).tasks)
-
-    assert (cases("smoke"), cases("standard")) == (smoke, standard)
-
-
 def test_standard_cell_ends_when_coverage_is_complete() -> None:
     op = "slice"
     most = planning.cases_of(CATALOG[op], "standard")
@@ -103,16 +85,6 @@ def test_standard_cell_ends_when_coverage_is_complete() -> None:
     assert PROFILES["standard"] == min(counts.values()) < max(counts.values()) < most
     whole = coverage_report(op, 0, dict.fromkeys(columns, range(most)))
     assert coverage_report(op, 0, {name: range(count) for name, count in counts.items()}) == whole
-
-
-def test_tasks_without_a_needed_case_are_left_out() -> None:
-    cell = Cell("convert", ELEMENT_TYPES["f8E8M0FNU"], "cpu")
-    drafts = plan(Options(Path(), ops=("convert",), element_types=("f8E8M0FNU",))).tasks
-    assert [(task.start, task.stop) for task in drafts] == [(0, 32), (32, 48)]
-    sparse = Task(cell, 0, 40, 48)
-    assert len(drop_unneeded_cases(sparse, "standard")) == 0
-    assert drop_unneeded_cases(sparse, "deep") == sparse
-    assert all(len(task) for task in plan_of(cell, "standard", 0))
 
 
 def test_batches_contain_every_task_once_and_fill_modules(tmp_path: Path) -> None:
@@ -134,29 +106,79 @@ def test_batches_contain_every_task_once_and_fill_modules(tmp_path: Path) -> Non
     assert max(map(len, found)) == CASES_PER_MODULE // PROFILES["standard"]
 
 
-def test_cells_apart_end_no_batch(tmp_path: Path) -> None:
-    tasks = [
-        task
-        for task in plan(Options(tmp_path, ops=("add", "if"), profile="smoke")).tasks
-        if task.cell.element_type is not INVALID
+@pytest.mark.parametrize("profile", MISSES_PER_ID)
+def test_every_profile_has_a_near_miss_of_every_id(profile) -> None:
+    for op in ("pad", "gather", "while", "convolution"):
+        tasks = plan_of(Cell(op, INVALID, "cpu"), profile, 0)
+        count = sum(map(len, tasks))
+        misses = ordered_misses(op)
+        assert {id_ for id_, _ in misses[:count]} == {id_ for id_, _ in misses}
+        assert count == miss_count(op, MISSES_PER_ID[profile])
+
+
+@pytest.mark.parametrize("op", ["abs", "pad", "reduce", "sort", "while", "dot_general"])
+def test_a_right_backend_refuses_and_a_careless_one_accepts(op) -> None:
+    count = min(10, len(ordered_misses(op)))
+    right = run_task(Task(Cell(op, INVALID, "reference"), 0, 0, count))
+    assert {record.verdict for record in right.records} == {Verdict.PASS}
+    careless = run_task(Task(Cell(op, INVALID, "reference:accepts_invalid"), 0, 0, count))
+    assert [record.verdict for record in careless.records] == [Verdict.ACCEPTED] * count
+    assert [record.kind for record in careless.records] == [
+        id_ for id_, _ in ordered_misses(op)[:count]
     ]
-    middle = {task.cell for task in tasks if task.cell.element_type.name.startswith("f6")}
-    rest = [task for task in tasks if task.cell not in middle]
-    found = [*make_batches(tasks, middle)]
-    assert middle
-    assert [one for one in found if one[0].cell not in middle] == [*make_batches(rest)]
-    assert {one for one in found if one[0].cell in middle} == {
-        (task,) for task in tasks if task.cell in middle
-    }
+    assert all(record.detail.program for record in careless.records)
 
 
-def test_planned_task_has_the_cases_of_the_whole_plan() -> None:
-    task = Task(Cell("compare", ELEMENT_TYPES["f32"], "reference"), 3, 2, 7)
-    planned = task.plan_cases()
-    assert planned == task
-    assert planned.plans
-    coverage.cache_clear()
-    assert cases_of(planned) == cases_of(task)
-    coverage.cache_clear()
-    made = [case for single in planned.singles() for case in cases_of(single)]
-    assert made == cases_of(task)
+def test_accepted_programs_are_stored_and_replayed(tmp_path) -> None:
+    backend = "reference:accepts_invalid"
+    made = run(
+        Options(
+            out=tmp_path,
+            backends=(backend,),
+            ops=("pad",),
+            element_types=("invalid",),
+            profile="smoke",
+            jobs=1,
+            expectations="none",
+        )
+    )
+    assert {record.verdict for record in made.records} == {Verdict.ACCEPTED}
+    case = find(tmp_path, f"pad-invalid-{backend}-0")
+    assert case.record == made.records[0]
+    again = replay(case)
+    assert (again.record.verdict, again.record.kind) == (Verdict.ACCEPTED, case.record.kind)
+    assert "stablehlo.pad" in again.program
+
+
+FAULTY = "reference:tanh_clamped"
+
+
+def recorded_case(op: str, of: str, backend: str, index: int = 0, **given) -> RecordedCase:
+    record = Record(op, of, backend, index, "0", Verdict.DIVERGENT, **given)
+    return RecordedCase(record, 0, "smoke", backend)
+
+
+def failing_record() -> Record:
+    task = Task(Cell("tanh", element_type("f64"), FAULTY), 0, 0, 6)
+    return next(one for one in run_task(task).records if one.verdict.fails)
+
+
+def test_case_that_failed_fails_again_with_its_arrays() -> None:
+    record = failing_record()
+    found = rerun(RecordedCase(record, 0, "smoke", FAULTY), (), generic=True)
+    assert (found.record.verdict, found.record.kind) == (record.verdict, record.kind)
+    assert "stablehlo.tanh" in found.program
+    ((name, of, _),) = found.arguments
+    assert name
+    assert of.endswith("f64>")
+    ((result_type, expected, actual),) = found.results
+    assert result_type.startswith("tensor<")
+    assert expected != actual
+    assert found.unit == "ulp"
+
+
+def test_failure_of_a_batch_is_run_with_its_batch() -> None:
+    found = rerun(recorded_case("add", "f32", "reference", 1, kind=ONLY_IN_BATCH), (), generic=True)
+    assert (found.record.element_type, found.record.index) == ("f32", 1)
+    assert found.record.verdict is Verdict.PASS
+    assert found.arguments == ()

@@ -1,4 +1,4 @@
-"""The runner: each kind of misbehaviour gets its verdict, and no result is lost."""
+"""Runs and their tasks: verdicts, crashes, resuming, known failures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,20 +21,20 @@ from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.runner import run
 from conformance.campaign.task_runner import TaskRunner
-from conformance.campaign.tasks import Task, join_results
+from conformance.campaign.tasks import Task, TaskResult, join_results, run_tasks
 from conformance.catalog import Cell
 from conformance.errors import UsageError
+from conformance.executors.local import WorkerCrash, WorkerTimeout
+from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC, ONLY_IN_BATCH
-from conformance.gate.reading import ExpectationError
 from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
 from conformance.limits import Limits
-from conformance.pipeline.batch import Batcher
+from conformance.pipeline.batch import REPEATS, Batcher
 from conformance.pipeline.confirmation import JudgementCache, conclude
 from conformance.pipeline.items import CellItem, ItemAnswer
 from conformance.pipeline.records import judged_result
 from conformance.results.inputs import unpack_inputs
-from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import load
 from conformance.results.versions import build
@@ -45,6 +45,7 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES
 from suites.meta.support.one_task import run_task
+from suites.meta.support.workers import Workers
 
 F32 = ELEMENT_TYPES["f32"]
 
@@ -101,35 +102,6 @@ def test_a_task_finds_the_verdict(fault: str, verdict: Verdict, kind: str | None
         )  # fmt: skip
 
 
-def test_a_cell_that_is_refused_is_not_compiled_twice_over() -> None:
-    result = run_task(Task(Cell("add", F32, "reference:unsupported"), 0, 0, 16))
-    assert {record.verdict for record in result.records} == {Verdict.UNSUPPORTED}
-    assert result.modules == 17
-
-
-def test_a_batch_is_one_module_where_all_is_well() -> None:
-    result = run_task(Task(Cell("add", F32, "reference"), 0, 0, 16))
-    assert result.modules == 1
-    assert result.errors.histogram[0] == sum(record.values for record in result.records)
-
-
-@pytest.mark.parametrize(
-    ("fault", "kind", "modules"),
-    [("transposed_operands", "operands swapped", 2), ("flaky", NOT_DETERMINISTIC, 4)],
-)
-def test_constant_folding_is_recompiled_unless_class_explains_failure(
-    fault: str, kind: str, modules: int
-) -> None:
-    cell = Cell("subtract", F32, f"reference:{fault}")
-    for index in range(60):
-        result = run_task(Task(cell, 0, index, index + 1))
-        (record,) = result.records
-        if record.kind == kind and record.detail and "stablehlo.constant" in record.detail.program:
-            assert result.modules == modules
-            return
-    raise AssertionError(f"no case with constants is {kind}")
-
-
 SORTED_BY_ROWS = """
 func.func @main(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
   %0 = "stablehlo.sort"(%x) <{dimension = -2 : i64, is_stable = true}> ({
@@ -161,27 +133,6 @@ def test_result_read_from_memory_has_its_class_if_refused_in_isolation(
     assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
 
 
-@pytest.mark.parametrize(
-    ("given_back", "kind"), [([3, 1, 2], UNSORTED.label), ([2, 3, 1], ONLY_IN_BATCH)]
-)
-def test_result_read_from_memory_has_its_class_if_only_batch_fails(
-    given_back: list[float], kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = parse_module(SORTED_BY_ROWS)
-    x, got = (np.array(one, np.float32).reshape(3, 1) for one in ([3, 1, 2], given_back))
-    cell = Cell("sort", F32, "reference")
-    prepared = CellItem(0, program, [(x,)], [evaluate(program, (x,))], cell)
-    batcher = Batcher(open_session("reference"))
-    ran = ItemAnswer([[got]], [prepared, prepared])
-    with monkeypatch.context() as patch, in_force([UNSORTED]):
-        patch.setattr(Batcher, "batch_again", lambda *_: [[[got]]] * 3)
-        record, *_ = conclude(prepared, ran, batcher)
-    assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
-    if kind == ONLY_IN_BATCH:  # and not even there, the next times
-        record, *_ = conclude(prepared, ran, batcher)
-        assert (record.kind, record.repeats) == (NOT_DETERMINISTIC, Repeats(1, 4, ("wrong value",)))
-
-
 @pytest.mark.slow
 def test_records_do_not_depend_on_how_cases_are_split() -> None:
     cell = Cell("add", F32, "reference:flush_to_zero")
@@ -194,15 +145,6 @@ def test_records_do_not_depend_on_how_cases_are_split() -> None:
     assert apart.errors == whole.errors
     singles = join_results([run_task(task) for task in Task(cell, 3, 0, 40).singles()])
     assert singles.records == whole.records
-
-
-def test_the_seed_decides_the_cases() -> None:
-    cell = Cell("add", F32, "reference")
-    digests = [
-        [record.digest for record in run_task(Task(cell, seed, 0, 6)).records] for seed in (0, 0, 1)
-    ]
-    assert digests[0] == digests[1]
-    assert digests[0] != digests[2]
 
 
 # Whole runs.
@@ -243,18 +185,6 @@ def test_only_the_cases_that_crash_are_blamed(tmp_path: Path) -> None:
     assert {record.verdict for record in done.records} == {Verdict.CRASHED, Verdict.PASS}
 
 
-@pytest.mark.slow
-def test_a_right_backend_conforms(tmp_path: Path) -> None:
-    done = run(options(tmp_path, ops=("a*",), element_types=("i1", "bf16", "complex<f32>")))
-    assert {record.verdict for record in done.records} <= {Verdict.PASS, Verdict.UNSPECIFIED}
-    assert done.exit_code == 0
-    assert done.peak_rss_mb["parent"] > 0
-    assert done.peak_rss_mb["worker"] > 0
-    assert done.timing.reference > 0
-    assert done.timing.storage > 0
-    assert [d.name for d in done.backends] == ["reference"]
-
-
 def test_run_without_tested_case_exits_with_4(tmp_path: Path) -> None:
     assert run(options(tmp_path, "unsupported")).exit_code == 4
 
@@ -283,14 +213,6 @@ def test_a_folder_of_another_run_is_refused(finished_run: Path, change: dict, na
     assert len(load(finished_run).records) == PROFILES["smoke"]
 
 
-def test_other_versions_are_another_run(
-    finished_run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runner, "versions", lambda: {"jaxlib": "99"})
-    with pytest.raises(UsageError, match=r"version of jaxlib \S+ there and 99 here"):
-        run(options(finished_run))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("before", ["0123456789ab", None])
 def test_run_of_other_build_is_not_resumed(
@@ -304,30 +226,6 @@ def test_run_of_other_build_is_not_resumed(
     with pytest.raises(UsageError, match=rf"{told}: choose another --out, or .* --fresh"):
         run(options(tmp_path))
     assert load(tmp_path).records == kept.records
-
-
-def test_a_finished_run_is_not_run_again(
-    finished_run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = load(finished_run)
-    monkeypatch.delattr("conformance.campaign.runner.coverage_of")  # what is known needs no work
-    again = run(options(finished_run))
-    assert again.records == first.records
-    assert again.coverage == first.coverage != {}
-    assert (again.modules, again.timing) == (first.modules, first.timing)
-
-
-def test_coverage_is_reported_by_dialect(tmp_path: Path) -> None:
-    done = run(options(tmp_path, ops=("add", "Add", "negate")))
-    both = done.coverage_by_dialect
-    assert list(both) == ["StableHLO", "XlaBuilder"]
-    assert both["XlaBuilder"] == replace(done.coverage["Add"], missing=(), dimensions={})
-    assert both["StableHLO"].values == done.coverage["add"].values + done.coverage["negate"].values
-    counted = [line for line in lines_of(done, "{}") if line.startswith("coverage of ")]
-    told = both["XlaBuilder"]
-    assert f"XlaBuilder: {told.values:,} of {told.declared_values:,} values" in counted[1]
-    parts = done.summary["coverage"]["dialects"]
-    assert parts["StableHLO"]["pairs"] == both["StableHLO"].pairs
 
 
 @pytest.mark.slow
@@ -410,38 +308,6 @@ def test_expectations_make_failures_known(tmp_path: Path) -> None:
     assert run(given).records == bare.records
 
 
-CRASHING = """
-[[known]]
-id = "ends"
-op = "*"
-verdicts = ["crashed"]
-where = ["stablehlo."]
-reason = "Ends the process."
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", ["abort_on_nan", "right"])
-def test_known_crash_is_tried_case_by_case(tmp_path: Path, fault: str) -> None:
-    (tmp_path / "known.toml").write_text(CRASHING)
-    bare = run(options(tmp_path / "bare", fault, profile="standard"))
-    given = options(tmp_path / "known", fault, profile="standard")
-    known = run(replace(given, expectations=str(tmp_path / "known.toml")))
-    whole = sum(record.verdict is not Verdict.CRASHED for record in known.records)
-    assert known.modules == whole
-    assert [replace(record, known="") for record in known.records] == bare.records
-    assert known.errors == bare.errors
-    assert {r.known for r in known.records if r.verdict.fails} <= {"ends"}
-    assert known.exit_code == 0
-    assert known.incidents == bare.incidents == ()
-
-
-def test_expectations_are_read_before_anything_is_made(tmp_path: Path) -> None:
-    with pytest.raises(ExpectationError):
-        run(options(tmp_path / "out", expectations=str(tmp_path / "nothing")))
-    assert not (tmp_path / "out").exists()
-
-
 def test_all_failures_of_case_are_stored_with_their_inputs(tmp_path: Path) -> None:
     """A wrong element in one input set, and a NaN element in another input set: both are reported,
     and an expectation of either does not match the other.
@@ -485,3 +351,135 @@ def test_an_error_of_the_harness_over_a_case_fails_the_run(
     assert broken.exit_code == 1
     assert broken.records == right.records
     assert broken.incidents == ("defect of hlo-conformance in add:f32",)
+
+
+TIMEOUT = 60.0
+TASKS = [Task(Cell("add", ELEMENT_TYPES[of], "reference"), 0, 0, 3) for of in ("f32", "si8", "i1")]
+
+
+def outcomes(
+    answer: Callable[[tuple[Task, ...]], Any], apart: Iterable[Task] = (), **given: Any
+) -> tuple[dict[Task, TaskResult], list[str], Workers]:
+    """Return the outcome of one batch of all tasks, the notes, and the calls of the workers."""
+    workers, noticed = Workers(lambda call: answer(call.arguments[0])), list[str]()
+    crashing = {task.cell for task in apart}
+    runner = TaskRunner(Limits(TIMEOUT), noticed.append, crashing=crashing, **given)
+    done = runner.run(workers, [tuple(TASKS)])  # type: ignore[arg-type]
+    return dict(one for one in done if one is not None), noticed, workers
+
+
+def calls_of(workers: Workers) -> list[tuple[tuple[Task, ...], float | None]]:
+    """Return the tasks and the time limit of each call."""
+    return [(call.arguments[0], call.timeout) for call in workers.made]
+
+
+def test_only_crashing_case_of_batch_is_blamed() -> None:
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        guilty = any(task.cell == TASKS[1].cell and 2 in task for task in tasks)
+        return WorkerCrash("SIGSEGV") if guilty else run_tasks(tasks)
+
+    results, noticed, workers = outcomes(answer)
+    assert not noticed
+    assert {task: [r.verdict for r in results[task].records] for task in TASKS} == {
+        TASKS[0]: [Verdict.PASS] * 3,
+        TASKS[1]: [Verdict.PASS, Verdict.PASS, Verdict.CRASHED],
+        TASKS[2]: [Verdict.PASS] * 3,
+    }
+    assert calls_of(workers) == [
+        (tuple(TASKS), TIMEOUT),
+        *(((task,), TIMEOUT) for task in TASKS),
+        *(((single,), TIMEOUT / 3) for single in TASKS[1].singles()),
+        *[((TASKS[1].singles()[2],), TIMEOUT / 3)] * REPEATS,
+    ]
+
+
+@pytest.mark.parametrize("words", ["", "out of luck: twice"])
+def test_a_case_that_does_not_end_its_worker_every_time_is_not_deterministic(words: str) -> None:
+    guilty, left = TASKS[1].singles()[2], [True, False, True, False]
+
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        whole = len(tasks) > 1 or TASKS[1] in tasks
+        dies = whole or (tasks == (guilty,) and left.pop(0))
+        return WorkerCrash("SIGSEGV", words) if dies else run_tasks(tasks)
+
+    results, noticed, _ = outcomes(answer)
+    assert (left, noticed) == ([], [])
+    record = results[TASKS[1]].records[2]
+    assert (record.verdict, record.kind) == (Verdict.CRASHED, NOT_DETERMINISTIC)
+    said = f": {words}" if words else ""
+    assert record.message == f"the process ended with SIGSEGV in 2 of 4 runs{said}"
+    assert own_words(record.message) == words
+    assert record.repeats == Repeats(2, 4, ("abnormal exit",))
+    assert record.is_new_failure
+
+
+def test_a_worker_ends_after_cases_that_may_have_written_to_memory_of_others() -> None:
+    workers = Workers(lambda call: run_tasks(call.arguments[0]))
+    bundles = [(task,) for task in TASKS]
+    cells = {TASKS[1].cell}
+    runner = TaskRunner(Limits(TIMEOUT), print, overwriting=cells)
+    done = runner.run(workers, bundles)  # type: ignore[arg-type]
+    assert [one for one in done if one is not None]
+    assert [call.ends_worker for call in workers.made] == [False, True, False]
+
+
+def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        return (
+            WorkerCrash("SIGSEGV")
+            if any(one.cell == TASKS[1].cell for one in tasks)
+            else run_tasks(tasks)
+        )
+
+    known = outcomes(answer, apart=[TASKS[1]], is_known=lambda one: "SIGABRT" not in one.message)
+    new = outcomes(answer, apart=[TASKS[1]])
+    for (results, _, workers), runs in ((known, 1), (new, 1 + REPEATS)):
+        assert [record.verdict for record in results[TASKS[1]].records] == [Verdict.CRASHED] * 3
+        alone = [tasks for tasks, _ in calls_of(workers) if len(tasks) == len(tasks[0]) == 1]
+        assert {alone.count(tasks) for tasks in alone} == {runs}
+
+
+def test_crash_of_whole_batch_only_is_recorded() -> None:
+    answer = lambda ts: WorkerCrash("SIGSEGV", "so it is") if len(ts) > 1 else run_tasks(ts)  # noqa: E731
+    results, noticed, _ = outcomes(answer)
+    assert set(results) == set(TASKS)
+    (line,) = noticed
+    assert line == (
+        "lost batch on reference: add f32, si8, i1, 9 cases: crashed in 4 of 4 runs, though none "
+        "of the cases fails in isolation: the process ended with SIGSEGV: so it is"
+    )
+
+
+@pytest.mark.parametrize(("second", "failed"), [(None, 1), (WorkerTimeout(20.0), 4)])
+def test_time_outs_are_repeated(second: WorkerTimeout | None, failed: int) -> None:
+    guilty, first = TASKS[1].singles()[1], [WorkerTimeout(20.0)]
+
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        if tasks != (guilty,):
+            whole = any(task.cell == guilty.cell and 1 in task for task in tasks)
+            return WorkerTimeout(60.0) if whole else run_tasks(tasks)
+        return first.pop() if first else second or run_tasks(tasks)
+
+    results, noticed, _ = outcomes(answer)
+    record = results[TASKS[1]].records[1]
+    assert record.verdict is Verdict.TIMED_OUT
+    assert noticed == []
+    if failed == 1:
+        assert record.kind == NOT_DETERMINISTIC
+        assert record.message == "no answer within 20 s in 1 of 4 runs"
+        assert own_words(record.message) == ""
+    else:
+        assert (record.kind, record.repeats) == ("no answer", None)
+
+
+def test_a_case_over_which_the_harness_raises_has_no_record_and_the_others_have_theirs() -> None:
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        broken = any(task.cell == TASKS[1].cell and 1 in task for task in tasks)
+        return KeyError("x") if broken else run_tasks(tasks)
+
+    results, noticed, _ = outcomes(answer)
+    assert set(results) == set(TASKS)
+    assert [record.index for record in results[TASKS[1]].records] == [0, 2]
+    (line,) = noticed
+    assert line.startswith("defect of hlo-conformance in ")
+    assert "KeyError: 'x'" in line

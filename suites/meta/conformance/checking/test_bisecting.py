@@ -40,14 +40,6 @@ def test_changes_are_found_between_neighbours(fails: str, changes: list[str]) ->
     assert [str(one) for one in search(fails).windows()] == changes
 
 
-@pytest.mark.parametrize("change", range(1, 20))
-def test_few_releases_are_asked(change: int) -> None:
-    bisection = search("p" * change + "f" * (20 - change))
-    (window,) = bisection.windows()
-    assert (window.before, window.after) == (NAMES[change - 1], NAMES[change])
-    assert len(bisection.verdicts) <= 8
-
-
 @pytest.fixture
 def pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the file of the only Python of this machine, whose pip does what the test writes."""

@@ -3,137 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import msgspec
 import numpy as np
 import pytest
-from jax import export, lax
+from rich.console import Console
 
 from conformance.backends import session
 from conformance.backends.pjrt.backend import PjrtBackend
-from conformance.checking import files as checking
-from conformance.checking.file import check_file
-from conformance.checking.settings import CheckedFile, Settings
-from conformance.frontends.modules import NOTHING_RETURNED, Unit, read_units
+from conformance.checking.progress import FilesBar
+from conformance.checking.settings import Settings
 from conformance.outputs import checked as outputs
 from conformance.stablehlo.emit import emit
-from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
-from reference.ir.program import Dense, Operation, Program
+from reference.ir.program import Operation, Program
 from suites.meta.support.checking import ALONE, FAULTY, TEST_PROGRAM, check_text
 
 # --- Whole programs from JAX ---------------------------------------------------------------------
-
-
-def mlp_step(w: jax.Array, b: jax.Array, v: jax.Array, x: jax.Array, y: jax.Array) -> Any:
-    def loss(parameters: tuple[jax.Array, ...]) -> jax.Array:
-        w, b, v = parameters
-        scores = jax.nn.log_softmax(jnp.tanh(x @ w + b) @ v)
-        return -jnp.mean(jnp.sum(scores * jax.nn.one_hot(y, 4), axis=-1))
-
-    value, gradients = jax.value_and_grad(loss)((w, b, v))
-    return value, [p - 0.1 * g for p, g in zip((w, b, v), gradients, strict=True)]
-
-
-def conv_block(x: jax.Array, kernel: jax.Array, scale: jax.Array, offset: jax.Array) -> Any:
-    y = lax.conv_general_dilated(
-        x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
-    )
-    mean, variance = jnp.mean(y, (0, 1, 2)), jnp.var(y, (0, 1, 2))
-    z = jax.nn.relu((y - mean) * lax.rsqrt(variance + 1e-5) * scale + offset)
-    return lax.reduce_window(z, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-
-
-def attention(x: jax.Array, q: jax.Array, k: jax.Array, v: jax.Array) -> Any:
-    scores = jnp.einsum("bqd,bkd->bqk", x @ q, x @ k) / np.sqrt(8)
-    scores = jnp.where(jnp.tril(jnp.ones((5, 5), bool)), scores, -1e30)
-    return jnp.einsum("bqk,bkd->bqd", jax.nn.softmax(scores, axis=-1), x @ v)
-
-
-def lstm(xs: jax.Array, w: jax.Array, u: jax.Array) -> Any:
-    def step(carry: Any, x: jax.Array) -> Any:
-        hidden, cell = carry
-        i, f, g, o = jnp.split(x @ w + hidden @ u, 4, axis=-1)
-        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
-        hidden = jax.nn.sigmoid(o) * jnp.tanh(cell)
-        return (hidden, cell), hidden
-
-    zero = jnp.zeros((xs.shape[1], u.shape[0]))
-    return lax.scan(step, (zero, zero), xs)
-
-
-def sort_and_scatter(x: jax.Array, i: jax.Array) -> Any:
-    order = jnp.argsort(x, axis=-1)
-    in_order = jnp.take_along_axis(x, order, axis=-1)
-    added = jnp.zeros_like(x).at[:, i].add(in_order[:, ::2] * 0.3)
-    return in_order, added, lax.top_k(added, 3), jnp.argmax(x, axis=-1)
-
-
-def spectrum(x: jax.Array) -> Any:
-    frequencies = jnp.fft.rfft(x)
-    return jnp.fft.irfft(frequencies * jnp.exp(-jnp.abs(frequencies) / 9)), jnp.abs(frequencies)
-
-
-F32, I32 = np.float32, np.int32
-PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[tuple[int, ...], Any]]]] = {
-    "mlp step": (
-        mlp_step, [((6, 8), F32), ((8,), F32), ((8, 4), F32), ((3, 6), F32), ((3,), I32)]
-    ),
-    "convolution": (
-        conv_block, [((1, 6, 6, 2), F32), ((3, 3, 2, 3), F32), ((3,), F32), ((3,), F32)]
-    ),
-    "attention": (attention, [((2, 5, 8), F32), ((8, 8), F32), ((8, 8), F32), ((8, 8), F32)]),
-    "lstm": (lstm, [((4, 2, 3), F32), ((3, 16), F32), ((4, 16), F32)]),
-    "sort": (sort_and_scatter, [((3, 8), F32), ((4,), I32)]),
-    "fft": (spectrum, [((2, 16), F32)]),
-}  # fmt: skip
-
-
-def export_program(name: str) -> str:
-    function, arguments = PROGRAMS[name]
-    shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments]
-    return export.export(jax.jit(function))(*shapes).mlir_module()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_from_jax_agree_with_xla(name: str, tmp_path: Path) -> None:
-    found = check_text(tmp_path, export_program(name), Settings("cpu"))
-    assert (found.verdict, found.message) == (Verdict.PASS, "")
-
-
-def test_a_portable_artifact_is_read(tmp_path: Path) -> None:
-    function, arguments = PROGRAMS["attention"]
-    shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments]
-    artifact = export.export(jax.jit(function))(*shapes).mlir_module_serialized
-    assert check_text(tmp_path, artifact).verdict is Verdict.PASS
-
-
-class Mutant(PjrtBackend):
-    """XLA on a program with another constant."""
-
-    def __init__(self, was: float, becomes: float) -> None:
-        super().__init__("cpu", "cpu")
-        self._was, self._becomes = was, becomes
-
-    def compile(self, text: str, program: Program):
-        del text
-        mutated = _map_operations(program, self._change)
-        return super().compile(emit(mutated), mutated)
-
-    def _change(self, operation: Operation) -> Operation:
-        value = operation.attribute("value")
-        if not isinstance(value, Dense) or not value.type.element.is_float:
-            return operation
-        if value.array.size != 1 or float(value.array.reshape(())) != np.float32(self._was):
-            return operation
-        wrong = Dense.of(np.full_like(value.array, self._becomes), value.type)
-        return Operation("constant", (), operation.results, (("value", wrong),))
 
 
 def _map_operations(program: Program, change: Callable[[Operation], Operation]) -> Program:
@@ -144,20 +35,6 @@ def _map_operations(program: Program, change: Callable[[Operation], Operation]) 
         return replace(of, operations=tuple(changed))
 
     return Program(tuple(replace(f, body=region(f.body)) for f in program.functions))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "constant"), [("mlp step", 0.1), ("convolution", 1e-5)])
-def test_a_wrong_constant_is_located(
-    name: str, constant: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mutant = Mutant(constant, constant * 1.5 + 0.2)
-    monkeypatch.setattr(session, "cached_backend", lambda _: mutant)
-    found = check_text(tmp_path, export_program(name), Settings("mutant"))
-    assert found.verdict is Verdict.DIVERGENT
-    assert found.operation.startswith("constant %"), found.message
-    assert "expected" in found.message
-    assert found.elements
 
 
 def test_the_first_wrong_operation_is_named(tmp_path: Path) -> None:
@@ -273,47 +150,7 @@ def test_inputs_are_read_by_name_or_order_as_bits_or_ml_dtypes(
     assert check_text(tmp_path, MIXED, Settings("cpu", archive)).verdict is Verdict.PASS
 
 
-X = np.ones(2, np.float32)
-STORED = "parameter 0 (%x) is tensor<2xf32>, stored as float32; given "
-
-
-@pytest.mark.parametrize(
-    ("arrays", "reason"),
-    [
-        ({"arr_0": X}, "the program takes x, y; the archive has arr_0"),
-        ({"x": X, "z": X}, "the program takes x, y; the archive has x, z"),
-        ({"x": X, "y": X[:1]}, "parameter 1 (%y) is tensor<2xf32>; given shape [1]"),
-        ({"x": X.astype(np.float64), "y": X}, f"{STORED}float64"),
-        ({"x": X.astype(np.int32), "y": X}, f"{STORED}int32"),
-    ],
-)
-@pytest.mark.usefixtures("check_in_process")
-def test_inputs_that_do_not_fit(call, arrays: dict[str, Any], reason: str, tmp_path: Path) -> None:
-    program, archive = tmp_path / "sum.mlir", tmp_path / "in.npz"
-    program.write_text("""
-func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
-  %0 = stablehlo.add %x, %y : tensor<2xf32>
-  return %0 : tensor<2xf32>
-}""")
-    np.savez(archive, **arrays)
-    code, out, err = call("check", program, "--inputs", archive, "--backend", "reference")
-    assert (code, out) == (2, "")
-    assert f"{archive}: @main: {reason}" in err
-
-
 # --- The command ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def check_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are checked in this process: workers take seconds to start."""
-
-    def check_here(
-        _: object, given: Sequence[str], settings: Settings, __: int
-    ) -> list[CheckedFile]:
-        return [check_file(file, settings) for file in given]
-
-    monkeypatch.setattr(checking, "check_files", check_here)
 
 
 def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None:
@@ -418,31 +255,6 @@ def test_invalid_arguments_are_one_line(
     assert err.count("\n") == 1
 
 
-def test_parsed_programs_are_those_of_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "program.mlir"
-    path.write_text(FAULTY)
-    (unit,) = read_units(path)
-    assert isinstance(unit, Unit)
-    assert unit.program == parse_module(FAULTY)
-    names = [operation.name for operation in unit.flat.program.main.body.operations]
-    assert names == ["negate", "exponential", "maximum", "tanh", "return"]
-
-
-def test_results_that_are_no_tensors_are_left_out(tmp_path: Path) -> None:
-    text = """
-func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, !stablehlo.token) {
-  %0 = stablehlo.exponential %x : tensor<4xf32>
-  %1 = stablehlo.tanh %0 : tensor<4xf32>
-  %2 = stablehlo.after_all : !stablehlo.token
-  return %1, %2 : tensor<4xf32>, !stablehlo.token
-}"""
-    assert check_text(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
-    assert check_text(tmp_path, text, Settings("reference:low_precision")).verdict.fails
-    only = text.replace("return %1, %2 : tensor<4xf32>, ", "return %2 : ")
-    only = only.replace("(tensor<4xf32>, !stablehlo.token) {", "!stablehlo.token {")
-    assert check_text(tmp_path, only, Settings("cpu")).message == NOTHING_RETURNED
-
-
 def test_unknown_sizes_are_drawn(tmp_path: Path) -> None:
     text = """
 func.func @main(%n: tensor<i64>, %x: tensor<?x2xf32>, %y: tensor<?x2xf32>) -> tensor<?x2xf32> {
@@ -458,3 +270,21 @@ func.func @main(%n: tensor<i64>, %x: tensor<?x2xf32>, %y: tensor<?x2xf32>) -> te
     assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not implemented by the backend")
     wrong = text.replace("dense<2>", "dense<7>")
     assert check_text(tmp_path, wrong).verdict is Verdict.NOT_JUDGED
+
+
+@pytest.mark.parametrize(
+    ("terminal", "variables", "shown"),
+    [(True, {}, ["3/5", "1 failed"]), (False, {}, []), (True, {"CI": "true"}, [])],
+)
+def test_progress_is_shown_on_terminals_of_people(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, variables: dict[str, str], shown: list[str]
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    out = StringIO()
+    with FilesBar(Console(file=out, force_terminal=terminal, width=120), 5) as bar:
+        for failed in (0, 1, 1):
+            bar.advance(failed)
+    assert all(part in out.getvalue() for part in shown)
+    assert bool(out.getvalue().strip()) == bool(shown)

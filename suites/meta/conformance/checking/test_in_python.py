@@ -101,11 +101,6 @@ def test_a_mistake_of_the_caller_is_one_line(arguments, backend, error, reason) 
     assert "\n" not in str(caught.value)
 
 
-def test_an_invalid_text_is_a_verdict() -> None:
-    found = conformance.check("no program", backend="reference")
-    assert (found.verdict, found.conforms) == ("rejected", False)
-
-
 def test_a_crash_is_a_verdict() -> None:
     driver = Path(__file__).parents[2] / "support" / "hostile_driver.py"
     command = f"command:bad={sys.executable} {driver} execute abort"

@@ -1,4 +1,4 @@
-"""Files that a failing check writes, so that another tool can continue from them."""
+"""check --save and check --describe: files that another tool can continue from."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.checking.saving import write_arrays
+from conformance.checking.describing import UNKNOWN_SIZE, describe_file, snippet
 from conformance.checking.settings import Settings
 from conformance.cli import app, exit_code_of
 from conformance.frontends.arguments import load
-from conformance.stablehlo.emit import emit, spell
-from conformance.verdict import Verdict
-from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
-from reference.ir.types import ELEMENT_TYPES
+from conformance.frontends.modules import Unit, read_units
 from suites.meta.support.checking import FAULTY, TEST_PROGRAM, check_text
 from suites.meta.support.schemas import validate
 
@@ -66,14 +63,6 @@ def test_passing_or_unchecked_program_is_not_saved(tmp_path: Path) -> None:
     assert saved_files(tmp_path, FAULTY.replace("tanh", "custom_call @none"), LOW) == []
 
 
-def test_test_program_is_saved_with_executed_program(tmp_path: Path) -> None:
-    (folder,) = saved_files(tmp_path, TEST_PROGRAM.format("expect_eq", "0.7"), "reference")
-    assert "check.expect_eq" in (folder / "program.mlir").read_text()
-    assert "check.expect_eq" not in (folder / "executed.mlir").read_text()
-    expected = load(folder / "expected.npz")
-    assert [array.tolist() for array in expected.values()][1][2] == np.float32(0.7)
-
-
 @pytest.mark.usefixtures("capfd")
 def test_inputs_are_saved_if_the_backend_crashes(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
@@ -92,25 +81,6 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
     validate("verdict", said)
     assert said["verdict"] == "no answer"
     assert np.isnan(load(folder / "inputs.npz")["x"][1])
-
-
-@pytest.mark.parametrize("name", ELEMENT_TYPES)
-def test_inputs_of_every_element_type_are_taken_again(name: str, tmp_path: Path) -> None:
-    of = TensorType((3,), ELEMENT_TYPES[name])
-    x, y = Value("x", of), Value("y", of)
-    body = (Operation("optimization_barrier", (x,), (y,)), Operation("return", (y,)))
-    program = Program((Function("main", Region((x,), body), (of,)),))
-    (folder,) = saved_files(tmp_path, emit(program), "reference:one_wrong_element")
-    assert f"{spell(of)}" in (folder / "verdict.json").read_text()
-    again = Settings(LOW, folder / "inputs.npz")
-    assert check_text(tmp_path, emit(program), again).verdict is Verdict.PASS
-
-
-def test_arrays_may_have_any_name(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    write_arrays(path, {"file": np.ones(2), "allow_pickle": np.zeros(())})
-    assert load(path)["file"].tolist() == [1, 1]
-    assert load(path)["allow_pickle"].shape == ()
 
 
 def test_names_of_folders_are_safe_and_differ(tmp_path: Path) -> None:
@@ -135,6 +105,66 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: Any
     assert f"cannot write to {path / 'kept'}: Not a directory" in error
 
 
-def test_a_failure_says_on_which_inputs(tmp_path: Path) -> None:
-    found = check_text(tmp_path, FAULTY, Settings(LOW))
-    assert found.message.endswith("; drawn inputs, set 1 of 3")
+def describe_text(tmp_path: Path, text: str | bytes, capsys: Any, *how: str) -> tuple[int, str]:
+    path = tmp_path / "program.mlir"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    code = exit_code_of(
+        lambda: app(["check", str(path), "--describe", *how], standalone_mode=False)
+    )
+    return code, capsys.readouterr().out
+
+
+def test_parameters_and_results_are_printed(tmp_path: Path, capsys: Any) -> None:
+    code, out = describe_text(tmp_path, FAULTY, capsys)
+    lines = [line.strip() for line in out.splitlines()]
+    assert code == 0
+    for line in ("x: tensor<4xf32>", "y: tensor<4xf32>", "%3: tensor<4xf32>"):
+        assert line in lines
+    assert '"y": np.zeros((4,), np.float32),' in lines
+
+
+TYPES = """
+func.func @main(%file: tensor<3xbf16>, %i: tensor<2xi4>, %c: tensor<complex<f32>>,
+                %p: tensor<2xi1>, %s: tensor<0xf64>) -> (tensor<3xbf16>, tensor<2xi4>) {
+  %0 = stablehlo.tanh %file : tensor<3xbf16>
+  return %0, %i : tensor<3xbf16>, tensor<2xi4>
+}"""
+
+
+def test_each_part_of_a_file_is_described(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(TYPES)
+    (entry,) = describe_file(str(path))
+    assert (entry["file"], entry["program"]) == (str(path), "main")
+    assert [(one["called"], one["type"]) for one in entry["parameters"]] == [
+        ("file", "tensor<3xbf16>"), ("i", "tensor<2xi4>"), ("c", "tensor<complex<f32>>"),
+        ("p", "tensor<2xi1>"), ("s", "tensor<0xf64>"),
+    ]  # fmt: skip
+    assert entry["parameters"][0]["name"] == "arr_0"  # np.savez has a parameter named file
+    assert [one["called"] for one in entry["results"]] == ["0", "i"]
+
+
+def test_test_program_is_saved_with_executed_program(tmp_path: Path) -> None:
+    (folder,) = saved_files(tmp_path, TEST_PROGRAM.format("expect_eq", "0.7"), "reference")
+    assert "check.expect_eq" in (folder / "program.mlir").read_text()
+    assert "check.expect_eq" not in (folder / "executed.mlir").read_text()
+    expected = load(folder / "expected.npz")
+    assert [array.tolist() for array in expected.values()][1][2] == np.float32(0.7)
+
+
+DYNAMIC = """
+func.func @other(%x: tensor<?x2xf8E5M2>, %n: tensor<i1>) -> tensor<i1> {
+  return %n : tensor<i1>
+}"""
+
+
+def test_snippet_states_sizes_and_bits(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(DYNAMIC)
+    (unit,) = read_units(path)
+    assert isinstance(unit, Unit)
+    dynamic = f"tensor<?x2xf8E5M2>: {UNKNOWN_SIZE} may be any size"
+    assert snippet(unit).splitlines()[2:-1] == [
+        f'    "x": np.zeros(({UNKNOWN_SIZE}, 2), np.uint8),  # bits of f8E5M2; {dynamic}',
+        '    "n": np.zeros((), np.bool_),',
+    ]

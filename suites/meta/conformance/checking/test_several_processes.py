@@ -1,7 +1,7 @@
-"""Programs of several processes checked: the interpreter's runs, replicas, JAX's exports."""
+"""Programs of several processes and devices: replicas, exports of jax, GSPMD and Shardy."""
 
-import subprocess
-import sys
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np
@@ -9,25 +9,9 @@ import pytest
 
 from conformance.checking.settings import Settings
 from conformance.frontends.arguments import InputsError
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from suites.meta.support.checking import check_text
-
-RUN = """
-func.func @gather(%x : tensor<2xi64>) -> tensor<4xi64> {
-  %r = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64,
-    replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>} : (tensor<2xi64>) -> tensor<4xi64>
-  return %r : tensor<4xi64>
-}
-func.func @main() {
-  %a = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
-  %b = stablehlo.constant dense<[3, 4]> : tensor<2xi64>
-  %r:2 = "interpreter.run_parallel"(%a, %b) {
-    programs=[[@gather], [@gather]]
-  } : (tensor<2xi64>, tensor<2xi64>) -> (tensor<4xi64>, tensor<4xi64>)
-  check.expect_eq_const %r#1, dense<[3, 4, 1, EXPECTED]> : tensor<4xi64>
-  func.return
-}
-"""
 
 REPLICAS = """
 module attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32} {
@@ -92,85 +76,8 @@ module attributes {{mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32}}
 }
 """Programs in which a parameter decides whether, and how often, processes communicate."""
 
-EXPORTED = """
-import sys
-from functools import partial
-from pathlib import Path
-import jax
-import jax.numpy as jnp
-import numpy as np
-from jax import lax, shard_map
-from jax.sharding import Mesh, PartitionSpec as P
-
-line = Mesh(np.array(jax.devices()), ("x",))
-plane = Mesh(np.array(jax.devices()).reshape(2, 4), ("a", "b"))
-
-
-def array(*shape):
-    return jax.ShapeDtypeStruct(shape, "float32")
-
-
-def save(name, function, *types):
-    text = jax.jit(function).lower(*types).as_text()
-    Path(sys.argv[1], f"{name}.mlir").write_text(text)
-
-
-@partial(shard_map, mesh=line, in_specs=(P(), P("x"), P("x")), out_specs=(P(), P()))
-def step(w, x, y):
-    loss, grad = jax.value_and_grad(lambda w: jnp.mean((jnp.tanh(x @ w) - y) ** 2))(w)
-    return w - 0.1 * lax.pmean(grad, "x"), lax.pmean(loss, "x")
-
-
-@partial(shard_map, mesh=line, in_specs=(P("x"), P(None, "x")), out_specs=P("x"))
-def tensor_parallel(x, w):
-    return lax.psum_scatter(lax.all_gather(x, "x", tiled=True) @ w @ w.T, "x", tiled=True)
-
-
-@partial(shard_map, mesh=line, in_specs=P("x"), out_specs=P("x"))
-def ring(x):
-    def turn(number, carried):
-        total, here = carried
-        here = lax.ppermute(here, "x", [(n, (n + 1) % 8) for n in range(8)])
-        return total + here * (number + 1), here
-    return lax.fori_loop(0, 7, turn, (x, x))[0]
-
-
-@partial(shard_map, mesh=line, in_specs=(P("x"), P("x")), out_specs=P("x"))
-def experts(x, w):
-    sent = lax.all_to_all(x, "x", 0, 0, tiled=True)
-    return lax.all_to_all(jnp.maximum(sent @ w[0], 0), "x", 0, 0, tiled=True)
-
-
-@partial(shard_map, mesh=line, in_specs=(P("x"),) * 6, out_specs=P("x"), check_vma=False)
-def ragged(x, into, starts, sizes, places, awaited):
-    return lax.ragged_all_to_all(x, into, starts, sizes, places, awaited, axis_name="x")
-
-
-@partial(shard_map, mesh=plane, in_specs=P("a", "b"), out_specs=P("a"))
-def two_axes(x):
-    return lax.psum(x * lax.axis_index("b").astype(jnp.float32), "b")
-
-
-save("step", step, array(4, 3), array(16, 4), array(16, 3))
-save("tensor_parallel", tensor_parallel, array(16, 8), array(8, 16))
-save("ring", ring, array(16, 2))
-save("experts", experts, array(64, 4), array(8, 4, 4))
-index = jax.ShapeDtypeStruct((64,), "int32")
-save("ragged", ragged, array(64, 2), array(128, 2), index, index, index, index)
-save("two_axes", lambda x: two_axes(x) * 2 + 1, array(4, 8))
-"""
-"""Programs for eight devices, with collectives that their authors wrote."""
-
 
 CPU = Settings("cpu")
-
-
-@pytest.mark.parametrize(("expected", "verdict"), [("2", Verdict.PASS), ("7", Verdict.DIVERGENT)])
-def test_the_interpreters_runs_of_several_processes_are_evaluated(
-    tmp_path: Path, expected: str, verdict: Verdict
-) -> None:
-    found = check_text(tmp_path, RUN.replace("EXPECTED", expected))
-    assert found.verdict is verdict, found
 
 
 SPLIT = "split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64"
@@ -228,64 +135,124 @@ def test_archives_of_inputs_have_the_processes_first(tmp_path: Path) -> None:
         check_text(tmp_path, REPLICAS, Settings("cpu", inputs=archive.with_suffix(".npz")))
 
 
-@pytest.mark.slow
-def test_jax_exports_for_eight_devices_pass(tmp_path: Path) -> None:
-    script = tmp_path / "export.py"
-    script.write_text(EXPORTED)
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
-    subprocess.run([sys.executable, str(script), str(tmp_path)], env=flags, check=True)
-    files = sorted(tmp_path.glob("*.mlir"))
-    assert len(files) == 6
-    for file in files:
-        if file.stem == "ragged":
-            _exchanges_parts(tmp_path, file.read_text())
-            continue
-        found = check_text(tmp_path, file.read_text(), CPU)
-        assert found.verdict is Verdict.PASS, (file.name, found)
-
-
-def _exchanges_parts(folder: Path, text: str) -> None:
-    """Device n sends n % 3 rows to each; XLA's CPU has no code for it, and says so."""
-    devices, most = range(8), 2
-    sizes = np.repeat([n % 3 for n in devices], 8).astype(np.int32)
-    waits = np.tile([n % 3 for n in devices], 8).astype(np.int32)
-    places = np.repeat([most * n for n in devices], 8).astype(np.int32)
-    data = np.arange(128, dtype=np.float32).reshape(64, 2)
-    empty = np.zeros((128, 2), np.float32)
-    archive = folder / "ragged.npz"
-    starts = np.tile(np.arange(8, dtype=np.int32) % 3, 8)
-    given = [data, empty, starts, sizes, places, waits]
-    np.savez(archive, **{f"arg{n}": array for n, array in enumerate(given)})
-    for backend, verdict in (("reference", Verdict.PASS), ("cpu", Verdict.UNSUPPORTED)):
-        found = check_text(folder, text, Settings(backend, inputs=archive))
-        assert found.verdict is verdict, found
-    assert "ragged-all-to-all" in found.message
-
-
-TWO_SUMS = """
-module attributes {mhlo.num_replicas = 4 : i32} {
-  func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
-    %0 = "stablehlo.all_reduce"(%x) ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %s = stablehlo.add %a, %b : tensor<f32>
-      stablehlo.return %s : tensor<f32>
-    }) {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}
-      : (tensor<2xf32>) -> tensor<2xf32>
-    %1 = "stablehlo.all_reduce"(%x) ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %s = stablehlo.add %a, %b : tensor<f32>
-      stablehlo.return %s : tensor<f32>
-    }) {replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}
-      : (tensor<2xf32>) -> tensor<2xf32>
-    return %0, %1 : tensor<2xf32>, tensor<2xf32>
+SHARDED = """
+module @jit_f attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(
+      %arg0: tensor<16x4xf32> {mhlo.sharding = "{devices=[8,1]<=[8]}"},
+      %arg1: tensor<4x4xf32> {mhlo.sharding = "{replicated}"})
+      -> (tensor<16x4xf32> {mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"}) {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+      : (tensor<16x4xf32>, tensor<4x4xf32>) -> tensor<16x4xf32>
+    %1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = "{devices=[2,4]<=[8]}"}
+      : (tensor<16x4xf32>) -> tensor<16x4xf32>
+    %2 = stablehlo.tanh %1 : tensor<16x4xf32>
+    return %2 : tensor<16x4xf32>
   }
-}
-"""
+}"""
 
 
-@pytest.mark.parametrize("shape", ["2x", ""])
-def test_several_sums_that_are_wrong_are_divergent(tmp_path: Path, shape: str) -> None:
-    """The loss by flushing is considered in folds within a process, not in collectives."""
-    wrong = Settings("reference:one_wrong_element")
-    found = check_text(tmp_path, TWO_SUMS.replace("tensor<2xf32>", f"tensor<{shape}f32>"), wrong)
-    assert found.verdict is Verdict.DIVERGENT, found
+def test_an_annotated_program_is_shared_out_and_passes(tmp_path: Path) -> None:
+    program = parse_module(SHARDED)
+    assert (program.process_count, program.shared_among) == (1, 8)
+    found = check_text(tmp_path, SHARDED, Settings("cpu"))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
+
+
+def test_faulty_operation_in_sharded_program_is_located(tmp_path: Path) -> None:
+    found = check_text(tmp_path, SHARDED, Settings("reference:low_precision"))
+    assert found.verdict.fails
+    assert found.operation.startswith(("dot_general", "tanh"))
+
+
+GSPMD = """
+module @jit_f attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<8x8xf32>, %arg1: tensor<8x4xf32>) -> tensor<8x4xf32> {
+    %0 = stablehlo.custom_call @Sharding(%arg0) {backend_config = "",
+      mhlo.sharding = "{devices=[2,2]<=[4]}"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {backend_config = "",
+      mhlo.sharding = "{manual}"} : (tensor<8x8xf32>) -> tensor<4x4xf32>
+    %2 = stablehlo.custom_call @Sharding(%arg1) {backend_config = "",
+      mhlo.sharding = "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"}
+      : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %3 = stablehlo.custom_call @SPMDFullToShardShape(%2) {backend_config = "",
+      mhlo.sharding = "{manual}"} : (tensor<8x4xf32>) -> tensor<4x4xf32>
+    %4 = call @shmap_body(%1, %3) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %5 = stablehlo.custom_call @Sharding(%4) {backend_config = "", mhlo.sharding = "{manual}"}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %6 = stablehlo.custom_call @SPMDShardToFullShape(%5) {backend_config = "",
+      mhlo.sharding = "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"}
+      : (tensor<4x4xf32>) -> tensor<8x4xf32>
+    %7 = stablehlo.tanh %6 : tensor<8x4xf32>
+    return %7 : tensor<8x4xf32>
+  }
+  func.func private @shmap_body(%arg0: tensor<4x4xf32>, %arg1: tensor<4x4xf32>)
+      -> tensor<4x4xf32> {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = "stablehlo.all_reduce"(%0) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %2 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) {replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids,
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    return %1 : tensor<4x4xf32>
+  }
+}"""
+
+
+def test_shard_map_in_the_form_of_gspmd_passes(tmp_path: Path) -> None:
+    found = check_text(tmp_path, GSPMD, Settings("cpu"))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
+
+
+def test_a_wrong_operation_in_shard_map_of_gspmd_is_named(tmp_path: Path) -> None:
+    found = check_text(tmp_path, GSPMD, Settings("reference:share_lost"))
+    assert found.verdict is Verdict.DIVERGENT
+    assert found.operation.startswith("all_reduce")
+    assert " in sdy.manual_computation %" in found.operation
+
+
+MANUAL = """
+module @jit_f attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%arg0: tensor<4x16xf32>)
+      -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<16x3xf32>, tensor<4x16xi32>) {
+    %cst = stablehlo.constant dense<[[0.3, -0.7, 0.1], [0.9, 0.6, -0.2], [1.1, -1.3, 0.7],
+      [0.1, 0.2, 0.3]]> : tensor<4x3xf32>
+    %0:4 = sdy.manual_computation(%arg0, %cst)
+        in_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{}, {}]>]
+        out_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>, <@mesh, [{}, {}]>,
+                       <@mesh, [{"x"}, {}]>]
+        manual_axes={"x"} (%arg1: tensor<1x16xf32>, %arg2: tensor<4x3xf32>) {
+      %1 = stablehlo.tanh %arg1 : tensor<1x16xf32>
+      %2 = "stablehlo.all_reduce"(%arg1) ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }) {GROUPS} : (tensor<1x16xf32>) -> tensor<1x16xf32>
+      %3 = stablehlo.add %2, %arg1 : tensor<1x16xf32>
+      %4 = "stablehlo.all_gather"(%arg1) {all_gather_dim = 0 : i64, GROUPS}
+        : (tensor<1x16xf32>) -> tensor<4x16xf32>
+      %5 = stablehlo.dot_general %4, %arg2, contracting_dims = [0] x [0]
+        : (tensor<4x16xf32>, tensor<4x3xf32>) -> tensor<16x3xf32>
+      %6 = stablehlo.exponential %arg1 : tensor<1x16xf32>
+      %7 = stablehlo.convert %6 : (tensor<1x16xf32>) -> tensor<1x16xi32>
+      sdy.return %1, %3, %5, %7
+        : tensor<1x16xf32>, tensor<1x16xf32>, tensor<16x3xf32>, tensor<1x16xi32>
+    } : (tensor<4x16xf32>, tensor<4x3xf32>)
+      -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<16x3xf32>, tensor<4x16xi32>)
+    %8 = stablehlo.negate %0#0 : tensor<4x16xf32>
+    return %8, %0#1, %0#2, %0#3
+      : tensor<4x16xf32>, tensor<4x16xf32>, tensor<16x3xf32>, tensor<4x16xi32>
+  }
+}""".replace(
+    "GROUPS",
+    "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids, "
+    "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>",
+)
+
+
+def test_operations_on_a_device_s_shards_have_their_tolerances(tmp_path: Path) -> None:
+    found = check_text(tmp_path, MANUAL, Settings("cpu"))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")

@@ -1,4 +1,4 @@
-"""Operations that exceed their own budget in a passing program: notes and their cost."""
+"""Operations that exceed their own budget in a passing program, and assertions of test programs."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.backends.session import open_session
 from conformance.checking import program, step_notes
+from conformance.checking.assertions import judge_assertions
 from conformance.checking.command import Options, check
 from conformance.checking.file import check_file
 from conformance.checking.settings import UNJUDGED, Settings
-from conformance.frontends.modules import Unit, units_of
+from conformance.frontends.assertions import Assertion
 from conformance.gate.reading import load
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.results.versions import versions
+from conformance.stablehlo.parse import parse_module
 from conformance.triage.audit import audit
 from conformance.verdict import Verdict
+from reference.ir.program import Program, Value
+from suites.meta.support.small_programs import array, tensor_of
 
 CANCELLED = """
 func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
@@ -81,31 +85,6 @@ def test_a_known_error_gets_none(files: tuple[str, Path], tmp_path: Path) -> Non
     assert (found.verdict, found.notes) == (Verdict.PASS, ())
 
 
-def test_a_program_that_fails_has_a_culprit_and_no_notes(files: tuple[str, Path]) -> None:
-    path, inputs = files
-    np.savez(inputs, x=X.astype(np.float32), y=np.ones(4, np.float32))
-    found = check_file(path, Settings(OFF, inputs))
-    assert found.verdict.fails
-    assert found.operation.startswith("exponential")
-    assert not found.notes
-
-
-def test_results_that_are_the_same_are_not_looked_into(
-    files: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, inputs = files
-    np.savez(inputs, x=np.full(4, -np.inf, np.float32), y=Y.astype(np.float32))
-
-    def fail_if_called(*_: object) -> None:
-        raise AssertionError("operations were judged one by one")
-
-    monkeypatch.setattr(step_notes, "audit", fail_if_called)
-    assert check_file(path, Settings(OFF, inputs)).verdict is Verdict.PASS
-    np.savez(inputs, x=X.astype(np.float32), y=Y.astype(np.float32))
-    with pytest.raises(AssertionError):
-        check_file(path, Settings(OFF, inputs))
-
-
 def test_note_says_which_operations_were_not_judged(
     files: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,21 +104,6 @@ def test_note_says_which_operations_were_not_judged(
     assert note.startswith(f"{UNJUDGED}: it took longer than ")
 
 
-def test_only_the_first_few_are_described(tmp_path: Path) -> None:
-    lines = [f"  %e{n} = stablehlo.exponential %x : tensor<4xf32>\n" for n in range(5)]
-    sums = ["%d", *(f"%s{n}" for n in range(5))]
-    lines += [
-        f"  {sums[n + 1]} = stablehlo.add {sums[n]}, %e{n} : tensor<4xf32>\n" for n in range(5)
-    ]
-    text = CANCELLED.replace("  %r =", "".join(lines) + "  %r =").replace("%e, %d", "%e, %s4")
-    path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
-    path.write_text(text)
-    np.savez(inputs, x=X.astype(np.float32), y=(30 * Y).astype(np.float32))
-    notes = check_file(str(path), Settings(OFF, inputs)).notes
-    assert len(notes) == step_notes.SHOWN + 1
-    assert notes[-1] == "so do 3 more operations"
-
-
 def test_crash_while_writing_notes_keeps_the_verdict(
     files: tuple[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,33 +114,6 @@ def test_crash_while_writing_notes_keeps_the_verdict(
     told = json.loads(capsys.readouterr().out)
     assert told["verdict"] == "pass"
     assert told["notes"] == [f"{UNJUDGED}: the process ended with SIGABRT"]
-
-
-def test_values_that_are_results_are_not_compiled_again() -> None:
-    """XLA takes a time that grows faster than the number of results."""
-    text = CANCELLED.replace("return %r : ", "return %e, %a, %b, %d, %r : " + "tensor<4xf32>, " * 4)
-    text = text.replace("-> tensor<4xf32> {", f"-> ({', '.join(['tensor<4xf32>'] * 5)}) {{")
-    (unit,) = units_of(text)
-    assert isinstance(unit, Unit)
-    session = open_session("cpu")
-    work = program.ProgramChecker(unit, session, (), 60.0)
-    assert work.judge_inputs((X.astype(np.float32), Y.astype(np.float32))).verdict is Verdict.PASS
-    assert not any("not judged" in note for note in work.notes())
-    assert session.compilations == 1
-
-
-def test_quotient_by_zero_is_called_unspecified(tmp_path: Path) -> None:
-    path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
-    path.write_text("""
-func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> tensor<3xi32> {
-  %r = stablehlo.divide %x, %y : tensor<3xi32>
-  return %r : tensor<3xi32>
-}""")
-    np.savez(inputs, x=np.array([1, -5, 7], np.int32), y=np.array([0, 0, 2], np.int32))
-    told = "2 of 3 elements are unspecified (integer division by zero): any value passes"
-    assert check_file(str(path), Settings("cpu", inputs)).notes == (told,)
-    np.savez(inputs, x=np.array([1, -5, 7], np.int32), y=np.array([1, 3, 2], np.int32))
-    assert check_file(str(path), Settings("cpu", inputs)).notes == ()
 
 
 def test_results_that_depend_on_a_quotient_by_zero_are_called_unspecified(tmp_path: Path) -> None:
@@ -192,4 +129,58 @@ func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> (tensor<3xi32>, tensor<
     told = "2 of 6 elements depend on unspecified values (integer division by zero)"
     assert check_file(str(path), Settings("cpu", inputs)).notes == (told,)
     path.write_text(text.replace("add %0, %x", "and %0, %y"))
+    assert check_file(str(path), Settings("cpu", inputs)).notes == ()
+
+
+NUMBERS = array([1.0, 2.0, 4.0])
+PASS_ON = parse_module("""
+func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  return %a, %b : tensor<3xf32>, tensor<3xf32>
+}""")
+EXPONENTIALS = parse_module("""
+func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %0 = stablehlo.exponential %a : tensor<3xf32>
+  return %0, %b : tensor<3xf32>, tensor<3xf32>
+}""")
+
+
+def make_assertion(**given) -> Assertion:
+    left, right = (Value(name, tensor_of(3)) for name in "ab")
+    return Assertion("expect_close", left, right, **given)
+
+
+def outcome(
+    assertion: Assertion, got, want, program: Program = PASS_ON, given=(NUMBERS, NUMBERS), **how
+):
+    permitted = PermittedResults(program, given)
+    return judge_assertions([assertion], permitted, [got, want], **{"is_reference": True, **how})
+
+
+@pytest.mark.parametrize(
+    ("ulps_of_backend", "is_reference", "passes"),
+    [(0, True, True), (0, False, True), (1, False, True), (4000, True, True), (4000, False, False)],
+)
+def test_expected_values_that_a_backend_may_give_are_right(
+    ulps_of_backend: int, is_reference: bool, passes: bool
+) -> None:
+    """The tolerance is less than an ulp of exp(4); the expected value is an ulp off."""
+    right = np.exp(NUMBERS.astype(np.float64)).astype(np.float32)
+    want = np.nextafter(right, np.float32(np.inf))
+    got = (right - ulps_of_backend * np.spacing(right)).astype(np.float32)
+    tight = make_assertion(tolerance=1e-9)
+    found = outcome(tight, got, want, EXPONENTIALS, is_reference=is_reference)
+    assert (found.verdict is Verdict.PASS) is passes
+
+
+def test_quotient_by_zero_is_called_unspecified(tmp_path: Path) -> None:
+    path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
+    path.write_text("""
+func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> tensor<3xi32> {
+  %r = stablehlo.divide %x, %y : tensor<3xi32>
+  return %r : tensor<3xi32>
+}""")
+    np.savez(inputs, x=np.array([1, -5, 7], np.int32), y=np.array([0, 0, 2], np.int32))
+    told = "2 of 3 elements are unspecified (integer division by zero): any value passes"
+    assert check_file(str(path), Settings("cpu", inputs)).notes == (told,)
+    np.savez(inputs, x=np.array([1, -5, 7], np.int32), y=np.array([1, 3, 2], np.int32))
     assert check_file(str(path), Settings("cpu", inputs)).notes == ()

@@ -1,4 +1,4 @@
-"""Inputs from an archive: assignment of arrays to parameters, and invalid archives."""
+"""Inputs from an archive: arrays of parameters and processes, and invalid archives."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 
 from conformance.checking.settings import Settings
+from conformance.frontends.archives import read_inputs
 from conformance.frontends.arguments import GivenInputs, InputsError, Parameter, load, select_inputs
+from conformance.frontends.modules import Unit, units_of
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
 from suites.meta.support.checking import check_text
+from suites.meta.support.small_programs import array
 
 # --- What is no archive --------------------------------------------------------------------------
 
@@ -185,12 +188,6 @@ def test_ambiguous_arrays_are_refused(
         select_inputs(program_of(*parameters), archive, names(*named))
 
 
-def test_arrays_of_the_other_byte_order_are_taken() -> None:
-    (array,) = select_inputs(program_of(A), {"arr_0": np.array([1, 2], ">f4")}, names("x")).arrays
-    assert array.dtype == np.float32
-    assert array.tolist() == [1, 2]
-
-
 def test_verdict_lists_unused_arrays(tmp_path: Path) -> None:
     text = """
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
@@ -202,3 +199,30 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     found = check_text(tmp_path, text, Settings("reference", archive))
     assert found.verdict is Verdict.PASS
     assert found.message == "arrays of the archive that are not parameters: dropped"
+
+
+TEXT = """
+module @m attributes {{mhlo.num_replicas = {replicas} : i32, mhlo.num_partitions = 1 : i32}} {{
+  func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {{
+    %0 = stablehlo.add %x, %y : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }}
+}}"""
+FIRST, SECOND = array([1.0, 2.0]), array([3.0, 4.0])
+
+
+def unit_with(replicas: int) -> Unit:
+    (unit,) = units_of(TEXT.format(replicas=replicas))
+    assert isinstance(unit, Unit)
+    return unit
+
+
+def save_archive(folder: Path, *arrays: np.ndarray) -> Path:
+    path = folder / "inputs.npz"
+    np.savez(path, *arrays)
+    return path
+
+
+def test_first_dimension_is_the_number_of_processes(tmp_path: Path) -> None:
+    with pytest.raises(InputsError, match=r"arr_0 has the shape \[2\]: for 3 processes"):
+        read_inputs(unit_with(3), save_archive(tmp_path, FIRST, SECOND))

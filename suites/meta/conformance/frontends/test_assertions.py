@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from conformance.checking.file import check_file, merge_outcomes
-from conformance.checking.settings import CheckedFile, Settings
-from conformance.frontends.assertions import Assertion, rewrite
+from conformance.checking.file import check_file
+from conformance.checking.settings import Settings
 from conformance.frontends.dialects import expand_chlo
 from conformance.frontends.modules import NotChecked, Unit, read_units
 from conformance.limits import Limits
-from conformance.stablehlo.parse import places
 from conformance.verdict import Verdict
-from reference.ir.program import TensorType, Value
-from reference.ir.types import element_type
 from suites.meta.support.checking import ALONE, FAULTY, REFERENCE, TEST_PROGRAM, check_text
 
 
@@ -154,28 +149,6 @@ func.func @main() {
     assert check_text(tmp_path, text.replace("[77, 3]", "[77, 4]")).verdict is Verdict.DIVERGENT
 
 
-def test_distances_are_counted_as_the_check_dialect_does() -> None:
-    value = Value("x", TensorType((5,), element_type("f32")))
-    one = np.array([0.0, 1.0, np.nan, np.inf, -1e-45], np.float32)
-    other = np.array([-0.0, 1.0000002, np.nan, 3e38, 1e-45], np.float32)
-    assert Assertion("", value, value).fails(one, other).tolist() == [
-        False,
-        True,
-        False,
-        True,
-        True,
-    ]
-    near = Assertion("", value, value, ulps=(0, 2))
-    assert near.fails(one, other).tolist() == [False, False, False, True, False]
-    apart = Assertion("", value, value, ulps=(2, 1 << 64))
-    assert apart.fails(one, other).tolist() == [True, False, True, False, False]
-
-
-def test_text_without_assertions_is_unchanged() -> None:
-    assert rewrite(FAULTY) is FAULTY
-    assert places(FAULTY)["main", "2"] == "line 9"
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -236,16 +209,6 @@ func.func @main(%x: tensor<?xf32>, %z: tensor<2xcomplex<f32>>) -> tensor<2xcompl
     assert "stablehlo.add" in text
 
 
-def test_chlo_constants_and_largest_elements_of_unknown_sizes_are_checked(tmp_path: Path) -> None:
-    text = """
-func.func @main(%x: tensor<?x3xf32>) -> (tensor<?x2xf32>, tensor<?x2xi32>, tensor<?x3xf64>) {
-  %l = "chlo.constant_like"(%x) {value = 2.5 : f64} : (tensor<?x3xf32>) -> tensor<?x3xf64>
-  %0:2 = chlo.top_k(%x, k = 2) : tensor<?x3xf32> -> (tensor<?x2xf32>, tensor<?x2xi32>)
-  return %0#0, %0#1, %l : tensor<?x2xf32>, tensor<?x2xi32>, tensor<?x3xf64>
-}"""
-    assert check_text(tmp_path, text).verdict is Verdict.PASS
-
-
 def test_chlo_operations_that_the_reference_has_stay(tmp_path: Path) -> None:
     """StableHLO's pass decomposes a ragged dot to operations with other results."""
     text = """
@@ -290,18 +253,6 @@ def test_test_of_invalid_program_is_skipped(tmp_path: Path) -> None:
     found = check_file(str(path), REFERENCE)
     assert found.verdict is Verdict.PASS
     assert "1 of 2 programs not checked" in found.message
-
-
-def test_the_worst_of_several_programs_decides() -> None:
-    each = [
-        CheckedFile(verdict, message=verdict.value, file="f")
-        for verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.DIVERGENT, Verdict.UNSPECIFIED)
-    ]
-    whole = merge_outcomes("f", each)
-    assert whole.verdict is Verdict.DIVERGENT
-    assert whole.message == "divergent; 1 of 4 programs not checked: unsupported"
-    assert merge_outcomes("f", each[1:2]).verdict is Verdict.UNSUPPORTED
-    assert merge_outcomes("f", []).verdict is Verdict.NOT_JUDGED
 
 
 def test_infeed_reads_the_values_of_the_test(tmp_path: Path) -> None:
@@ -381,25 +332,6 @@ def test_unknown_iree_dialect_is_named(tmp_path: Path) -> None:
     )
     assert found.verdict is Verdict.NOT_JUDGED
     assert found.message == "line 3, column 8: util.x is not read: jaxlib has no dialect util"
-
-
-def test_random_numbers_in_a_test_program_are_unspecified(tmp_path: Path) -> None:
-    found = check_text(
-        tmp_path,
-        """
-        func.func @drawn() {
-          %0 = stablehlo.constant dense<0.0> : tensor<f32>
-          %1 = stablehlo.constant dense<1.0> : tensor<f32>
-          %2 = stablehlo.constant dense<3> : tensor<1xi64>
-          %3 = "stablehlo.rng"(%0, %1, %2) {
-            rng_distribution = #stablehlo<rng_distribution UNIFORM>
-          } : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<3xf32>
-          check.expect_almost_eq_const %3, dense<[0.25, 0.5, 0.75]> : tensor<3xf32>
-          func.return
-        }
-    """,
-    )
-    assert (found.verdict, found.kind) == (Verdict.UNSPECIFIED, "random numbers")
 
 
 ENDLESS = """

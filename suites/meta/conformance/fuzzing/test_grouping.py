@@ -1,39 +1,35 @@
-"""Findings are grouped by cause: parts of messages that the key ignores, and distinct causes."""
+"""Findings are grouped by cause; their names and signatures stay the same for equal programs."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from conformance.fuzzing import failures, places
+from conformance.fuzzing import failures
 from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
 from conformance.fuzzing.command import Options, fuzz
-from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.finding import Finding, names_in, operations_of
 from conformance.fuzzing.grouping import (
     attributions_agree,
-    element_type_in,
-    element_types,
     group_of,
     key_of,
     may_share_cause,
-    operations,
     place_of,
 )
 from conformance.fuzzing.keeping.journal import Journal
 from conformance.fuzzing.keeping.keeping import stored_finding
 from conformance.fuzzing.trial import FailingProgram
-from conformance.gate.classes import CLASSES, FLUSHED, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
-from reference.ir.program import Program
+from reference.ir.program import Dense, Function, Operation, Program, Region, Value, attributes
 from suites.meta.support.small_programs import array, op_program, tensor_of
-
-TINY = 1e-40
 
 
 def finding(op: str, of: str, verdict: Verdict, kind: str, message: str = "", **more) -> Finding:
@@ -69,13 +65,6 @@ def test_the_key_ignores_element_types_and_keeps_operation_verdict_and_class() -
     assert len({first, *others}) == 4
 
 
-def test_key_uses_fault_of_operation_not_its_consequence() -> None:
-    itself = key_of(finding("abs", "f32", Verdict.DIVERGENT, "sign"))
-    later = finding("abs", "f32", Verdict.INACCURATE, "accuracy")
-    assert key_of(replace(later, fault=(Verdict.DIVERGENT, "sign"))) == itself
-    assert key_of(later) != itself
-
-
 TOGETHER = ("compare + xor + compare + convert + atan2 f32", "compare + convert + atan2 f16")
 
 
@@ -93,75 +82,71 @@ def test_groups_of_operations_with_common_subset_are_one_cause() -> None:
     assert may_share_cause(key_of(single), single, stored_finding(single, {}))
 
 
-def test_place_of_group_of_operations_is_its_own_group() -> None:
-    place = "divergent | NaN | compare + convert + atan2"
-    assert group_of(place) == place
-
-
-def test_messages_are_compared_without_program_details() -> None:
-    def key(message: str, op: str = "abs", kind: str = "refused as invalid") -> str:
-        return key_of(finding(op, "f32", Verdict.REJECTED, kind, message))
-
-    said = "Expected element type in shape to be floating for cbrt operation; got {}."
-    assert key(said.format("C128")) == key(said.format("c64"))
-    said = "input shape={} is not {} for bitcast-convert from {} to {}"
-    assert key(said.format(16, 2, "pred[1,16]", "BF16")) == key(said.format(8, 4, "s8[8]", "U4"))
-    assert key(said.format(16, 2, "s8[16]", "BF16")) != key("no floating type")
-    assert key("no", "abs") == key("no", "sine")
-    said = "operand {} in %reduce.{} = f64[{}] reduce(%x.{}, %c), dimensions={{{}}}, to_apply=%r.{}"
-    assert key(said.format(0, 3, "2", 1, 0, 9)) == key(said.format(1, 12, "2,2", 4, "0,1", 2))
-
-
+CBRT = "Expected element type in shape to be floating for cbrt operation; got {}."
+BITCAST = "input shape={} is not {} for bitcast-convert from {} to {}"
+REDUCE = "operand {} in %reduce.{} = f64[{}] reduce(%x.{}, %c), dimensions={{{}}}, to_apply=%r.{}"
 SIZES = "[hlo verifier]: custom element sizes on non-sub-byte types: "
 MISMATCH = "[hlo verifier]: Shape mismatch between parameter and operand 0 in "
 SHAPES = "Expected shape equal to {}, actual shape is {}:"
-INSTRUCTIONS = [
-    (
-        SIZES + "%dot.1.clone = bf16[1]{0:E(4)} dot(%m.2, %m.3), lhs_batch_dims={0}, operan",
-        SIZES + "%convert = s32[5,4]{1,0:E(2)} convert(%Arg_1.1)",
-    ),
-    (
-        SIZES + "%c = s8[1]{0:E(4)} convolution(%a, %b), window={size=1x1 stride=7}, "
-        "dim_labels=0fb12_12oi0->2fb01, operand_precision={hi; breaks C27 of convolution: types",
-        SIZES + "%iota = s32[1]{0:E(4)} iota(), iota_dimension=2",
-    ),
-    (
-        MISMATCH + "%reduce.1 = f64[] reduce(%Arg_0.3, %Arg_2.1), dimensions={1,2}, "
-        'to_apply=%region_0.1, metadata={source_file="-" source_line=4 source_end_',
-        MISMATCH + "%rw.1 = f4e2m1fn[4,2]{1,0} reduce-window(%a.3, %b), window={size=4x7}",
-    ),
-    (SHAPES.format("(u16[2], s32[2])", "(u16[], s32[])"), SHAPES.format("s4[2,2]", "s4[]")),
-]
+LIMITS = "limit (-1) below start (0) in slice; starts: {{{}}}; limits: {{{}}}"
 
 
-@pytest.mark.parametrize(("one", "other"), INSTRUCTIONS)
-def test_truncated_instructions_in_messages_are_ignored(one: str, other: str) -> None:
-    first, second = (
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("no", "no"),
+        (CBRT.format("C128"), CBRT.format("c64")),
+        (BITCAST.format(16, 2, "pred[1,16]", "BF16"), BITCAST.format(8, 4, "s8[8]", "U4")),
+        (REDUCE.format(0, 3, "2", 1, 0, 9), REDUCE.format(1, 12, "2,2", 4, "0,1", 2)),
+        (LIMITS.format("0", "-1"), LIMITS.format("0, 4", "-1, 2")),
+        (
+            SIZES + "%dot.1.clone = bf16[1]{0:E(4)} dot(%m.2, %m.3), lhs_batch_dims={0}, operan",
+            SIZES + "%convert = s32[5,4]{1,0:E(2)} convert(%Arg_1.1)",
+        ),
+        (
+            SIZES + "%c = s8[1]{0:E(4)} convolution(%a, %b), window={size=1x1 stride=7}, "
+            "dim_labels=0fb12_12oi0->2fb01, operand_precision={hi; breaks C27 of convolution",
+            SIZES + "%iota = s32[1]{0:E(4)} iota(), iota_dimension=2",
+        ),
+        (
+            MISMATCH + "%reduce.1 = f64[] reduce(%Arg_0.3, %Arg_2.1), dimensions={1,2}, "
+            'to_apply=%region_0.1, metadata={source_file="-" source_line=4 source_end_',
+            MISMATCH + "%rw.1 = f4e2m1fn[4,2]{1,0} reduce-window(%a.3, %b), window={size=4x7}",
+        ),
+        (SHAPES.format("(u16[2], s32[2])", "(u16[], s32[])"), SHAPES.format("s4[2,2]", "s4[]")),
+    ],
+)
+def test_messages_are_compared_without_details_of_the_program(one: str, other: str) -> None:
+    first, second, foreign = (
         key_of(finding(op, "f32", Verdict.REJECTED, "refused as invalid", message))
-        for op, message in (("abs", one), ("sine", other))
+        for op, message in (("abs", one), ("sine", other), ("abs", "no floating type"))
     )
-    assert first == second
+    assert first == second != foreign
     assert "%Arg" not in first
 
 
-def test_flushed_subnormals_have_one_key_for_all_operations() -> None:
-    def key(op: str, number: float) -> str:
-        flushed = finding(op, "f32", Verdict.FLUSHED, "flushed")
-        return key_of(replace(flushed, inputs=(array([0, number], "f32"),)))
-
-    assert key("abs", TINY) == key("sine", TINY)
-    assert key("abs", 1.0) != key("sine", 1.0)  # numbers of another format than their own
-
-
-def test_misread_values_have_one_key_across_ops() -> None:
-    def key(op: str, verdict: Verdict, kind: str) -> str:
-        return key_of(finding(op, "f8E8M0FNU", verdict, kind))
-
-    first = key("sqrt", Verdict.DIVERGENT, "flushed")
-    assert first == key("cbrt", Verdict.INACCURATE, "flushed")
-    assert first != key("sqrt", Verdict.DIVERGENT, "double rounding")
-    assert key("sqrt", Verdict.DIVERGENT, "NaN") != key("cbrt", Verdict.DIVERGENT, "NaN")
-    assert group_of("divergent | flushed | sqrt") == group_of("divergent | flushed | cbrt")
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("SIGSEGV", "SIGBUS", True),
+        ("SIGSEGV", "SIGABRT: corrupted double-linked list", True),
+        ("SIGSEGV", "SIGABRT: free(): invalid next size (fast)", True),
+        ("SIGSEGV", "SIGABRT: array.h:3] Check failed: free() == 1", False),
+        ("SIGSEGV", "SIGILL", False),
+        ("SIGILL", "SIGABRT", False),
+        ("SIGFPE", "SIGFPE", True),
+    ],
+)
+def test_memory_faults_and_divisions_by_zero_are_one_class(
+    one: str, other: str, is_same: bool
+) -> None:
+    first, second = (
+        key_of(
+            finding(op, "ui2", Verdict.CRASHED, "abnormal exit", f"the process ended with {end}")
+        )
+        for op, end in (("abs", one), ("sine", other))
+    )
+    assert (first == second) is is_same
 
 
 @pytest.mark.parametrize(
@@ -189,34 +174,6 @@ def test_predicted_class_is_one_cause_across_its_operations(
     assert {group_of(place) for place in places} == keys(ops)
 
 
-def test_group_of_operations_has_family_of_its_last() -> None:
-    kind = "product of exponentials as one"
-    product = finding("abs", "f32", Verdict.DIVERGENT, kind)
-    keys = {
-        key_of(replace(product, culprit=culprit))
-        for culprit in ("exponential + multiply f32", "exponential + negate + divide f32")
-    }
-    assert keys == {"product of exponentials as one | elementwise"}
-
-
-def test_the_class_of_one_cause_is_none_of_several_causes() -> None:
-    assert FLUSHED not in {*UNEXPLAINED, *OF_ONE_OPERATION}
-    assert {FLUSHED, *UNEXPLAINED, *OF_ONE_OPERATION} <= {*CLASSES}
-
-
-def test_memory_faults_are_one_class_however_the_process_ends() -> None:
-    def key(op: str, signal: str, words: str = "") -> str:
-        message = f"the process ended with {signal}{words and ': '}{words}"
-        return key_of(finding(op, "ui2", Verdict.CRASHED, "abnormal exit", message))
-
-    first = key("abs", "SIGSEGV")
-    assert first == key("sine", "SIGBUS")
-    for words in ("corrupted double-linked list", "free(): invalid next size (fast)"):
-        assert first == key("abs", "SIGABRT", words)
-    assert first != key("abs", "SIGABRT", "array.h:3] Check failed: free() == 1")
-    assert first != key("abs", "SIGILL") != key("abs", "SIGABRT")
-
-
 def test_programs_that_end_without_a_word_are_one_cause_if_one_has_the_last_of_the_other() -> None:
     def crash_of(*ops: str) -> Finding:
         said = "the process ended with SIGSEGV"
@@ -233,23 +190,6 @@ def test_programs_that_end_without_a_word_are_one_cause_if_one_has_the_last_of_t
     assert is_one(crash_of("sine"), behind)
     assert not is_one(crash_of("abs"), crash_of("sine"))
     assert not is_one(crash_of("negate", "abs"), crash_of("negate", "sine"))
-
-
-def test_a_division_by_zero_is_one_cause_in_all_operations() -> None:
-    def key(op: str) -> str:
-        ended = "the process ended with SIGFPE"
-        return key_of(finding(op, "si4", Verdict.CRASHED, "abnormal exit", ended))
-
-    assert key("abs") == key("sine")
-
-
-def test_messages_are_compared_without_the_lengths_of_their_lists() -> None:
-    said = "limit (-1) below start (0) in slice; starts: {{{}}}; limits: {{{}}}"
-    one, other = (
-        key_of(finding("abs", "f32", Verdict.CRASHED, "internal error", said.format(*lists)))
-        for lists in (("0", "-1"), ("0, 4", "-1, 2"))
-    )
-    assert one == other
 
 
 def test_flushed_subnormals_are_one_group_with_separate_places() -> None:
@@ -281,23 +221,6 @@ def test_attributions_agree_where_the_same_change_makes_a_divergence_vanish() ->
     assert not any(
         attributions_agree(one, other) or attributions_agree(other, one) for one, other in apart
     )
-
-
-def test_untried_variants_contradict_no_cause() -> None:
-    assert attributions_agree(Cause(), ALGSIMP)
-    some = Cause({"with constants as parameters": WRONG}, is_partial=True)
-    assert attributions_agree(some, ALGSIMP)
-    assert attributions_agree(ALGSIMP, some)
-    assert not attributions_agree(some, FOLDING)
-    assert attributions_agree(Cause({"without pass algsimp": NO_ANSWER}), NEVER)
-
-
-def test_element_type_is_separated_from_operations() -> None:
-    assert element_type_in("multiply + reduce f32") == "f32"
-    assert element_type_in("convert + multiply") == ""
-    culprits = ["floor f32", "floor bf16", "rng_bit_generator ui64", "after_all"]
-    assert element_types(culprits) == ["bf16", "f32", "ui64"]
-    assert operations(culprits) == ["floor", "rng_bit_generator", "after_all"]
 
 
 # --- Campaigns -----------------------------------------------------------------------------------
@@ -336,19 +259,6 @@ def _ends(*_: object) -> None:
 
 
 @pytest.mark.slow
-def test_resumed_campaign_attributes_unexplained_findings(
-    resumed_campaign: Path,
-) -> None:
-    assert all(
-        finding_json(resumed_campaign, one)["attribution"]["ways"]
-        for one in found_in(resumed_campaign)
-    )
-    with Journal(resumed_campaign) as journal:
-        assert not journal.findings_without_attribution()
-        assert journal.open_count() == 0
-
-
-@pytest.mark.slow
 def test_fault_of_all_types_is_one_finding(resumed_campaign: Path) -> None:
     found = found_in(resumed_campaign)
     (wrong,) = (one for one in found if one["cause"] == "divergent | wrong value | divide")
@@ -372,26 +282,43 @@ def test_faults_of_one_op_and_class_with_other_attributions_are_two_findings(
     assert len({one["name"] for one in same}) == 2
 
 
-@pytest.mark.slow
-def test_faults_of_one_op_with_other_classes_are_two_findings(tmp_path: Path) -> None:
-    found = campaign(tmp_path, "reference:sign_lost@add+nan_dropped@add", 64, "add")
-    causes = [one["cause"] for one in found]
-    assert {"divergent | sign | add", "divergent | NaN | add"} <= set(causes)
-    assert len(causes) == len(set(causes))
+F32 = tensor_of(2)
+X, C, Y, Z = (Value(name, F32) for name in "xcyz")
+ONES = Dense.of(np.ones(2, np.float32), F32)
 
 
-@pytest.mark.slow
-def test_flushed_subnormals_are_counted_and_not_split_by_attribution(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(places, "ENOUGH", 3)
-    monkeypatch.setattr(failures, "attributions_agree", lambda *_: False)
-    found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
-    flushed = [one for one in found if one["verdict"] == "flushed"]
-    assert 0 < len(flushed) < 5
-    assert len({finding_json(tmp_path, one)["cause"] for one in flushed}) == len(flushed)
-    minimised = sum(sum(one["signatures"].values()) for one in flushed)
-    assert minimised < sum(one["count"] for one in flushed)
-    assert max(len(operations(one["culprits"])) for one in flushed) > 1
-    causes = [one["cause"] for one in found if one["cause"].endswith("any operation")]
-    assert 0 < len(causes) == len(set(causes))
+def program_with(*operations: Operation) -> Program:
+    """Return a program of these operations that returns the last operation's result."""
+    body = (*operations, Operation("return", operations[-1].results))
+    return Program((Function("main", Region((X,), body), (F32,)),))
+
+
+CONSTANT = Operation("constant", (), (C,), attributes(value=ONES))
+ADD = Operation("add", (X, C), (Y,))
+SINE = Operation("xla.Sine", (Y,), (Z,))
+FINDING = Finding(
+    Verdict.DIVERGENT, "NaN", culprit="add f32", program=program_with(CONSTANT, ADD, SINE),
+    text="", inputs=(), expected=(), actual=(),
+)  # fmt: skip
+
+
+def test_a_signature_has_verdict_class_culprit_and_operations_without_constants() -> None:
+    assert operations_of(FINDING.program) == "add f32,f32>f32; xla.Sine f32>f32"
+    assert FINDING.signature == "divergent | NaN | add f32 | add f32,f32>f32; xla.Sine f32>f32"
+    assert names_in(FINDING.signature) == ["add", "xla.Sine"]
+
+
+def test_the_name_is_safe_in_paths_and_differs_with_the_signature() -> None:
+    assert re.fullmatch(r"add-xla_Sine-[0-9a-f]{8}", FINDING.name)
+    assert replace(FINDING, message="other words").name == FINDING.name
+    assert replace(FINDING, kind="infinity").name != FINDING.name
+    assert replace(FINDING, number=2).name == f"{FINDING.name}-2"
+
+
+def test_untried_variants_contradict_no_cause() -> None:
+    assert attributions_agree(Cause(), ALGSIMP)
+    some = Cause({"with constants as parameters": WRONG}, is_partial=True)
+    assert attributions_agree(some, ALGSIMP)
+    assert attributions_agree(ALGSIMP, some)
+    assert not attributions_agree(some, FOLDING)
+    assert attributions_agree(Cause({"without pass algsimp": NO_ANSWER}), NEVER)

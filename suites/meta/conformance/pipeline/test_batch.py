@@ -1,8 +1,8 @@
-"""Batches: which items are compiled as one module, and how a refused batch is split."""
+"""Batches: programs joined to modules, and taken apart after a failure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -12,8 +12,15 @@ import pytest
 
 from conformance.backends.base import Failed
 from conformance.backends.session import Session, open_session
+from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.pipeline.batch import REPEATS, Batcher, run_all
 from conformance.pipeline.items import Item
+from conformance.pipeline.splitting import (
+    BatchCall,
+    SplitCall,
+    answers_of,
+    run_in_parts,
+)
 from generators.case.case import Case
 from generators.cells.plan import cases
 from generators.values.contents import materialise
@@ -21,6 +28,7 @@ from reference.interpreter.evaluate import evaluate, split_by_process
 from reference.ir.mesh import MeshGroups
 from reference.ir.program import Dense, Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES
+from suites.meta.support.workers import Workers
 
 F32 = ELEMENT_TYPES["f32"]
 
@@ -100,20 +108,6 @@ def _items(*ops: str) -> list[Item]:
     return found
 
 
-def test_a_program_that_a_backend_separates_is_in_a_module_of_its_own() -> None:
-    items: list[Item] = []
-    for number, name in enumerate(("si64", "si32", "si64", "si32")):
-        of = TensorType((1 + number,), ELEMENT_TYPES[name])
-        program = single_op("divide", (Value("x", of), Value("y", of)), (of,))
-        inputs = (np.full(of.shape, 9, of.storage), np.full(of.shape, 4, of.storage))
-        items.append(Item(number, program, [inputs], [tuple(evaluate(program, inputs))]))
-    for name, sizes in (("tpu-compile", [1, 2, 1]), ("cpu", [4])):
-        backend = _Refusing("", "")
-        backend.name = name
-        run_all(backend.batcher(), [items])
-        assert backend.sizes == sizes
-
-
 def test_permutes_among_replicas_and_among_partitions_are_in_different_modules() -> None:
     """XLA's compiler for GPUs combines them (docs/findings.md)."""
     items: list[Item] = []
@@ -128,30 +122,6 @@ def test_permutes_among_replicas_and_among_partitions_are_in_different_modules()
     backend = _Refusing("", "")
     run_all(backend.batcher(), [items])
     assert backend.sizes == [2, 1]
-
-
-@pytest.mark.parametrize(("name", "modules"), [("tpu-compile", 1), ("cpu", 2)])
-def test_a_compiler_without_its_device_compiles_an_item_by_itself_once(
-    name: str, modules: int
-) -> None:
-    backend, items = _Refusing("", ""), _items("abs")
-    backend.name = name
-    batcher = backend.batcher(repeats=1)
-    run_all(batcher, [items])
-    assert len(batcher.run_in_isolation(items[0])) == 1
-    assert backend.sizes == [1] * modules
-
-
-@pytest.mark.parametrize(("name", "modules"), [("tpu-compile", 1), ("cpu", 2)])
-def test_a_compiler_without_its_device_compiles_a_failing_item_of_a_batch_once(
-    name: str, modules: int
-) -> None:
-    backend, items = _Refusing("", ""), _items("abs", "sine")
-    backend.name = name
-    batcher = backend.batcher(repeats=1)
-    for _ in range(2):
-        batcher.run_in_isolation(items[0])
-    assert backend.sizes == [1] * modules
 
 
 @pytest.mark.parametrize(
@@ -175,12 +145,6 @@ def test_refused_item_is_found_by_message_or_by_halving(words: str, most: int) -
     assert len(backend.sizes) <= most + 1
 
 
-def test_items_are_tried_in_isolation_if_all_contain_the_refused_op() -> None:
-    backend = _Refusing("cosine", "cosine")
-    run_all(backend.batcher(), [_items(*["cosine"] * 8)])
-    assert backend.sizes == [8, *[1] * 8]
-
-
 def test_a_batch_that_is_refused_as_a_whole_only_is_run_again() -> None:
     backend, items = _Refusing("", "no"), _items("abs", "sine", "abs")
     compiled = backend.compile
@@ -194,3 +158,148 @@ def test_a_batch_that_is_refused_as_a_whole_only_is_run_again() -> None:
     (answers,), (refused,) = run_all(backend.batcher(repeats=2), [items])
     assert all(isinstance(one.answer, list) for one in answers)
     assert (len(refused.items), refused.failed, refused.runs) == (3, 3, 3)
+
+
+DIED = WorkerCrash("SIGSEGV")
+SECONDS = 60.0
+
+
+def call_of(name: str, seconds: float = SECONDS, **given: Any) -> BatchCall:
+    """Return a call about programs, one for each letter of its name; its halves are its parts."""
+    half = len(name) // 2
+    parts = (name[:half], name[half:]) if half else (name,)
+    return BatchCall(
+        name, print, (name,), seconds,
+        parts=lambda: [call_of(part, seconds / 2, **given) for part in parts], **given,
+    )  # fmt: skip
+
+
+class Made:
+    """Calls made in workers without processes, and how those ended that were not split."""
+
+    def __init__(self, value: Callable[[Call], Any], *names: str, **given: Any) -> None:
+        self.notices: list[tuple[str, int, bool, int, int]] = []
+        workers = Workers(value)
+        calls = [call_of(name, **given) for name in names]
+        ended = run_in_parts(workers, calls, self._note)  # type: ignore[arg-type]
+        self.ends = [one for one in ended if one is not None]
+        self.values = {one.call.name: one.value for one in self.ends}
+        assert len(self.values) == len(self.ends)
+        self.names = [one.name for one in workers.made]
+        self.seconds = [one.timeout for one in workers.made]
+
+    def _note(self, split: SplitCall) -> None:
+        name = split.call.name
+        self.notices.append((name, split.left, split.has_culprit, split.failed, split.runs))
+
+
+def dies(*culprits: str, end: object = DIED) -> Callable[[Call], object]:
+    """Return a function that ends calls with any of these letters badly, others with their name."""
+    return lambda call: end if {*culprits} & {*call.name} else call.name
+
+
+@pytest.mark.parametrize("lost", [DIED, WorkerTimeout(60.0)])
+def test_one_program_that_loses_its_worker_is_found(lost: object) -> None:
+    made = Made(dies("b", end=lost), "abcd", "ef")
+    assert made.values == {"a": "a", "b": lost, "cd": "cd", "ef": "ef"}
+    assert made.names == ["abcd", "ab", "cd", "a", "b", "ef"]
+    assert made.notices == [
+        ("abcd", 2, False, 1, 1), ("ab", 2, False, 1, 1), ("ab", 0, True, 1, 1),
+        ("abcd", 0, True, 1, 1),
+    ]  # fmt: skip
+
+
+def test_two_programs_that_lose_their_worker_are_found() -> None:
+    made = Made(dies("b", "c"), "abcd", repeats=[1.0])
+    assert made.values == {"a": "a", "b": DIED, "c": DIED, "d": "d"}
+    assert sorted(made.names) == sorted(["abcd", "ab", "cd", *"abcd", "b", "c"])
+    assert all(runs == 1 for *_, runs in made.notices)
+
+
+def test_programs_that_lose_their_worker_only_together_are_called_together_again() -> None:
+    crashes = iter([True, False, True])
+    made = Made(
+        lambda call: DIED if len(call.name) == 4 and next(crashes) else call.name, "abcd",
+        repeats=[5.0, 5.0],
+    )  # fmt: skip
+    assert made.values == {"ab": "ab", "cd": "cd"}
+    assert made.names == ["abcd", "ab", "cd", "abcd", "abcd"]
+    assert made.seconds == [60.0, 30.0, 30.0, 5.0, 5.0]
+    assert made.notices == [
+        ("abcd", 2, False, 1, 1), ("abcd", 0, False, 1, 1), ("abcd", 0, False, 1, 2),
+        ("abcd", 0, False, 2, 3),
+    ]  # fmt: skip
+
+
+def test_an_error_splits_only_calls_that_say_so() -> None:
+    error = KeyError("x")
+    made = Made(dies("b", end=error), "ab", splits_errors=True, repeats=[5.0])
+    assert made.values == {"a": "a", "b": error}
+    assert made.names == ["ab", "a", "b"]
+    whole = Made(dies("b", end=error), "ab", repeats=[5.0])
+    assert (whole.values, whole.names) == ({"ab": error}, ["ab"])
+
+
+def test_an_error_of_the_whole_only_is_noticed_and_not_repeated() -> None:
+    made = Made(
+        lambda call: KeyError("x") if len(call.name) > 1 else call.name, "ab",
+        splits_errors=True, repeats=[5.0],
+    )  # fmt: skip
+    assert made.names == ["ab", "a", "b"]
+    assert made.notices[-1] == ("ab", 0, False, 1, 1)
+
+
+def test_a_part_that_is_lost_is_asked_about_in_another_worker() -> None:
+    def value(call: Call) -> object:
+        if call.arguments == ("asked",):
+            return "answer"
+        return DIED if "b" in call.name else call.name
+
+    asked: list[object] = []
+
+    def question(lost: object) -> Call:
+        asked.append(lost)
+        return Call("question", print, ("asked",), 1.0)
+
+    made = Made(value, "ab", question=question)
+    assert made.values == {"a": "a", "b": "answer"}
+    assert asked == [DIED]
+    assert made.notices[-1] == ("ab", 0, True, 1, 1)
+
+
+def test_a_question_that_is_lost_too_leaves_the_first_end() -> None:
+    ends = iter([WorkerCrash("end 1"), WorkerCrash("end 2")])
+    made = Made(lambda _: next(ends), "b", question=lambda _: Call("question", print, (), 1.0))
+    assert made.values == {"b": WorkerCrash("end 1")}
+    assert made.names == ["b", "question"]
+
+
+def test_answers_of_a_call() -> None:
+    call = call_of("a")
+    assert answers_of(CallEnd(call, ("x",)), lambda _: ()) == ("x",)
+    assert answers_of(CallEnd(call, DIED), lambda lost: (lost.reason,)) == ("SIGSEGV",)
+    with pytest.raises(KeyError):
+        answers_of(CallEnd(call, KeyError("x")), lambda _: ())
+
+
+STARVED = WorkerTimeout(60.0, waited=50.0)
+
+
+@pytest.mark.parametrize("ends", [[STARVED], [STARVED, WorkerTimeout(60.0)], [STARVED, STARVED]])
+def test_a_program_whose_worker_had_no_processor_is_called_again_by_itself(ends: list[Any]) -> None:
+    left = list(ends)
+
+    def value(call: Call) -> object:
+        if call.name == "b":
+            return left.pop(0) if left else "b"
+        return WorkerTimeout(60.0) if "b" in call.name else call.name
+
+    made = Made(value, "ab", "cd", "ef")
+    assert made.names == ["ab", "a", "b", "cd", "ef", "b"]
+    assert made.values["b"] == (ends[1] if len(ends) > 1 else "b")
+    assert made.notices[-1] == ("ab", 0, len(ends) > 1, 1, 1)
+
+
+def test_a_program_that_times_out_without_waiting_for_a_processor_is_not_postponed() -> None:
+    made = Made(dies("b", end=WorkerTimeout(60.0, waited=20.0)), "ab", "cd")
+    assert made.names == ["ab", "a", "b", "cd"]

@@ -1,4 +1,4 @@
-"""Confirmation: a failing case counts as what further runs in isolation show."""
+"""Confirmation: a failing case counts as what further runs in isolation show; known crashes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from conformance.backends.base import BackendError, Failed, Unsupported
 from conformance.backends.session import open_session
 from conformance.catalog import Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.gate.expectations import Expectation
 from conformance.pipeline.batch import Batcher
-from conformance.pipeline.confirmation import conclude, conclude_miss, repeats_of
+from conformance.pipeline.confirmation import conclude, conclude_miss
 from conformance.pipeline.items import CellItem, Item, ItemAnswer, Results
+from conformance.pipeline.outcome import Outcome, known_loss
 from conformance.pipeline.records import ONLY_IN_BATCH
 from conformance.verdict import Record, Verdict
 from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Function, Operation, Program, Region, Value
 from reference.ir.types import ELEMENT_TYPES
 from suites.meta.support.small_programs import op_program, tensor_of
 
@@ -99,6 +102,42 @@ def test_a_near_miss_that_is_accepted_once_is_not_deterministic() -> None:
     assert conclude_miss(lambda: passing, 3).record == passing
 
 
-def test_only_failures_are_counted_and_each_class_once() -> None:
-    found = repeats_of([(Verdict.PASS, ""), (Verdict.DIVERGENT, "NaN"), (Verdict.DIVERGENT, "NaN")])
-    assert (found.failed, found.runs, found.classes) == (2, 3, ("NaN",))
+TENSOR = tensor_of(2)
+X_VALUE, Y, Z = (Value(name, TENSOR) for name in "xyz")
+SINE_COSINE = Program(
+    (
+        Function(
+            "main",
+            Region(
+                (X_VALUE,),
+                (
+                    Operation("sine", (X_VALUE,), (Y,)),
+                    Operation("cosine", (Y,), (Z,)),
+                    Operation("return", (Z,)),
+                ),
+            ),
+            (TENSOR,),
+        ),
+    )
+)
+
+
+def test_a_new_failure_is_worse_than_any_known_failure() -> None:
+    new = Outcome(Verdict.INACCURATE)
+    known = Outcome(Verdict.CRASHED, known=("entry",))
+    passing = Outcome(Verdict.PASS)
+    assert max((passing, known, new), key=lambda one: one.severity) is new
+    assert max((passing, known), key=lambda one: one.severity) is known
+    assert [one.is_new_failure for one in (passing, known, new)] == [False, False, True]
+
+
+def test_a_crash_is_known_if_an_entry_matches_any_operation() -> None:
+    crash = Outcome(Verdict.CRASHED, "abnormal exit", "the process ended with SIGABRT: oops")
+    entries = [
+        Expectation(op, (op,), "r", verdicts=("crashed",), words=("oops",))
+        for op in ("cosine", "tan")
+    ]
+    assert known_loss(SINE_COSINE, entries, "cpu", crash).known == ("cosine",)
+    assert known_loss(SINE_COSINE, entries[1:], "cpu", crash).known == ()
+    silent = Outcome(Verdict.CRASHED, "abnormal exit", "the process ended with SIGABRT")
+    assert known_loss(SINE_COSINE, entries, "cpu", silent).known == ()

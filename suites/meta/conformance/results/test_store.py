@@ -1,4 +1,4 @@
-"""The store: atomic writes, the same in any order, clear errors."""
+"""The store: atomic writes, the same in any order, a line for each file that cannot be used."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ import sys
 import textwrap
 from contextlib import closing
 from dataclasses import replace
-from functools import reduce
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from conformance.judging.judgement import merge_errors
-from conformance.results.database import StoreError
+from conformance.results.database import Database, StoreError, discard
 from conformance.results.inputs import pack_inputs, unpack_inputs
 from conformance.results.store import FILE_NAME, Store
-from conformance.results.summary import load, read_store
+from conformance.results.summary import load
 from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
 from reference.ir.types import ALL, element_type_of, from_bits, to_bits
 
@@ -111,34 +108,10 @@ def test_killed_store_keeps_acknowledged_tasks(tmp_path: Path) -> None:
         assert len(store.records()) == 2 * len(finished)
 
 
-def test_a_second_writer_is_refused(tmp_path: Path) -> None:
-    with Store(tmp_path / "results.sqlite"), pytest.raises(StoreError, match="in use"):
-        Store(tmp_path / "results.sqlite")
-    Store(tmp_path / "results.sqlite").close()
-
-
 def test_a_run_can_be_read_while_it_is_written(tmp_path: Path) -> None:
     with Store(tmp_path / "results.sqlite") as store:
         fill(store, 0)
         assert len(load(tmp_path).records) == 2
-
-
-@pytest.mark.slow
-def test_a_run_can_be_read_from_the_moment_that_there_is_one(tmp_path: Path) -> None:
-    paths = [tmp_path / str(number) / "results.sqlite" for number in range(100)]
-    writer = textwrap.dedent("""
-        import sys
-        from pathlib import Path
-        from conformance.results.store import Store
-        for path in sys.argv[1:]:
-            Store(Path(path)).close()
-    """)
-    with subprocess.Popen([sys.executable, "-c", writer, *map(str, paths)]) as process:
-        for path in paths:
-            while not path.exists():
-                assert not process.poll(), "the writer failed"
-            with Store(path, read_only=True) as store:
-                assert store.finished_tasks() == set()
 
 
 def not_a_database(path: Path) -> None:
@@ -176,11 +149,6 @@ def test_damage_is_one_clear_line(tmp_path: Path, damage, read_only: bool) -> No
         Store(path, read_only=read_only).records()
     assert "results.sqlite" in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_missing_run_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no"):
-        load(tmp_path)
 
 
 def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
@@ -221,44 +189,6 @@ def test_invalid_archive_of_inputs_is_refused(data: bytes) -> None:
         unpack_inputs(data)
 
 
-def test_pictures_merge_the_same_in_any_order() -> None:
-    random = np.random.default_rng(1)
-    parts = []
-    for _ in range(3):
-        part = Errors(points=[(x, e) for x, e in random.normal(size=(400, 2)).tolist()])
-        part.histogram[2] = 400
-        parts.append(part)
-    whole = reduce(merge_errors, parts)
-    worst = max((p for part in parts for p in part.points), key=lambda point: abs(point[1]))
-    assert worst in whole.points
-    assert whole.histogram[2] == 1200
-    assert len(whole.points) <= 300
-    for first, second, third in permutations(parts):
-        assert merge_errors(merge_errors(first, second), third) == whole
-
-
-def test_a_run_reads_in_the_order_that_was_planned(tmp_path: Path) -> None:
-    other = ("add", "bf16", "cpu")
-    with Store(tmp_path / "results.sqlite") as store:
-        fill(store, 0, Verdict.INACCURATE)
-        store.add_task("other", other, [a_record(0, cell=other)], Errors(), Timing())
-        cells = [other, CELL, ("add", "f64", "cpu")]
-        store.set_meta({"planned": cells, "filtered": [("abs", "f64", "cpu")], "seconds": 1.5})
-        run = read_store(store)
-    assert [(r.element_type, r.index) for r in run.records] == [
-        ("bf16", 0), ("complex<f32>", 0), ("complex<f32>", 1),
-    ]  # fmt: skip
-    summary = run.summary
-    assert [(c["element_type"], c["verdict"]) for c in summary["cells"]] == [
-        ("bf16", "pass"), ("complex<f32>", "inaccurate"), ("f64", "untested"),
-    ]  # fmt: skip
-    assert summary["denominators"]["cells"] == 4
-    assert summary["denominators"]["cells_filtered_out"] == 1
-    assert summary["new_failures"] == 1
-    assert summary["seconds"] == 1.5
-    assert summary["peak_rss_mb"] == {"parent": 0.0, "worker": 100.5}
-
-
 @pytest.mark.parametrize(
     ("column", "value"),
     [
@@ -289,3 +219,102 @@ def test_stored_values_of_another_form_are_one_clear_line(
     assert f"{path} is damaged" in str(caught.value)
     assert "repeat the command that wrote it with --fresh" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+class Numbers(Database):
+    """A database with a table of numbers."""
+
+    HOLDS = "test"
+    TABLES = "CREATE TABLE numbers (number INTEGER PRIMARY KEY);"
+    FORMAT = 3
+    APPLICATION = 77
+
+
+class NewerNumbers(Numbers):
+    """The same database in a later format."""
+
+    FORMAT = 4
+
+
+class OtherNumbers(Numbers):
+    """The same tables of another application."""
+
+    APPLICATION = 78
+
+
+def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    with Numbers(tmp_path / "a.sqlite") as database:
+        with database.transaction() as open_transaction:
+            open_transaction.execute("INSERT INTO numbers VALUES (1)")
+
+        def fail() -> None:
+            with database.transaction() as failing:
+                failing.execute("INSERT INTO numbers VALUES (2)")
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            fail()
+        assert database.rows("SELECT number FROM numbers") == [(1,)]
+
+
+def test_a_writer_ends_as_usual_while_another_process_reads(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    with Numbers(path) as database:
+        database.set_meta({"seed": 1})
+        reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM meta").fetchone() == (1,)
+        database.set_meta({"seed": 2})
+    with closing(reader), Numbers(path, read_only=True) as database:
+        assert database.meta() == {"seed": 2}
+    with Numbers(path) as database:
+        assert database.meta() == {"seed": 2}
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_folder_has_one_writer_and_any_number_of_readers(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    with Numbers(path):
+        with pytest.raises(StoreError, match="is in use by another command"):
+            Numbers(path)
+        with pytest.raises(StoreError, match="is in use by another command"):
+            discard(path)
+        with Numbers(path, read_only=True) as one, Numbers(path, read_only=True) as other:
+            assert one.meta() == other.meta() == {}
+    discard(path)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (NewerNumbers, "has format 3, this hlo-conformance reads 4: read it with the version"),
+        (OtherNumbers, "is a database, but not one of hlo-conformance"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(tmp_path: Path, kind: type[Numbers], words: str) -> None:
+    with Numbers(tmp_path / "a.sqlite"):
+        pass
+    with pytest.raises(StoreError, match=words):
+        kind(tmp_path / "a.sqlite")
+    with Numbers(tmp_path / "a.sqlite"):  # the refused file is unlocked again
+        pass
+
+
+def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="give the folder of a test, or its database file"):
+        Numbers(tmp_path / "none.sqlite", read_only=True)
+    path = tmp_path / "text.sqlite"
+    path.write_text("no database, but a text that is long enough " * 30)
+    with pytest.raises(StoreError, match="is damaged or not a database"):
+        Numbers(path)
+
+
+def test_a_new_file_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Numbers, "TABLES", "CREATE TABLE numbers (")
+    with pytest.raises(StoreError):
+        Numbers(tmp_path / "a.sqlite")
+    assert not (tmp_path / "a.sqlite").exists()
+    monkeypatch.undo()
+    with Numbers(tmp_path / "a.sqlite"), closing(sqlite3.connect(tmp_path / "a.sqlite")) as read:
+        assert read.execute("PRAGMA user_version").fetchone() == (3,)

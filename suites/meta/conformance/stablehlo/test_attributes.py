@@ -1,98 +1,30 @@
-"""Spelling of attributes in MLIR."""
+"""Attributes and constants: written, grouped in structs, and read back."""
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import numpy as np
 import pytest
 from jaxlib.mlir import ir
 
 from conformance.stablehlo.attributes import (
-    READABLE,
-    EmitError,
-    Verbatim,
-    element_texts,
-    enums_of_dialect,
-    float_literal,
-    quote,
+    KINDS,
     spell_attribute,
     spell_dense,
-    spell_tensor,
-    symbol,
 )
 from conformance.stablehlo.context import reading_context
+from conformance.stablehlo.elements import attribute_of
+from conformance.stablehlo.reading.constants import constant, parse_dense
+from conformance.stablehlo.reading.kinds import read_as
+from conformance.stablehlo.structs import group_attributes
 from reference.ir.accuracy import ResultAccuracy
-from reference.ir.program import Dense, TensorType
+from reference.ir.aliases import OutputOperandAlias
+from reference.ir.constants import matrix
+from reference.ir.program import Dense
 from reference.ir.types import element_type
+from suites.meta.conformance.stablehlo.mlir import read_operations
 from suites.meta.support.small_programs import array, tensor_of
-
-
-@pytest.mark.parametrize("text", ["plain", 'a "b"', "\\", "é\n\t", ""])
-def test_any_text_is_read_back(text: str) -> None:
-    with reading_context():
-        assert ir.StringAttr(ir.Attribute.parse(quote(text))).value == text
-
-
-@pytest.mark.parametrize(
-    ("name", "spelled"),
-    [
-        ("main", "@main"),
-        ("f.1", "@f.1"),
-        ("1f", '@"1f"'),
-        (".f", '@".f"'),
-        ("a b", '@"a b"'),
-        ("", '@""'),
-    ],
-)
-def test_symbols_are_quoted_where_they_must_be(name: str, spelled: str) -> None:
-    assert symbol(name) == spelled
-
-
-@pytest.mark.parametrize("number", [1e30, 1.5, -0.0, 5e-324, 1e-5, 123456789.0, 1e22])
-def test_floats_have_a_point_and_keep_their_bits(number: float) -> None:
-    text = float_literal(number)
-    assert "." in text
-    assert math.copysign(1, float(text)) == math.copysign(1, number)
-    assert float(text) == number
-
-
-def test_types_have_unknown_sizes_and_bounds() -> None:
-    assert spell_tensor(tensor_of(2, 3), "f32") == "tensor<2x3xf32>"
-    bounded = TensorType((None, 3), element_type("f32"), (4, None))
-    assert spell_tensor(bounded, "f32") == "tensor<?x3xf32, #stablehlo.bounds<4, ?>>"
-
-
-def test_numbers_that_are_not_finite_are_spelled_by_their_bits() -> None:
-    assert element_texts(array([1.0, np.inf]), element_type("f32")) == ["1.0", "0x7F800000"]
-    nan = array([np.nan], "bf16")
-    assert element_texts(nan, element_type("bf16")) == ["0x7FC0"]
-    assert element_texts(array([True, False], "i1"), element_type("i1")) == ["true", "false"]
-    assert element_texts(array([1 + 2j], "complex<f32>"), element_type("complex<f32>")) == [
-        "(1.0, 2.0)"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("values", "body"),
-    [
-        ([[1, 2], [3, 4]], "[[1, 2], [3, 4]]"),
-        ([[7, 7], [7, 7]], "7"),
-        (5, "5"),
-        ([], ""),
-    ],
-)
-def test_small_constants_are_readable_and_splats_written_once(values, body: str) -> None:
-    elements = array(values, "si32")
-    text = spell_dense(Dense.of(elements, tensor_of(*elements.shape, of="si32")))
-    assert text.startswith(f"dense<{body}> : tensor<")
-
-
-@pytest.mark.parametrize(("count", "hexadecimal"), [(READABLE, False), (READABLE + 1, True)])
-def test_large_constants_are_hexadecimal(count: int, hexadecimal: bool) -> None:
-    elements = array(range(count), "si8")
-    text = spell_dense(Dense.of(elements, tensor_of(count, of="si8")))
-    assert text.startswith('dense<"0x000102') is hexadecimal
 
 
 def test_large_constants_of_booleans_are_lists() -> None:
@@ -103,58 +35,86 @@ def test_large_constants_of_booleans_are_lists() -> None:
     )
 
 
+def test_quantized_constants_are_codes() -> None:
+    text = """func.func @main() {
+  %0 = stablehlo.constant() {value = dense<[1, -2]> : tensor<2xi8>}
+    : () -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}"""
+    with read_operations(text) as operations:
+        found = constant(operations[0])
+    assert found.array.astype(np.int8).tolist() == [1, -2]
+
+
+def test_text_of_a_constant_is_parsed() -> None:
+    with reading_context():
+        found = parse_dense("dense<[1, 2]> : tensor<2xi64>")
+        assert found is not None
+        assert (found.type, found.array.tolist()) == (tensor_of(2, of="si64"), [1, 2])
+        assert parse_dense("3 : i64") is None
+        assert parse_dense("dense<(1.0, 2.0)> : tensor<1xcomplex<f32>>") is None
+        assert parse_dense("no attribute") is None
+
+
+EMPTY = "func.func @main() {\n  return\n}"
+VALUES: dict[str, Any] = {
+    "iota_dimension": 3, "index": -1, "epsilon": 0.5, "is_stable": True, "has_dynamic_root": True,
+    "call_target_name": 'a"b', "callee": "f", "called_computations": ("f", "g"),
+    "result_accuracy": ResultAccuracy("TOLERANCE", 0.5, 0.25, 7), "dimensions": (0, 2),
+    "operandSegmentSizes": (1, 0), "window_reversal": (True, False), "fft_type": "IRFFT",
+    "backend_config": (("n", 3, "i64"), ("s", "x", "string")),
+    "precision_config": ("HIGH", "DEFAULT"),
+    "output_operand_aliases": (OutputOperandAlias((0,), 1, ()),),
+    "composite_attributes": (("a", 3), ("b", (True, "s")), ("t", element_type("bf16"))),
+    "source_target_pairs": matrix([[0, 1]]),
+}  # fmt: skip
+"""A value of each kind of attribute."""
+
+
+def read(name: str, text: str) -> Any:
+    with read_operations(EMPTY) as (end,):
+        return read_as(KINDS[name], ir.Attribute.parse(text), end)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_value_that_is_written_is_read_back(name: str) -> None:
+    spelled = spell_attribute(name, VALUES[name]).partition(" = ")[2]
+    assert read(name, spelled) == VALUES[name]
+
+
+def test_every_kind_has_a_value_here() -> None:
+    assert {KINDS[name].name for name in VALUES} == {kind.name for kind in KINDS.values()}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_attribute_of_another_kind_has_no_value(name: str) -> None:
+    assert read(name, "array<i16: 1>") is None
+
+
 @pytest.mark.parametrize(
-    ("name", "value", "spelled"),
+    ("name", "text"),
     [
-        ("iota_dimension", 1, "iota_dimension = 1 : i64"),
-        ("index", 1, "index = 1 : i32"),
-        ("is_stable", True, "is_stable = true"),
-        ("dimensions", (0, 2), "dimensions = array<i64: 0, 2>"),
-        ("dimensions", (), "dimensions = array<i64>"),
-        ("window_reversal", (True,), "window_reversal = array<i1: true>"),
-        ("epsilon", 0.1, "epsilon = 0.10000000149011612 : f32"),
-        ("epsilon", math.inf, "epsilon = 0x7F800000 : f32"),
-        ("fft_type", "RFFT", "fft_type = #stablehlo<fft_type RFFT>"),
-        ("callee", "f", "callee = @f"),
-        ("called_computations", ("f", "g"), "called_computations = [@f, @g]"),
-        ("use_global_device_ids", True, "use_global_device_ids = unit"),
-        ("use_global_device_ids", False, ""),
-        ("precision_config", ("HIGH",), "precision_config = [#stablehlo<precision HIGH>]"),
-        ("backend_config", "x", 'backend_config = "x"'),
-        (
-            "backend_config",
-            (("a", 1, "i64"), ("b", "?", "")),
-            "backend_config = {a = 1 : i64, b = ?}",
-        ),
-        (
-            "composite_attributes",
-            (("a", True), ("b", "s")),
-            'composite_attributes = {a = true, b = "s"}',
-        ),
-        ("any.name", Verbatim("3 : i8"), "any.name = 3 : i8"),
-        ("1st", Verbatim("unit"), '"1st" = unit'),
+        ("iota_dimension", "3 : i32"),
+        ("epsilon", "0.5 : f64"),
+        ("called_computations", "[@f, 3 : i64]"),
+        ("composite_attributes", "{a = 3 : i32}"),
+        ("composite_attributes", "{a = [3 : i64, 1.0 : f32]}"),
+        ("result_accuracy", "unit"),
     ],
 )
-def test_attributes_are_spelled_by_their_kind(name: str, value, spelled: str) -> None:
-    assert spell_attribute(name, value) == spelled
+def test_value_of_another_width_or_with_a_foreign_part_is_none(name: str, text: str) -> None:
+    assert read(name, text) is None
 
 
-def test_accuracy_has_all_its_fields() -> None:
-    text = spell_attribute("result_accuracy", ResultAccuracy("TOLERANCE", 0.5, 0.0, 3))
-    assert "atol = 0.5, rtol = 0.0, ulps = 3" in text
-    assert "result_accuracy_mode<TOLERANCE>" in text
+def test_convolutions_are_written_raw_and_chlo_in_its_dialect() -> None:
+    _, (text,) = group_attributes("convolution", [("input_batch_dimension", 0)])
+    assert text == "dimension_numbers = #stablehlo.conv<raw input_batch_dimension = 0>"
+    _, (text,) = group_attributes("chlo.ragged_dot", [("lhs_ragged_dimensions", (1,))])
+    assert text == "ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_ragged_dimensions = [1]>"
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "reason"),
-    [("no_such_name", 1, "no known kind"), ("iota_dimension", "x", "not of kind i64")],
-)
-def test_attribute_without_a_spelling_is_an_error(name: str, value, reason: str) -> None:
-    with pytest.raises(EmitError, match=reason):
-        spell_attribute(name, value)
-
-
-def test_enums_belong_to_the_dialect_of_the_op() -> None:
-    text = "#stablehlo<precision HIGH>"
-    assert enums_of_dialect("mhlo.topk", text) == "#mhlo<precision HIGH>"
-    assert enums_of_dialect("dot", text) == text
+def test_attribute_of_an_array_has_its_type() -> None:
+    with reading_context(), ir.Location.unknown():
+        assert str(attribute_of(array([1, 2], "si32"))) == "dense<[1, 2]> : tensor<2xi32>"
+        with pytest.raises(KeyError):
+            attribute_of(np.array(["a"]))

@@ -1,4 +1,4 @@
-"""Entries written for new failures of a run: they make it green, and match nothing else."""
+"""The commands expectations update and why: entries for new failures, and what they match."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from conformance.campaign import runner
 from conformance.campaign.planning import Options
@@ -14,7 +13,6 @@ from conformance.campaign.runner import run
 from conformance.checking.counterexample import replay
 from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
-from conformance.executors.lost import BROKEN_HEAP, OVERWRITTEN
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.gate.reading import ExpectationError, read
 from conformance.results.store import FILE_NAME, Store
@@ -22,7 +20,8 @@ from conformance.results.summary import RunData
 from conformance.updating import command
 from conformance.updating.files import Reasons
 from conformance.updating.programs import unminimised_counterexample
-from conformance.verdict import Verdict
+from conformance.updating.why import explain
+from conformance.verdict import Detail, Errors, Failing, Record, Timing, Verdict
 
 HAND_WRITTEN = """# ours, by hand
 
@@ -138,29 +137,6 @@ def test_a_new_file_includes_the_files_of_the_run(
     assert f"with --expectations {beside} --expectations {other} the run has no new" in out
 
 
-def test_a_crash_of_overwritten_memory_that_no_program_shows_is_flaky(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The failure depends on uninitialised memory; `--strict` then requires no counterexample."""
-    given = options(tmp_path / "run", "abort")
-    run(given)
-    with Store(given.out / FILE_NAME) as store:
-        store.settle([
-            replace(one, message=f"{one.message}: free(): invalid pointer")
-            for one in store.records()
-        ])  # fmt: skip
-    monkeypatch.setattr(command, "counterexample", lambda *_: None)
-    code, out, _ = run_command(capfd, "update", given.out, "--out", tmp_path / "mine.toml")
-    (entry,) = read(tmp_path / "mine.toml")
-    assert (code, entry.flaky, entry.rare) == (0, True, False)
-    assert entry.words == (*BROKEN_HEAP, *OVERWRITTEN)
-    assert "no counterexample, such as" not in out
-    given = options(tmp_path / "other", "internal_error")
-    run(given)
-    code, out, _ = run_command(capfd, "update", given.out, "--out", tmp_path / "other.toml")
-    assert "1 entry has no counterexample, such as subtract-crashed-internal-error" in out
-
-
 def test_batches_that_fail_as_a_whole_are_known_by_flaky_entries(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -198,26 +174,6 @@ def test_written_entries_stay_when_command_is_stopped(
     code, out, _ = run_command(capfd, "update", given.out, "--out", file)
     assert (code, len(read(file))) == (0, 2)
     assert out.startswith("1/1 ")
-
-
-@pytest.mark.slow
-def test_an_entry_that_cannot_be_read_is_left_out_and_said(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = options(tmp_path / "run", "wrong_shape", ops=("subtract", "add"))
-    run(given)
-    file, made = tmp_path / "mine.toml", command.entry_of
-
-    def make_unreadable(group, *rest):
-        entry = made(group, *rest)
-        return structs.replace(entry, kinds=("no class",)) if group.ops == ("add",) else entry
-
-    monkeypatch.setattr(command, "entry_of", make_unreadable)
-    code, out, _ = run_command(capfd, "update", given.out, "--out", file)
-    assert code == 1
-    assert "because it could not be parsed again: entry 'add-wrong-type" in out
-    assert "1 of 2 groups of failures are still new" in out
-    assert [entry.op for entry in read(file)] == [("subtract",)]
 
 
 def test_impossible_update_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -283,18 +239,6 @@ def test_reasons_are_of_classes_and_verdicts(
             Reasons.parse([wrong])
 
 
-def test_first_reason_that_matches_counts() -> None:
-    reasons = Reasons.parse(["flushed=One.", "operands*=Two."])
-    entry = Expectation("e", ("abs",), "TODO", verdicts=("flushed",), kinds=("operands swapped",))
-    assert reasons.of(entry) == "One."
-    assert reasons.of(structs.replace(entry, verdicts=("divergent",))) == "Two."
-    assert reasons.of(structs.replace(entry, reason="Three.")) == "Three."
-    assert (
-        reasons.of(structs.replace(entry, verdicts=("crashed",), kinds=("abnormal exit",)))
-        == "TODO"
-    )
-
-
 def test_a_program_that_the_verifier_refuses_is_its_own_counterexample() -> None:
     text = REFUSED
     assert unminimised_counterexample(text, b"") == Counterexample(text)
@@ -305,37 +249,137 @@ def test_a_program_that_the_verifier_refuses_is_its_own_counterexample() -> None
     assert replay(entry, "reference").reproduces
 
 
-def test_an_extension_that_a_backend_takes_is_accepted_where_an_entry_says_so() -> None:
-    """A user's program may break C13 by this extension; a near miss of a run may not."""
-    given = Counterexample(
-        "func.func @main(%x: tensor<2xf32>, %y: tensor<2xf64>) -> tensor<f32> {\n"
-        "  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : "
-        "(tensor<2xf32>, tensor<2xf64>) -> tensor<f32>\n  return %0 : tensor<f32>\n}",
-        ("1.0", "1.0"),
-    )
-    entry = Expectation(
-        "x", ("dot_general",), "r", ("invalid",), ("accepted",), ("C13",), counterexample=given
-    )
-    seen = replay(entry, "reference:accepts_invalid")
-    assert (seen.reproduces, seen.verdict, seen.kind) == (True, Verdict.ACCEPTED, "C13")
-    other = replay(structs.replace(entry, kinds=("C14",)), "reference:accepts_invalid")
-    assert not other.reproduces
+KNOWN = """
+[[known]]
+id = "infinite"
+op = "divide"
+kinds = ["infinity"]
+reason = "Divides the other way round."
+[[known]]
+id = "others"
+op = "d*"
+element_types = ["f32", "si32"]
+verdicts = ["flushed"]
+reason = "Subnormal numbers."
+"""
+COMPUTED = """
+[[known]]
+id = "other-way"
+op = "divide"
+element_types = ["f32"]
+computes = '''
+%0 = stablehlo.divide %rhs, %lhs : $T
+'''
+reason = "The operands are swapped."
+"""
 
 
-@pytest.mark.slow
-@pytest.mark.x86
-def test_each_failure_of_a_case_has_its_own_counterexample(
+def test_a_case_is_explained_by_entry_and_by_condition(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """XLA's atan2 of complex numbers fails in several ways, in the same programs."""
+    for name, text in (("known", KNOWN), ("computed", COMPUTED)):
+        (tmp_path / f"{name}.toml").write_text(text)
+    backend = "reference:transposed_operands"
     given = Options(
-        tmp_path / "run", ("cpu:AVX2",), ("atan2",), ("complex<f32>",), "smoke", jobs=1,
-        expectations="none",
+        tmp_path / "run", (backend,), ("divide",), ("f32",), "smoke", jobs=1,
+        expectations=(str(tmp_path / "known.toml"),),
     )  # fmt: skip
-    run(given)
-    file = tmp_path / "mine.toml"
-    assert run_command(capfd, "update", given.out, "--out", file, "--seconds", "5")[0] == 0
-    entries = read(file)
-    assert len(entries) > 1
-    assert all(entry.counterexample for entry in entries)
-    assert run(replace(given, expectations=str(file))).exit_code == 0
+    records = run(given).records
+
+    def run_command(case: str, *arguments: object) -> tuple[int, list[str], str]:
+        line = ["expectations", "why", case, "--db", str(given.out), *map(str, arguments)]
+        code = exit_code_of(lambda: app(line, standalone_mode=False))
+        out, err = capfd.readouterr()
+        *lines, command = out.splitlines() or [""]
+        following.append(command)
+        return code, lines if command.startswith("next: ") else [*lines, command], err
+
+    following: list[str] = []
+    passing = next(one for one in records if not one.verdict.fails)
+    assert run_command(passing.id)[:2] == (0, [f"{passing.id}: pass: it does not fail"])
+    failing = next(one for one in records if one.verdict.fails)
+    file = tmp_path / "known.toml"
+    code, out, _ = run_command(failing.id)
+    assert code == 1
+    update = f"next: hlo-conformance expectations update {given.out} --out"
+    assert following[-1] == f"{update} {file}"
+    assert out[0] == (
+        f"divergent (infinity): known by infinite ({file}): Divides the other way round."
+    )
+    assert out[1] == "  by the class 'infinity'"
+    assert out[2].endswith("elements are predicted within 2 ulp")
+    assert out[3].startswith("divergent (operands swapped): new: operands swapped: ")
+    assert out[4:] == [
+        f"  infinite ({file}): it matches the class 'infinity', not 'operands swapped'",
+        f"  others ({file}): it matches 'flushed', not divergent",
+    ]
+    code, out, _ = run_command(failing.id, "--expectations", "none")
+    assert (code, out[1]) == (1, "  no entry applies to divide of f32")
+    assert following[-1] == f"{update} expectations.toml"
+    computed = tmp_path / "computed.toml"
+    code, out, _ = run_command(failing.id, "--expectations", computed)
+    assert f"  other-way ({computed}): its 'computes' does not predict these values" in out[1]
+    assert out[-1].startswith("values were judged with the expectations of the run")
+    run(replace(given, out=tmp_path / "again", expectations=str(computed)))
+    code, out, _ = run_command(failing.id, "--db", tmp_path / "again")
+    assert code == 0
+    assert out[1] == "  its 'computes' predicts the values"
+    assert following[-1].startswith("next: hlo-conformance replay divide-f32-")
+    computed.write_text(COMPUTED.replace("The operands are swapped.", "TODO"))
+    run_command(failing.id, "--db", tmp_path / "again")
+    kind = "as computed by other-way"
+    assert following[-1].endswith(f"again --out {computed} --reason '{kind}=...'")
+    code, _, err = run_command("divide-f32-cpu-0")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "this run has no case 'divide-f32-cpu-0'" in err
+
+
+# --- A stored record of several failures ---------------------------------------------------------
+
+CELL = ("divide", "f32", "cpu")
+MESSAGES = """
+[[known]]
+id = "aborts"
+op = "divide"
+verdicts = ["crashed"]
+words = ["INTERNAL: broken"]
+reason = "The compiler aborts."
+
+[[known]]
+id = "later"
+op = "*"
+verdicts = ["crashed"]
+words = ["broken"]
+reason = "Any op."
+"""
+
+
+def store_run(tmp_path: Path, *failing: Failing) -> Path:
+    """Return the folder of a run with a failing case, number 0, and a passing case, number 1."""
+    worst = failing[0]
+    record = Record(
+        *CELL, 0, "0", worst.verdict, worst.kind, worst.message,
+        detail=Detail("module {}", b"", 0, 4), failing=failing,
+    )  # fmt: skip
+    with Store(tmp_path / FILE_NAME) as store:
+        passing = Record(*CELL, 1, "1", Verdict.PASS)
+        store.add_task("a", CELL, [record, passing], Errors(), Timing(), modules=1, peak_rss_mb=1.0)
+        store.set_meta({"seed": 0, "profile": "smoke", "versions": {"jaxlib": "0.10.2"}})
+    return tmp_path
+
+
+def test_a_single_new_failure_of_a_case_is_enough(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "known.toml"
+    file.write_text(MESSAGES)
+    known = Failing(Verdict.CRASHED, "internal error", "INTERNAL: broken", 0)
+    db = store_run(
+        tmp_path, Failing(Verdict.CRASHED, "internal error", "INTERNAL:\nother", 0), known
+    )
+    assert explain("divide-f32-cpu-0", db, str(file)) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "crashed (internal error): new: INTERNAL: other"
+    assert lines[1].startswith(f"  aborts ({file}): ")
+    assert lines[2].startswith(f"  later ({file}): ")
+    assert lines[3].startswith("crashed (internal error): known by aborts ")

@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 from conformance.cli import app, exit_code_of
-from conformance.errors import UsageError
 from conformance.fuzzing.command import Options, fuzz
-from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
+from conformance.fuzzing.keeping.journal import FILE_NAME, StoredFinding
 from conformance.fuzzing.keeping.summary import CampaignData, is_campaign, load
-from reports.campaigns.page import BESIDE_A_RUN, html, write, write_to
-from reports.campaigns.pairs import grid
+from reports.campaigns.page import html, write
 
 EVIL = "<script>alert('x')</script>\u202e"
 
@@ -85,19 +83,6 @@ def test_program_text_is_escaped() -> None:
     assert "http" not in page.replace("http-equiv", "")
 
 
-def test_covered_pairs_are_counted_among_possible_pairs() -> None:
-    found = grid(DATA.ops, DATA.pairs)
-    assert (found.met, found.possible, found.others) == (2, 9, 1)
-    assert {row.op: row.met for row in found.rows} == {"abs": 1, "add": 1, "sort": 0}
-    assert found.fewest[0].op == "sort"
-    marks = {row.op: row.path for row in found.rows}
-    assert marks["sort"] == ""
-    assert marks["abs"].startswith("M7 0h")
-    assert marks["add"].startswith("M0 7h")
-    assert "2 of 9 pairs (22.2 %)" in html(DATA)
-    assert grid((), frozenset()).share == 0
-
-
 def test_a_campaign_without_findings_says_so() -> None:
     page = html(replace(DATA, findings=(), counts=Counter({"pass": 3})))
     assert "Nothing new found on cpu in 3 programs" in page
@@ -125,17 +110,3 @@ def test_campaign_and_report_write_the_same_page(tmp_path: Path, capsys) -> None
     assert (other / "index.html").read_text("utf-8") == first
     assert is_campaign(tmp_path / FILE_NAME)
     assert load(tmp_path / FILE_NAME) == load(tmp_path)
-
-
-def test_beside_a_run_the_page_has_another_name(tmp_path: Path) -> None:
-    (tmp_path / "results.sqlite").touch()
-    with Journal(tmp_path):
-        pass
-    assert not is_campaign(tmp_path)
-    assert write_to(DATA, tmp_path).name == BESIDE_A_RUN
-
-
-def test_folder_without_campaign_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no campaign\.sqlite"):
-        load(tmp_path)
-    assert not is_campaign(tmp_path)

@@ -1,4 +1,4 @@
-"""The page of a sweep: its headline, the texts of functions, pictures, and unreadable folders."""
+"""The page of a sweep: its headline, texts, pictures and tables, and unreadable folders."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import msgspec
 import pytest
 
 from conformance.errors import UsageError
+from conformance.outputs.sweep import SweptFunction
 from conformance.results.store import FILE_NAME as RESULTS
 from conformance.sweep.saving import AXIS, SUMMARY
 from conformance.verdict import Verdict
 from reports.sweeps.page import BESIDE_A_RUN, PAGE, html, read, write
-from suites.meta.reports.sweeps.made_up import function, result_class, sweep
+from reports.sweeps.tables import error_matrix, failures_of
+from suites.meta.reports.sweeps.made_up import function, point, result_class, sweep
 
 GOOD = function()
 
@@ -35,32 +37,10 @@ def test_the_headline_says_whether_anything_new_failed(
     assert headline in html(sweep(*functions), {})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("changed", "texts"),
-    [
-        ({}, ["all 100", "99.0000 %", "2"]),
-        ({"correctly_rounded": 100}, ["100 %"]),
-        ({"planned": 10**7, "values": 10**7, "correctly_rounded": 10**7 - 1}, ["99.9999 %"]),
-        ({"values": 50, "correctly_rounded": 50}, ["50 of 100"]),
-        ({"inversions": 1234}, ["1,234"]),
-    ],
-)
-def test_texts_of_a_function(changed: dict[str, object], texts: list[str]) -> None:
-    page = html(sweep(function(**changed)), {})
-    assert all(text in page for text in texts)
-
-
 def test_a_part_of_a_sweep_is_not_all_values() -> None:
     page = html(sweep(GOOD, shard="1/4"), {})
     assert "all 100" not in page
     assert "1/4" in page
-
-
-def test_a_picture_only_of_floats_with_errors_over_the_axis() -> None:
-    axes = {"add f32": [(1.0, 0.5)], "add si8": [(1.0, 0.5)]}
-    assert html(sweep(GOOD), axes).count("<polyline") == 1
-    assert html(sweep(function(element_type="si8")), axes).count("<polyline") == 0
-    assert html(sweep(GOOD), {}).count("<polyline") == 0
 
 
 def test_a_sweep_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -83,3 +63,28 @@ def test_folders_that_hold_no_sweep(tmp_path: Path) -> None:
         read(tmp_path)
     with pytest.raises(UsageError, match="cannot write"):
         write(sweep(GOOD), tmp_path, tmp_path)
+
+
+ADD, EXP = function(op="add"), function(op="exponential")
+
+
+def test_a_cell_is_exhaustive_if_all_arguments_of_a_whole_sweep_were_tried() -> None:
+    def exhaustive(one: SweptFunction, is_whole: bool) -> bool:
+        _, ((_, (cell,)),) = error_matrix([(one, is_whole)])
+        assert cell is not None
+        return cell.is_exhaustive
+
+    assert exhaustive(ADD, True)
+    assert not exhaustive(ADD, False)
+    assert not exhaustive(function(arguments="sample"), True)
+    assert not exhaustive(function(values=99), True)
+
+
+def test_new_classes_of_failures_come_first() -> None:
+    known = result_class(Verdict.DIVERGENT, known="entry")
+    new = result_class(Verdict.INACCURATE, example=point("2.5"))
+    passed = result_class(Verdict.PASS)
+    found = failures_of([function(classes=(known, passed, new))])
+    assert [one.is_new for one in found] == [True, False]
+    assert found[0].example == "at 2.5: 1 expected, 0 computed"
+    assert found[1].example == "a message"

@@ -1,1 +1,0 @@
-"""Tests of compilers without their devices."""

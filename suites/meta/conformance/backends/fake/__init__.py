@@ -1,1 +1,0 @@
-"""Tests of the reference as a backend with seeded faults."""

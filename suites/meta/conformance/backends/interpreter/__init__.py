@@ -1,1 +1,0 @@
-"""Tests of StableHLO's interpreter as a backend."""

@@ -1,1 +1,0 @@
-"""Tests of inputs drawn for a program."""

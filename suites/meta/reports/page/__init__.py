@@ -1,1 +1,0 @@
-"""Tests of the data of the HTML report."""
