@@ -60,8 +60,6 @@ def differing_from(
 
 
 LEAST = float(np.finfo(np.float32).smallest_subnormal)
-
-
 PASS, WRONG = Verdict.PASS, Verdict.DIVERGENT
 
 

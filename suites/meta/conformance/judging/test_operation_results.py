@@ -146,7 +146,6 @@ func.func @main(%a: tensor<2xMx3xf32>, %b: tensor<2x3x4xf32>) -> tensor<2xMx4xf3
   return %0 : tensor<2xMx4xf32>
 }"""
 
-
 CONVOLUTION = """
 func.func @main(%a: tensor<1x4x1xi32>, %b: tensor<12x1x1xi32>) -> tensor<1x3x1xi32> {
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
@@ -154,7 +153,6 @@ func.func @main(%a: tensor<1x4x1xi32>, %b: tensor<12x1x1xi32>) -> tensor<1x3x1xi
     : (tensor<1x4x1xi32>, tensor<12x1x1xi32>) -> tensor<1x3x1xi32>
   return %0 : tensor<1x3x1xi32>
 }"""
-
 
 DIAGONAL = """
 func.func @main(%a: tensor<9x9xf32>) -> tensor<f32> {
@@ -210,7 +208,6 @@ def test_large_operands_are_not_searched(rows: int) -> None:
 
 SCALAR_F32 = element_type("f32")
 
-
 REDUCED = parse_module(
     """
 module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
@@ -251,8 +248,6 @@ def test_moved_results_are_data() -> None:
 
 
 NAN = np.array([0x7FC00000, 0xFFC00001], np.uint32).view(np.float32)
-
-
 RIGHT = np.float32([-1, -2, -3])
 
 

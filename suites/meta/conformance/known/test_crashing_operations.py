@@ -12,11 +12,7 @@ from conformance.stablehlo.emit import spell_operation
 from conformance.stablehlo.parse import parse_module
 
 LEADING, SINGLE = "gather of leading dimension", "gather of single elements"
-
-
 SHRUNK = "shrunk window"
-
-
 OUTSIDE, SEVERAL = "window partly outside", "several updates of one element"
 
 

@@ -340,7 +340,6 @@ ROOM = """
 %result = $op(%inputs.*, %indices: i64, %updates.*)
 """
 
-
 OVERWRITE_TWO = """
 func.func @main(%x: tensor<4xf32>, %i: tensor<3x1xi8>, %u: tensor<3x2xf32>)
     -> (tensor<4xf32>, tensor<4xf32>) {

@@ -68,10 +68,8 @@ def test_a_conversion_may_round_to_a_wider_type_first() -> None:
 
 NARROW = "f8E8M0FNU"
 
-
 NAN, ONE, TWO = 255, 127, 128
 """Bits of numbers: 2^(bits - 127)."""
-
 
 NARROW_REDUCE = """
 func.func @main(%x: tensor<3xf8E8M0FNU>, %i: tensor<f8E8M0FNU>) -> tensor<f8E8M0FNU> {{
@@ -82,7 +80,6 @@ func.func @main(%x: tensor<3xf8E8M0FNU>, %i: tensor<f8E8M0FNU>) -> tensor<f8E8M0
   }}) {{dimensions = array<i64: 0>}} : (tensor<3xf8E8M0FNU>, tensor<f8E8M0FNU>) -> tensor<f8E8M0FNU>
   return %0 : tensor<f8E8M0FNU>
 }}"""
-
 
 NARROW_SORT = """
 func.func @main(%x: tensor<3xf8E8M0FNU>) -> tensor<3xf8E8M0FNU> {
@@ -203,7 +200,6 @@ func.func @main(%x: tensor<2x3xf32>, %i: tensor<f32>) -> tensor<2xf32> {
     : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }"""
-
 
 ROWS = array([[-T, T, 2 * T], [1, T, 2]])
 

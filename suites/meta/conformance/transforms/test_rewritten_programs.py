@@ -36,7 +36,6 @@ func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<
   return %b, %c : tensor<3xf32>, tensor<3xf32>
 }""")
 
-
 INPUTS = (np.array([1, 2, 3], np.float32), np.array([0.5, 8, -1], np.float32))
 
 
@@ -88,7 +87,6 @@ def test_barriers_stand_between_operations() -> None:
 
 PAIR = "tensor<2xf32>"
 
-
 NESTED_TUPLES = f"""
 func.func @main(%x: tensor<2xf32>, %t: tuple<{PAIR}, tuple<{PAIR}, {PAIR}>>) -> tuple<{PAIR}, {PAIR}> {{
   %0 = stablehlo.get_tuple_element %t[1] : (tuple<{PAIR}, tuple<{PAIR}, {PAIR}>>) -> tuple<{PAIR}, {PAIR}>
@@ -98,13 +96,11 @@ func.func @main(%x: tensor<2xf32>, %t: tuple<{PAIR}, tuple<{PAIR}, {PAIR}>>) -> 
   return %3 : tuple<{PAIR}, {PAIR}>
 }}"""  # noqa: E501 - a line of MLIR
 
-
 WITH_TOKEN = f"""
 func.func @main(%x: {PAIR}, %t: !stablehlo.token) -> {PAIR} {{
   %0 = stablehlo.after_all %t : !stablehlo.token
   return %x : {PAIR}
 }}"""
-
 
 CALL_OF_TUPLE = f"""
 func.func @main(%x: {PAIR}) -> {PAIR} {{
@@ -142,7 +138,6 @@ def test_a_program_without_tuples_is_left_as_it_is(text: str) -> None:
 
 
 F16, F32, SI32 = map(element_type, ("f16", "f32", "si32"))
-
 
 SUM = parse_module("""
 func.func @main(%x: tensor<4xf16>, %n: tensor<i32>) -> (tensor<f16>, tensor<i32>) {

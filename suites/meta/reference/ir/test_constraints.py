@@ -44,15 +44,12 @@ from reference.ops.xla.lowering import lower_program
 
 SPECIFICATION = json.loads((Path(__file__).parent / "data" / "specification.json").read_text())
 
-
 ONLY_IN_THE_DIALECT = {"dynamic_gather": {"operand_batching_dims", "start_indices_batching_dims"}}
 """Inputs that an op has in the dialect, but not in its section of the specification; the section of
 `gather` has them.
 """
 
-
 HERE = sorted(SPECIFICATION)
-
 
 BEYOND = {"dynamic_gather": {"operand_batching_dims", "start_indices_batching_dims"}}
 """Attributes that the dialect has and the specification's table does not: `dynamic_gather` is said
@@ -101,8 +98,6 @@ def test_near_misses_break_exactly_the_constraint_they_name(op: str) -> None:
 
 
 OWN = {"preferred_element_type": "bf16"}
-
-
 BF16, OF_F32 = element_type("bf16"), element_type("f32")
 
 
@@ -167,22 +162,11 @@ def operation(
 
 
 F32, F64, I1, SI32, UI8 = (tensor(name) for name in ("f32", "f64", "i1", "si32", "ui8"))
-
-
 C64 = tensor("complex<f32>")
-
-
 WIDE = tensor("f32", 2, 4)
-
-
 AXIS_0, AXIS_1, PER_TENSOR = quantized_tensor(axis=0), quantized_tensor(axis=1), quantized_tensor()
-
-
 LT = {"comparison_direction": "LT"}
-
-
 ONE = Dense.of(np.ones((2, 3), np.float32), F32)
-
 
 BREAKS: list[tuple[str, Operation]] = [
     ("I1", operation("abs", (UI8,), UI8)),
@@ -325,17 +309,9 @@ def test_a_result_type_that_is_needed() -> None:
 
 
 Mesh = tuple[MeshAxis, ...]
-
-
 Axes = tuple[AxisRef, ...]
-
-
 Ids = tuple[int, ...] | None
-
-
 X2, Y2, Y3, X8 = MeshAxis("x", 2), MeshAxis("y", 2), MeshAxis("y", 3), MeshAxis("x", 8)
-
-
 AXIS_X, AXIS_Y = AxisRef("x"), AxisRef("y")
 
 

@@ -128,8 +128,6 @@ def test_constants_repeat_or_drop_elements() -> None:
 
 
 A, B, C = (Value(name, TensorType((), element_type("f32"))) for name in "abc")
-
-
 RETURN = Operation("return", (A,))
 
 
@@ -153,11 +151,7 @@ def test_a_value_of_the_region_itself_stays() -> None:
 
 
 NUMBERS = np.array([0, 1, 2, 3, 5, 8, 17, 250], np.uint8)
-
-
 X, Y, Z = np.ix_(NUMBERS, NUMBERS, NUMBERS)
-
-
 LOGICAL = np.array([False, True])
 
 
@@ -222,11 +216,7 @@ def test_lack_of_memory() -> None:
 
 
 TENSOR = TensorType((2, None), F32)
-
-
 PAIR = TupleType((TENSOR, TokenType()))
-
-
 ARRAY = np.zeros((2, 3), np.float32)
 
 

@@ -25,8 +25,6 @@ from reference.ir.program import Operation, Program, TensorType, Value, single_o
 from reference.ir.types import Array, element_type_of
 
 RANDOM = np.random.default_rng(7)
-
-
 TYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
 
 

@@ -19,14 +19,12 @@ from reference.ir.types import Array
 
 TINY = np.finfo(np.float32).tiny
 
-
 SUM = """
 func.func @main(%x: tensor<3x{of}>, %init: tensor<{of}>) -> tensor<{of}> {{
   %0 = stablehlo.reduce(%x init: %init) applies stablehlo.add across dimensions = [0]
     : (tensor<3x{of}>, tensor<{of}>) -> tensor<{of}>
   return %0 : tensor<{of}>
 }}"""
-
 
 WINDOWS = """
 func.func @main(%x: tensor<3xf32>, %init: tensor<f32>) -> tensor<1xf32> {
@@ -37,7 +35,6 @@ func.func @main(%x: tensor<3xf32>, %init: tensor<f32>) -> tensor<1xf32> {
   }) : (tensor<3xf32>, tensor<f32>) -> tensor<1xf32>
   return %0 : tensor<1xf32>
 }"""
-
 
 UPDATES = """
 func.func @main(%x: tensor<2xf32>, %init: tensor<1xf32>) -> tensor<1xf32> {
@@ -71,7 +68,6 @@ def judge_as_program(text: str, inputs: list[np.ndarray], actual: complex) -> tu
 
 CANCELLING = np.array([2e-38, -1.5e-38, 2e-38], np.float32)
 """Normal numbers: 2e-38 - 1.5e-38 is subnormal."""
-
 
 LOST = (Verdict.FLUSHED, "flushed")
 
@@ -229,26 +225,17 @@ func.func @main(%a: tensor<1x{of}>, %b: tensor<1x{of}>, %c: tensor<1x{of}>) -> t
   return %0 : tensor<1x{of}>
 }}"""
 
-
 NEGATE = "%n = stablehlo.negate %m : tensor<1xf32>"
-
 
 RESHAPE = """%r = stablehlo.reshape %m : (tensor<1xf32>) -> tensor<1x1xf32>
   %n = stablehlo.reshape %r : (tensor<1x1xf32>) -> tensor<1xf32>"""
 
-
 SELECT = """%p = stablehlo.compare LT, %b, %c : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xi1>
   %n = stablehlo.select %p, %m, %c : tensor<1xi1>, tensor<1xf32>"""
 
-
 BARRIER = "%n = stablehlo.optimization_barrier %m : tensor<1xf32>"
-
-
 TWICE = "%n = stablehlo.multiply %m, %a : tensor<1xf32>"
-
-
 DIVIDED = "%n = stablehlo.divide %m, %a : tensor<1xf32>"
-
 
 SUM_OF_PRODUCTS = """
 func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>, %c: tensor<f32>) -> tensor<f32> {

@@ -181,7 +181,6 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
   return %1 : tensor<3xf32>
 }"""
 
-
 REDUCED = """
 func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
   %0 = stablehlo.reduce_precision %x, format = e8m7 : tensor<3xf32>
@@ -189,7 +188,6 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
   %2 = stablehlo.negate %1 : tensor<3xf32>
   return %2 : tensor<3xf32>
 }"""
-
 
 COMPARED = """
 func.func @main(%x: tensor<3xf32>) -> tensor<3xi1> {
@@ -199,7 +197,6 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xi1> {
   return %2 : tensor<3xi1>
 }"""
 
-
 SUM_CONVERTED = """
 func.func @main(%x: tensor<3xf32>) -> tensor<3xbf16> {
   %0 = stablehlo.multiply %x, %x : tensor<3xf32>
@@ -207,7 +204,6 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xbf16> {
   %2 = stablehlo.convert %1 : (tensor<3xf32>) -> tensor<3xbf16>
   return %2 : tensor<3xbf16>
 }"""
-
 
 X = np.array([1.0, 0.9999, 3.001], np.float32)
 
@@ -276,16 +272,9 @@ func.func @main(%x: tensor<2x8xf32>, %s: tensor<f32>) -> tensor<2x8xf32> {{
   return %d : tensor<2x8xf32>
 }}"""
 
-
 RESHAPED = "%k = stablehlo.reshape %m : (tensor<2x8xf32>) -> tensor<2x8xf32>"
-
-
 KEPT = "%k = stablehlo.optimization_barrier %m : tensor<2x8xf32>"
-
-
 OPERAND = np.random.default_rng(0).standard_normal((2, 8)).astype(np.float32)
-
-
 SCALE = np.array(0.35355338, np.float32)
 
 
@@ -328,17 +317,13 @@ func.func @main(%x: tensor<4xTYPE>, %n: tensor<SHAPExTYPE>) -> tensor<SHAPExTYPE
   return %p : tensor<SHAPExTYPE>
 }"""
 
-
 DEFAULTS = {
     "FUNCTION": "stablehlo.exponential %r : tensor<SHAPExTYPE>", "TYPE": "f32",
     "INIT": "0.0", "BODY": "add", "BETWEEN": "%k = stablehlo.reshape %b"
     " : (tensor<SHAPExTYPE>) -> tensor<SHAPExTYPE>", "SHAPE": "4x1", "ROWS": "4",
 }  # fmt: skip
 
-
 LEAST = "0xFF800000"
-
-
 TYPES = {name: ELEMENT_TYPES[name].storage for name in ("f64", "f32", "f16", "bf16")}
 
 

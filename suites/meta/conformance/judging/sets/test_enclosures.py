@@ -25,26 +25,18 @@ from suites.meta.support.small_programs import op_program, tensor_of
 
 POINTS, SIZE = 40, 6
 
-
 ATTRIBUTES = {
     "compare": {"comparison_direction": "LT", "compare_type": "FLOAT"},
     "reduce_precision": {"exponent_bits": 5, "mantissa_bits": 4},
 }
 
-
 TO = {"compare": "i1", "real": "f32", "imag": "f32"}
-
-
 WHOLE = ("and",)
-
 
 OTHERS = ("select", "complex", "real", "imag", "fft")
 """Ops with operands of several types."""
 
-
 MONOTONIC = {one.name for one in OPS.values() if one.monotonic and not one.twin}
-
-
 REAL = sorted({*MONOTONIC, *SPECIAL} - {*OTHERS, *WHOLE})
 
 
@@ -183,11 +175,7 @@ func.func @main(%x: tensor<6xf32>, %i: tensor<f32>) -> tensor<f32> {{
 
 
 COUNT, OF = 4, "tensor<4xf32>"
-
-
 GROUPS = "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>"
-
-
 CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
 
 
@@ -233,7 +221,6 @@ module attributes {{mhlo.num_partitions = {COUNT} : i32, mhlo.num_replicas = 1 :
 
 
 PLAIN = "return %c : {of}"
-
 
 CHOSEN = """
     %zero = stablehlo.constant dense<0.0> : {of}

@@ -30,8 +30,6 @@ from reference.ops.table import OPS
 from reference.ops.xla.lowering import lower_program
 
 _F32, _F64 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["f64"]
-
-
 SUMS = (np.add, np.subtract)
 
 
@@ -140,10 +138,7 @@ def program(operations: str, arguments: str, result: str) -> str:
 
 
 F32, I32, FLAG = "tensor<1xf32>", "tensor<1xi32>", "tensor<1xi1>"
-
-
 PRODUCT = f"%p = stablehlo.multiply %a, %b : {F32}"
-
 
 CHOICE = program(
     f"""{PRODUCT}
@@ -156,7 +151,6 @@ CHOICE = program(
     F32,
 )
 
-
 INDEX = program(
     f"""{PRODUCT}
     %f = stablehlo.floor %p : {F32}
@@ -168,7 +162,6 @@ INDEX = program(
     F32,
 )
 
-
 RANGE = program(
     f"""{PRODUCT}
     %t = stablehlo.tanh %p : {F32}
@@ -177,7 +170,6 @@ RANGE = program(
     F32,
 )
 
-
 WHOLE = program(
     f"""{PRODUCT}
     %f = stablehlo.floor %p : {F32}
@@ -185,7 +177,6 @@ WHOLE = program(
     f"%a: {F32}, %b: {F32}",
     F32,
 )
-
 
 OPEN = program(
     f"""%n = stablehlo.constant dense<32> : {I32}
@@ -196,7 +187,6 @@ OPEN = program(
     f"%a: {I32}",
     I32,
 )
-
 
 BRANCH = program(
     f"""{PRODUCT}
@@ -216,7 +206,6 @@ BRANCH = program(
     F32,
 )
 
-
 NEAREST = program(
     f"""%c = stablehlo.constant dense<12582912.0> : {F32}
     %s = stablehlo.add %a, %c : {F32}
@@ -225,7 +214,6 @@ NEAREST = program(
     f"%a: {F32}",
     F32,
 )
-
 
 ERROR_OF_SUM = program(
     f"""%s = stablehlo.add %a, %b : {F32}
@@ -236,7 +224,6 @@ ERROR_OF_SUM = program(
     F32,
 )
 
-
 ERROR_OF_PRODUCT = program(
     f"""{PRODUCT}
     %r = stablehlo.subtract %p, %c : {F32}
@@ -245,9 +232,7 @@ ERROR_OF_PRODUCT = program(
     F32,
 )
 
-
 BF16 = "tensor<1xbf16>"
-
 
 ROUNDED_SQUARE = program(
     f"""%p = stablehlo.multiply %a, %a : {BF16}
@@ -258,28 +243,13 @@ ROUNDED_SQUARE = program(
     F32,
 )
 
-
 TENTHS = [np.array([one], np.float32) for one in (1.1, 1.3, np.float32(1.1) * np.float32(1.3))]
-
-
 THIRD = [np.array([1 / 3], np.float32), np.array([3], np.float32)]
-
-
 TABLE = np.array([10, 1000, -5, 7], np.float32)
-
-
 LARGE = [np.array([10.0], np.float32)] * 2
-
-
 ONE, TINY = (np.array([one], np.float32) for one in (1.0, 2.0**-30))
-
-
 CONTRACTED = np.float32(float(TENTHS[0][0]) * float(TENTHS[1][0]) - float(TENTHS[2][0]))
-
-
 SHORT = np.array([1.015625], ml_dtypes.bfloat16)
-
-
 THREE = [np.array([3], np.int32)]
 
 
@@ -354,11 +324,7 @@ def test_a_loop_is_followed_where_its_condition_is_decided(limit: float, followe
 
 
 NUMBERS = np.array([1.0, 5.0, 9.0, 11.0], np.float32)
-
-
 FLOAT, INTEGER = np.float32, np.int32
-
-
 EMPTY = ValueSet.of(np.zeros(0, FLOAT))
 
 
@@ -387,8 +353,6 @@ def updates(count: int, body: str) -> str:
 
 
 LAST = "stablehlo.return %b : tensor<i32>"
-
-
 DIFFERENCE = "%c = stablehlo.subtract %b, %a : tensor<i32>\n stablehlo.return %c : tensor<i32>"
 
 
@@ -481,7 +445,6 @@ def draws(count: int, operations: str, result: str) -> str:
 
 FLOOR = """%0 = stablehlo.floor %y : tensor<1xf32>
   return %0 : tensor<1xf32>"""
-
 
 PICK = """%0 = stablehlo.convert %y : (tensor<1xf32>) -> tensor<1xi32>
   %1 = "stablehlo.gather"(%t, %0) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],

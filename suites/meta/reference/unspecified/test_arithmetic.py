@@ -1,18 +1,22 @@
-"""Elementwise results that the specification leaves unspecified, next to those that it defines."""
+"""Elementwise results that the specification leaves unspecified, next to those it defines."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from reference.interpreter.evaluate import apply
-from reference.ir.program import TensorType, Value, single_op
+from reference.ir.program import Operation, QuantizedType, TensorType, Value, single_op
 from reference.ir.types import Array, element_type, element_type_of, from_bits
-from reference.numerics.arithmetic import quiet
+from reference.numerics.arithmetic import abs as modulus
+from reference.numerics.arithmetic import add, quiet
+from reference.unspecified import complex_arithmetic as reasons
 from reference.unspecified.elementwise import unspecified_elements
-from suites.meta.support.ops.unspecified import Found, array
+from reference.unspecified.quantization import unspecified_codes
+from suites.meta.support.ops.unspecified import Found, array, unspecified_by
 
 NAN, INF = np.nan, np.inf
 
@@ -96,11 +100,6 @@ def test_booleans_convert_to_any_integer() -> None:
     assert find_unspecified("convert", np.array([True]), to="si2") == {}
 
 
-def test_indices_that_a_type_cannot_hold() -> None:
-    found = find_unspecified("iota", to="si2", shape=(3, 1), iota_dimension=0)
-    assert found == {"index out of the integer type's range": [[False], [False], [True]]}
-
-
 def test_total_order_of_nans() -> None:
     bits = np.array([0x7FC00000, 0x7FC00001, 0xFFC00000], np.uint32)
     nans = from_bits(bits, element_type("f32"))
@@ -108,15 +107,6 @@ def test_total_order_of_nans() -> None:
     found = find_unspecified("compare", nans, nans[[1, 1, 0]], to="i1", **given)
     assert found == {"total order of two NaNs": [True, False, False]}
     assert find_unspecified("compare", nans, nans[::-1], to="i1", comparison_direction="LT") == {}
-
-
-def test_total_order_of_a_nan_without_sign() -> None:
-    lhs, rhs = array("f8E4M3FNUZ", [NAN, NAN, 1]), array("f8E4M3FNUZ", [1, NAN, 2])
-    given = {"comparison_direction": "LT", "compare_type": "TOTALORDER"}
-    found = find_unspecified("compare", lhs, rhs, to="i1", **given)
-    assert found == {"total order of a NaN without sign": [True, False, False]}
-    given["comparison_direction"] = "EQ"
-    assert find_unspecified("compare", lhs, rhs, to="i1", **given) == {}
 
 
 def test_order_of_complex_numbers_with_nan() -> None:
@@ -198,3 +188,135 @@ def test_values_that_the_result_type_lacks() -> None:
     assert find_unspecified("exponential", array(f8, [8, 1])) == {label: [True, False]}
     assert find_unspecified("negate", array("f8E8M0FNU", [1]))
     assert find_unspecified("add", array("f8E5M2", [57344]), array("f8E5M2", [57344])) == {}
+
+
+INF, NAN, BIG = np.inf, np.nan, 3e38
+ADD = Operation("add")
+
+
+def numbers(*values: complex) -> Array:
+    return np.array(values, np.complex64)
+
+
+def mask(found: list[tuple[str, Array]]) -> list[bool]:
+    ((_, only),) = found
+    return only.tolist()
+
+
+@quiet
+def test_sums_that_overflow_or_cancel_infinities() -> None:
+    lhs = numbers(BIG, complex(0, INF), complex(INF, 1), complex(NAN, 1), 1)
+    rhs = numbers(BIG, complex(0, -INF), complex(INF, 1), complex(1, 1), 1)
+    found = reasons.complex_sum(ADD, (lhs, rhs), add(lhs, rhs))
+    assert mask(found) == [True, True, False, False, False]
+    real = np.real(lhs)
+    assert reasons.complex_sum(ADD, (real, real), real) == []
+
+
+def test_powers_of_zero_take_its_logarithm() -> None:
+    zero, one = numbers(0, 1), numbers(1, 1)
+    assert mask(reasons.complex_exception(Operation("power"), (zero, one), one)) == [True, False]
+    assert mask(reasons.complex_exception(Operation("multiply"), (zero, one), one)) == [False] * 2
+
+
+def test_atan2_at_its_pole() -> None:
+    lhs, rhs = numbers(1j, -1j, 2j, 1), numbers(1, 1, 1, 1)
+    found = reasons.complex_exception(Operation("atan2"), (lhs, rhs), numbers(0, 0, 0, 0))
+    assert mask(found) == [True, True, False, False]
+
+
+def test_the_lower_side_of_a_branch_cut() -> None:
+    below, above = complex(-1, -0.0), complex(-1, 0.0)
+    operand = numbers(below, above, complex(1, -0.0), complex(-1, -1), complex(0, -0.0))
+    found = reasons.branch_cut(Operation("log"), (operand,), operand)
+    assert mask(found) == [True, False, False, False, False]
+
+
+@quiet
+def test_moduli_that_overflow_or_are_of_nan() -> None:
+    operand = numbers(complex(BIG, BIG), complex(INF, NAN), complex(INF, 1), complex(NAN, 1), 5)
+    found = reasons.complex_abs(Operation("abs"), (operand,), modulus(operand))
+    assert mask(found) == [True, True, False, False, False]
+
+
+@quiet
+def test_signs_divide_by_an_infinite_modulus() -> None:
+    operand = numbers(complex(BIG, BIG), complex(INF, 0), complex(INF, NAN), 1)
+    found = reasons.complex_sign(Operation("sign"), (operand,), operand)
+    assert mask(found) == [True, True, False, False]
+
+
+@pytest.mark.parametrize("name", ["complex_exception", "branch_cut", "complex_abs", "complex_sign"])
+def test_real_numbers_are_not_affected(name: str) -> None:
+    real = np.array([INF, -1.0, NAN])
+    assert getattr(reasons, name)(Operation("power"), (real, real), real) == []
+
+
+SI32, SI8, F32 = (element_type(name) for name in ("si32", "si8", "f32"))
+
+
+def quantized_type(
+    of: str, storage_min: int, storage_max: int, expressed: str = "f32", scale: float = 1.0,
+    zero_point: int = 0,
+) -> QuantizedType:  # fmt: skip
+    return QuantizedType(
+        element_type(of), storage_min, storage_max, element_type(expressed), (scale,), (zero_point,)
+    )
+
+
+def no_reasons(*_: object) -> list[tuple[str, Array]]:
+    return []
+
+
+@quiet
+def codes(
+    numbers: Sequence[float], to: QuantizedType, expressed: str = "f32"
+) -> dict[str, list[bool]]:
+    operand = array(expressed, numbers)
+    value = Value("x", TensorType(operand.shape, element_type(expressed)))
+    operation = single_op("uniform_quantize", (value,), (TensorType(operand.shape, to),)).subject
+    found = unspecified_codes(operation, [operand], operand, 0, no_reasons)
+    return {label: mask.tolist() for label, mask in found if mask.any()}
+
+
+def test_a_bound_that_the_expressed_type_lacks_does_not_clamp() -> None:
+    """2^31 - 1 is 2^31 in f32, which a number of si32 cannot be."""
+    whole = quantized_type("si32", -(2**31), 2**31 - 1)
+    found = codes([2.0**31, 2.0**31 - 128, -(2.0**31)], whole)
+    assert found == {"out of the range of the storage type": [True, False, False]}
+    assert codes([2.0**31], quantized_type("si32", -(2**31), 2**31 - 129)) == {}
+    assert codes([2.0**31], quantized_type("si32", -(2**31), 2**31 - 1, "f64"), "f64") == {}
+
+
+def test_the_reasons_of_the_operation_on_numbers_count() -> None:
+    seen: list[Operation] = []
+
+    def plain(
+        operation: Operation, operands: Sequence[Array], *_: object
+    ) -> list[tuple[str, Array]]:
+        seen.append(operation)
+        assert operands[0].dtype == np.float32
+        return [("a reason", np.array([True]))]
+
+    of = quantized_type("si8", -128, 127)
+    value = Value("x", TensorType((1,), of))
+    operation = single_op("tanh", (value,), (TensorType((1,), of),)).subject
+    found = unspecified_codes(operation, [array("si8", [1])], array("si8", [1]), 0, plain)
+    assert ("a reason", [True]) in [(label, mask.tolist()) for label, mask in found]
+    assert seen[0].results[0].type == TensorType((1,), F32)
+
+
+def counting(of: str) -> Found:
+    shape = np.array([1, 9], np.int32)
+    to = TensorType((1, 9), element_type(of))
+    return unspecified_by("dynamic_iota", shape, to=to, iota_dimension=1)
+
+
+def test_an_integer_type_holds_its_largest_index() -> None:
+    assert counting("si4") == {"index out of the integer type's range": [False] * 8 + [True]}
+    assert counting("ui4") == {}
+
+
+def test_a_type_without_zero_lacks_the_first_index() -> None:
+    assert counting("f8E8M0FNU")["zero or negative in f8E8M0FNU"] == [True] + [False] * 8
+    assert counting("f32") == {}
