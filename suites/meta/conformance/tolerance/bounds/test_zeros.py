@@ -17,9 +17,6 @@ from conformance.campaign.planning import cases_of
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement
-from conformance.tolerance.bounds.contraction import contraction_sums, depth_of
-from conformance.tolerance.bounds.products import DefaultPrecision
-from conformance.tolerance.bounds.zeros import make_either_zero
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.families.reduction import padding_of
@@ -318,12 +315,6 @@ def test_complex_products_follow_some_schedule(of: ElementType, init: complex) -
         assert hexadecimal_parts(evaluate(program, inputs)[0].item()) in permitted, column
 
 
-def test_formats_without_negative_zero() -> None:
-    numbers = np.zeros((2, 3), FNUZ.storage)
-    program, inputs = reduction_program(fold_of("add", FNUZ), [numbers])
-    assert judge_result(program, inputs, *evaluate(program, inputs)).verdict is Verdict.PASS
-
-
 # -- sums of products -----------------------------------------------------------------------------
 
 
@@ -412,23 +403,6 @@ def test_product_that_may_underflow_may_have_either_sign() -> None:
     half = np.array([[1e-30, -1e-30]], np.float32)
     ones = np.ones((2, 1), np.float32)
     assert signs(dot(half, ones, F16), (half, ones)) == [EITHER]
-
-
-def test_a_complex_zero_of_the_wrong_sign_is_named() -> None:
-    negative = np.array([complex(-0.0, -0.0)], np.complex64)
-    program = program_of("add", (negative, negative), TensorType((1,), C64))
-    found = judge_result(program, (negative, negative), np.array([0], np.complex64))
-    assert (found.verdict, found.kind) == SIGNED
-
-
-def test_masks_are_made_only_where_a_zero_is_a_sum() -> None:
-    """A transform (`exact=False`) may give any zero another sign."""
-    lhs, rhs = row(F32, 1.0, -1.0)[None], row(F32, 1.0, 1.0)[:, None]
-    program, zero = dot(lhs, rhs), np.zeros((1, 1), np.float32)
-    for want, exact, found in ((zero, True, False), (zero + 1, True, None), (zero, False, True)):
-        mask = make_either_zero(contraction_sums, depth_of, DefaultPrecision(exact=exact))
-        (free,) = mask(program.subject, (lhs, rhs), (want,))
-        assert (None if free is None else bool(free.item())) is found
 
 
 # -- cases ----------------------------------------------------------------------------------------
