@@ -1,26 +1,34 @@
-"""Runs against baselines: kinds of changes, comparison of different runs, exit codes."""
+"""Runs against baselines: kinds of changes, recordings, files, and exit codes."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from conformance.errors import UsageError
-from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
+from conformance.errors import NOTHING_TESTED, UsageError
+from conformance.gate.baselines.baseline import ReadBaseline, baseline_of, read_baseline
 from conformance.gate.baselines.comparison import (
     Comparison,
     Kind,
     compare,
     kind_of,
 )
-from conformance.gate.baselines.text_file import BaselineError, CaseOutcome
+from conformance.gate.baselines.recordings import apply_recordings
+from conformance.gate.baselines.text_file import (
+    Baseline,
+    BaselineError,
+    Case,
+    CaseOutcome,
+    baseline_text,
+    write,
+)
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.conclusion import (
     backends_below,
-    closing_lines,
     comparison_lines,
     exit_code,
     floor_lines,
@@ -28,8 +36,11 @@ from conformance.gate.conclusion import (
     scope_line,
     tally_words,
 )
+from conformance.results.left_out import LeftOut
+from conformance.results.lines import lines_of
+from conformance.results.store import FILE_NAME
 from conformance.results.summary import KnownReason, RunData
-from conformance.verdict import Record, Verdict
+from conformance.verdict import Failing, Record, Verdict
 from reports import html, junit, markdown
 from suites.meta.support import synthetic_run as synthetic
 
@@ -56,10 +67,12 @@ def compare_runs(run: RunData, baseline: RunData) -> Comparison:
 PASS, OPEN, UNSUPPORTED = (CaseOutcome(v) for v in (V.PASS, V.PASS, V.UNSUPPORTED))
 WRONG, KNOWN = CaseOutcome(V.DIVERGENT, "sign"), CaseOutcome(V.DIVERGENT, "sign", known=True)
 OFF, FURTHER = (CaseOutcome(V.INACCURATE, "accuracy", error=error) for error in (5.0, 64.0))
+
 CRASH, KNOWN_CRASH = (
     CaseOutcome(V.CRASHED, "abnormal exit"),
     CaseOutcome(V.CRASHED, "abnormal exit", known=True),
 )
+
 FLAKY_CRASH = replace(KNOWN_CRASH, flaky=True)
 VARYING_CRASH = CaseOutcome(V.CRASHED, NOT_DETERMINISTIC, known=True, flaky=True)
 VARYING = CaseOutcome(V.DIVERGENT, NOT_DETERMINISTIC)
@@ -161,13 +174,6 @@ def test_same_library_differs_by_chance(before: str, after: str, is_chance: bool
     assert not compare_runs(replace(now, identity={}), then).varying  # of another hlo-conformance
 
 
-def test_removed_flaky_entry_is_new_on_the_same_library() -> None:
-    varying = case(0, V.DIVERGENT, "id", kind=NOT_DETERMINISTIC)
-    then = run_of(varying, digests={"cpu": "1f"}, expectations={"id": KnownReason(flaky=True)})
-    now = run_of(replace(varying, known=""), digests={"cpu": "1f"})
-    assert changes_of(compare_runs(now, then)) == [("new", 0)]
-
-
 def changes_of(comparison: Comparison) -> list[tuple[str, int | None]]:
     return [(change.kind.value, change.index) for change in comparison.changes]
 
@@ -257,13 +263,6 @@ def test_cases_of_another_seed_are_compared_by_cell() -> None:
     assert "seed 1 → 3" in said
 
 
-def test_different_program_at_same_index_is_different_case() -> None:
-    then = run_of(case(0, V.PASS), case(1, V.DIVERGENT, "x"), identity={})
-    now = run_of(case(0, V.PASS), case(1, V.PASS, digest="ffff0000"))
-    found = compare_runs(now, then)
-    assert (found.changes, found.same, found.unmatched, found.added) == ((), 1, 1, 1)
-
-
 def renamed_to(backend: str, run: RunData) -> RunData:
     cell = (*CELL[:2], backend)
     described = replace(run.backends[0], name=backend)
@@ -282,29 +281,6 @@ def test_a_baseline_without_a_common_cell_is_refused() -> None:
     other = run_of(case(0, V.PASS, cell=OTHER), planned=(OTHER,))
     with pytest.raises(BaselineError, match=r"nothing can be compared with the baseline base\.txt"):
         compare_runs(run_of(case(0, V.PASS)), other)
-
-
-def test_the_floor_is_of_each_backend() -> None:
-    cpu, gpu = (("tanh", of, b) for of, b in (("f64", "cpu"), ("f64", "gpu")))
-    run = run_of(
-        case(0, V.PASS), case(0, V.PASS, cell=cpu), case(0, V.UNSUPPORTED, cell=gpu),
-        planned=(CELL, cpu, gpu),
-    )  # fmt: skip
-    assert [share.backend for share in backends_below(run, 0.5)] == ["gpu"]
-    assert backends_below(run, 0.0) == []
-    (line,) = floor_lines(run, 0.95)
-    assert "0 of 1 planned cells tested on gpu (0.0 %), --at-least asks for 95 %" in line
-    assert closing_lines(run, None, 0.95, "") == [line]
-    assert (exit_code(run), exit_code(run, at_least=0.95), exit_code(run, at_least=0.0)) == (
-        0, 1, 0,
-    )  # fmt: skip
-
-
-def test_a_share_is_a_percentage_or_a_part() -> None:
-    assert parse_share("95%") == parse_share("0.95") == 0.95
-    for senseless in ("95", "101%", "-1%", "much", "nan", "%"):
-        with pytest.raises(UsageError, match="--at-least takes a share such as 95%"):
-            parse_share(senseless)
 
 
 def two_runs() -> tuple[RunData, RunData]:
@@ -348,15 +324,6 @@ def test_hostile_text_in_a_comparison_is_inert() -> None:
         assert not re.search(r"<(?!/?code>)[a-z!/]", re.sub(r"`[^`\n]*`", "", written))
 
 
-def test_markdown_has_a_table_for_each_kind_of_change() -> None:
-    run, then = two_runs()
-    written = markdown.markdown(run, compare_runs(run, then))
-    assert "**0 changed, 1 new, 1 lost, 1 fixed, 0 gained, 0 changed in error.**" in written
-    assert "### Lost" in written
-    assert "| tanh | f32 | cpu | pass | unsupported | &lt;b&gt;no\\| | 1 case |" in written
-    assert "Against the baseline" not in markdown.markdown(run)
-
-
 def test_junit_fails_new_and_lost_cases_and_skips_the_others() -> None:
     run, then = two_runs()
     (cell,) = [one for suite in junit.document(run, "", compare_runs(run, then)) for one in suite]
@@ -369,16 +336,6 @@ def test_junit_fails_new_and_lost_cases_and_skips_the_others() -> None:
     assert skipped.message == "new, and fails as in the baseline"
 
 
-def test_different_versions_are_listed_once() -> None:
-    run, then = two_runs()
-    described = replace(run.backends[0], versions=(("jaxlib", "0.12"), ("library", "1f")))
-    newer = replace(run, versions={"jaxlib": "0.12"}, backends=(described,))
-    older = replace(described, versions=(("jaxlib", "0.10"), ("library", "2e")))
-    then = replace(then, versions={"jaxlib": "0.10"}, backends=(older,))
-    told = [what for what, _, _ in compare_runs(newer, then).differences]
-    assert told == ["jaxlib", "backend: library"]
-
-
 def test_versions_of_several_backends_are_compared_per_backend() -> None:
     run, then = two_runs()
     mine, other, added = (
@@ -388,3 +345,214 @@ def test_versions_of_several_backends_are_compared_per_backend() -> None:
     older = replace(then, backends=(replace(other, versions=(("library", "0a"),)), mine))
     found = compare_runs(replace(run, backends=(mine, other, added)), older).differences
     assert found == (("backends", "cpu, gpu", "cpu, gpu, tpu"), ("gpu: library", "0a", "2e"))
+
+
+BITS, OTHER_BITS, ON_OTHER_INPUTS = "1111" + "a" * 12, "1111" + "b" * 12, "2222" + "b" * 12
+PREDICTED = Failing(V.DIVERGENT, "a class", "", 1, known="x", predicted=1)
+OPEN_VALUE = replace(PREDICTED, predicted=0, unpredicted=1)
+SAME = {"known": "x", "wrong_digest": BITS}
+OTHER_VALUES = {"known": "x", "wrong_digest": OTHER_BITS}
+OF_MEMORY = {"known": "memory", "wrong_digest": "1111" + "c" * 12}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "on_same", "on_other"),
+    [
+        (SAME, SAME, "", ""),
+        (SAME, {"kind": "NaN", "wrong_digest": BITS}, "", ""),
+        (SAME, OTHER_VALUES, "changed", "changed in error"),
+        (SAME, {**OTHER_VALUES, "failing": (OPEN_VALUE,)}, "changed", "changed"),
+        ({"wrong_digest": BITS}, {"wrong_digest": OTHER_BITS}, "changed", "changed"),
+        ({"verdict": V.PASS}, SAME, "changed", "changed in error"),
+        ({"verdict": V.PASS}, {"wrong_digest": BITS}, "new", "new"),
+        (SAME, {**SAME, "wrong_digest": ON_OTHER_INPUTS}, "", ""),
+        ({"known": "x"}, SAME, "", ""),  # an older baseline
+        (SAME, OF_MEMORY, "", ""),
+        (OF_MEMORY, SAME, "", ""),
+    ],
+)
+def test_other_wrong_values_than_recorded_are_a_change(
+    before: dict, after: dict, on_same: str, on_other: str
+) -> None:
+    entries = {"x": KnownReason(), "memory": KnownReason(unpredictable=True)}
+    then, now = (
+        run_of(case(0, **{"verdict": V.DIVERGENT, **one}), expectations=entries)
+        for one in (before, after)
+    )
+    now = replace(now, digests={"cpu": "1f"})
+    for digest, kind in (("1f", on_same), ("2e", on_other)):
+        found = compare_runs(now, replace(then, digests={"cpu": digest}))
+        assert [change.kind.value for change in found.changes] == [kind] * bool(kind)
+        assert found.is_failure == (kind in ("changed", "new"))
+
+
+def test_recorded_failure_is_known_by_the_entry_that_the_baseline_names() -> None:
+    stated = {"wrong_digest": BITS, "failing": (OPEN_VALUE,)}
+    then = run_of(case(0, V.DIVERGENT, "x", **stated))
+    unmatched = replace(OPEN_VALUE, known="", unpredicted=0)
+    now = run_of(case(0, V.DIVERGENT, wrong_digest=BITS, failing=(unmatched,)))
+    found = compare_runs(now, then)
+    (known,) = apply_recordings(now, found.recorded, ["x"]).records
+    assert (known.known, known.expectation_ids) == ("x", ("x",))
+    assert apply_recordings(now, found.recorded, []).records == now.records
+    assert (exit_code(now), exit_code(now, comparison=found)) == (1, 0)
+
+
+def test_known_values_that_nothing_states_are_said_and_fail_a_strict_run() -> None:
+    open_value = case(0, V.DIVERGENT, "x", wrong_digest=BITS, failing=(OPEN_VALUE,))
+    run = run_of(open_value, stale=())
+    assert (exit_code(run), exit_code(run, strict=True)) == (0, 1)
+    told = "\n".join(lines_of(run, "show {}"))
+    assert "1 known (of these 1 value not predicted), 0 new" in told
+    assert "value not predicted: 1 known case, such as tanh-f32-cpu-0 (by x); --strict" in told
+    page = html.html(run)
+    assert page.index("1 known case, value not predicted") < page.index('class="facts"')
+    found = compare_runs(run, run)
+    recorded = apply_recordings(run, found.recorded, ["x"])
+    assert exit_code(recorded, strict=True, comparison=found) == 0
+    assert "not predicted" not in "\n".join(lines_of(recorded, "show {}"))
+
+
+ADD = ("add", "f32", "plugin:mine")
+SIGN_WRONG = CaseOutcome(Verdict.DIVERGENT, "sign")
+IDS = ("add-sign", 'of "x"')
+
+MADE = Baseline(
+    "smoke", 7, "abc", {"jaxlib": "0.10"}, {"plugin:mine": {"library": "1f"}, "cpu": {}},
+    {
+        ADD: {
+            0: Case("aaaa", CaseOutcome(Verdict.PASS)),
+            2: Case("bbbb", CaseOutcome(Verdict.INACCURATE, 'a "quoted"\nclass', False, 3.5)),
+            3: Case("cccc", CaseOutcome(Verdict.CRASHED, "abnormal exit", True)),
+            4: Case("dddd", CaseOutcome(Verdict.UNSUPPORTED)),
+            5: Case("eeee", CaseOutcome(Verdict.CRASHED, "not deterministic", True, flaky=True)),
+            6: Case("ffff", replace(SIGN_WRONG, known=True, wrong_digest="ab" * 8, entries=IDS)),
+            7: Case("0000", replace(SIGN_WRONG, wrong_digest="0123456789012345")),
+        },
+        ("Reshape (explicit)", "q<si8:f32:axis>", "cpu"): {
+            0: Case("eeee", CaseOutcome(Verdict.PASS))
+        },
+    },
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_written_baseline_is_read_back(tmp_path: Path) -> None:
+    write(MADE, tmp_path / "new" / "base.txt")
+    assert read_baseline(tmp_path / "new" / "base.txt").baseline == MADE
+    for name in synthetic.RUNS:
+        run = synthetic.run(name)
+        records = [replace(one, digest=f"{number:08x}") for number, one in enumerate(run.records)]
+        made = baseline_of(replace(run, records=records))
+        write(made, tmp_path / "run.txt")
+        assert read_baseline(tmp_path / "run.txt").baseline == made
+
+
+def test_file_without_digests_of_wrong_elements_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "base.txt"
+    older = re.sub(" (wrong|by) .*", "", baseline_text(MADE)).replace("format 3", "format 2")
+    path.write_text(older)
+    read = read_baseline(path).baseline.cells[ADD]
+    assert read[6].outcome == replace(SIGN_WRONG, known=True)
+    assert {case.outcome.wrong_digest for case in read.values()} == {""}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace("format 3", "format 4"), "has format 4"),
+        (lambda _: "", "is not a baseline"),
+        (lambda _: "[[known]]\n", "is not a baseline"),
+        (lambda text: text[: len(text) // 2], "is damaged"),
+        (lambda text: text.rpartition("total")[0], "its last line is missing"),
+        (lambda text: text.replace("  4 unsupported\n", "").replace("dddd", ""), "cannot be"),
+        (lambda text: text.replace("  4 unsupported", "  9 unsupported"), "line 14 cannot be"),
+        (lambda text: text.replace("  4 unsupported", "  4 sleepy"), "cannot be: '4 sleepy'"),
+        (lambda text: text.replace("seed 7", "<<<<<<< HEAD\nseed 7"), "is a merge conflict"),
+        (lambda text: text + "cell\n", "cannot be: 'cell'"),
+        (lambda text: text.replace('backend "cpu"', ""), "cannot be"),
+    ],
+)
+def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, change, said: str) -> None:
+    path = tmp_path / "base.txt"
+    path.write_text(change(baseline_text(MADE)))
+    assert path.read_text() != baseline_text(MADE)
+    with pytest.raises(BaselineError, match=said) as refused:
+        read_baseline(path)
+    told = str(refused.value)
+    assert str(path) in told
+    assert "\n" not in told
+    assert "hlo-conformance baseline write RUN --out" in told
+
+
+def test_missing_or_binary_baseline_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
+    for path, said in (
+        (tmp_path / "none.txt", "there is no baseline"),
+        (tmp_path / "bytes", "is not a baseline"),
+        (tmp_path, "there is no"),
+        (tmp_path / FILE_NAME, "there is no"),
+    ):
+        with pytest.raises(BaselineError, match=said):
+            read_baseline(path)
+
+
+CELLS = [("add", of, "cpu") for of in ("f16", "f32", "f64", "si8")]
+
+
+def run_with(*verdicts: Verdict, known: str = "") -> RunData:
+    """Return a run of as many cells as verdicts, each with one case."""
+    cells = CELLS[: len(verdicts)]
+    records = [
+        Record(*cell, 0, "0", verdict, known=known if verdict.fails else "")
+        for cell, verdict in zip(cells, verdicts, strict=True)
+    ]
+    return RunData(records, {}, 0, "smoke", {}, planned=tuple(cells))
+
+
+PASSING = run_with(Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED)
+
+
+@pytest.mark.parametrize(
+    ("run", "strict", "code"),
+    [
+        (PASSING, True, 0),
+        (run_with(Verdict.PASS, Verdict.DIVERGENT), False, 1),
+        (run_with(Verdict.PASS, Verdict.DIVERGENT, known="entry"), True, 0),
+        (run_with(Verdict.UNSUPPORTED, Verdict.UNSUPPORTED), False, NOTHING_TESTED),
+        (replace(PASSING, stale=("entry",)), False, 0),
+        (replace(PASSING, stale=("entry",)), True, 1),
+        (replace(PASSING, incidents=("a worker crashed",)), False, 1),
+        (replace(PASSING, planned=tuple(CELLS)), False, 1),  # a planned cell was not run
+    ],
+)
+def test_the_exit_code_of_a_run(run: RunData, strict: bool, code: int) -> None:
+    assert exit_code(run, strict=strict) == code
+
+
+def test_a_cell_that_the_budget_left_out_does_not_fail_a_run() -> None:
+    left = LeftOut(*CELLS[3], 5)
+    assert exit_code(replace(PASSING, planned=tuple(CELLS), left_out=(left,))) == 0
+
+
+def test_the_floor_counts_planned_cells_that_were_tested() -> None:
+    assert not backends_below(PASSING, 2 / 3)
+    (share,) = backends_below(PASSING, 0.9)
+    assert (share.backend, share.tested, share.planned) == ("cpu", 2, 3)
+    assert exit_code(PASSING, at_least=2 / 3) == 0
+    assert exit_code(PASSING, at_least=0.9) == 1
+    assert floor_lines(PASSING, None) == []
+    assert floor_lines(PASSING, 0.9) == [
+        "too few cells: 2 of 3 planned cells tested on cpu (66.7 %), --at-least asks for 90 %"
+    ]
+
+
+@pytest.mark.parametrize(("stated", "share"), [("95%", 0.95), ("0.5", 0.5), ("1", 1.0), ("0%", 0)])
+def test_a_share_is_a_percentage_or_a_part_of_1(stated: str, share: float) -> None:
+    assert parse_share(stated) == share
+
+
+@pytest.mark.parametrize("stated", ["", "95", "-1%", "101%", "nan", "some"])
+def test_any_other_share_is_refused(stated: str) -> None:
+    with pytest.raises(UsageError, match=r"a share such as 95% or 0\.95"):
+        parse_share(stated)
