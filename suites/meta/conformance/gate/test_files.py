@@ -284,16 +284,12 @@ def test_finished_entries_are_accepted() -> None:
 
 
 def test_entry_without_a_reason_is_refused() -> None:
-    with pytest.raises(
-        ExpectationError, match=r"reason of entry 'b' \(ours.toml\) is still TODO"
-    ):
+    with pytest.raises(ExpectationError, match=r"reason of entry 'b' \(ours.toml\) is still TODO"):
         check([finished_entry("a"), finished_entry("b", "TODO")])
 
 
 def test_entry_without_a_counterexample_is_refused() -> None:
-    with pytest.raises(
-        ExpectationError, match=r"no counterexample in entry 'b' \(ours.toml\)"
-    ):
+    with pytest.raises(ExpectationError, match=r"no counterexample in entry 'b' \(ours.toml\)"):
         check([finished_entry("a"), finished_entry("b", counterexample=None)])
 
 
