@@ -1,4 +1,4 @@
-"""Custom calls of HLO: options, activations, libraries for GPUs, dynamic sizes, and their table."""
+"""Custom calls of HLO: options, activations, libraries for GPUs and TPUs, and dynamic sizes."""
 
 from __future__ import annotations
 
@@ -12,26 +12,17 @@ import pytest
 from conformance.hlo.building import Building
 from conformance.hlo.custom_calls import (
     activations,
-    cublas,
-    cudnn,
-    cudnn_norm,
-    libraries,
     partitioning,
-    sizes,
     table,
-    tpu,
 )
 from conformance.hlo.custom_calls.activations import Activation
-from conformance.hlo.custom_calls.configuration import configuration, numbers
-from conformance.hlo.custom_calls.cublas import accumulation_type
-from conformance.hlo.custom_calls.libraries import options_of
+from conformance.hlo.custom_calls.configuration import configuration
 from conformance.hlo.custom_calls.table import TARGETS
-from conformance.hlo.protos import ConvolutionDimensions, Window, WindowDimension
+from conformance.hlo.protos import ConvolutionDimensions, Layout, Tile, Window, WindowDimension
 from conformance.hlo.unreadable import Unreadable
 from reference.custom_calls.targets import BUILT_IN
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Function, Program, Value
-from reference.ir.types import element_type
 from suites.meta.conformance.hlo.instructions import (
     custom_call,
     evaluate_instruction,
@@ -41,14 +32,7 @@ from suites.meta.conformance.hlo.instructions import (
 )
 from suites.meta.support.small_programs import array, tensor_of
 
-MODULES = (cublas, cudnn, cudnn_norm, libraries, partitioning, sizes, tpu)
 MATRIX_VALUE = Value("x", tensor_of(2, 2))
-
-
-def test_each_target_is_in_one_table() -> None:
-    assert len(table.TARGETS) == sum(len(module.TARGETS) for module in MODULES)
-    for module in MODULES:
-        assert module.TARGETS.items() <= table.TARGETS.items()
 
 
 @pytest.mark.parametrize("target", partitioning.TARGETS)
@@ -73,17 +57,8 @@ def test_unknown_call_is_not_read() -> None:
         table.read_custom_call(site_of(custom_call("foo", shape("f32")), [MATRIX_VALUE]))
 
 
-# --- Options, as JSON -----------------------------------------------------------------------------
-
-
 def options(text: str, key: str = "") -> dict[str, Any]:
     return configuration(site_of(custom_call("foo", shape("f32"), text)), key)
-
-
-def test_a_part_of_the_options_is_taken_by_its_key() -> None:
-    assert options('{"gemm": {"beta": 1}, "x": 2}', "gemm") == {"beta": 1}
-    assert options('{"x": 2}') == {"x": 2}
-    assert options("") == options('{"x": 2}', "gemm") == {}
 
 
 @pytest.mark.parametrize(
@@ -94,13 +69,6 @@ def test_other_options_are_not_read(text: str, key: str, reason: str) -> None:
     with pytest.raises(Unreadable, match=f"custom call foo: its options are {reason}"):
         options(text, key)
 
-
-def test_integers_are_written_as_strings() -> None:
-    assert numbers(["1", "-2"]) == (1, -2)
-    assert numbers(None) == ()
-
-
-# --- Functions that libraries apply to the results of products ------------------------------------
 
 SIGNS = [-2.0, -0.0, 0.5, 7.0]
 
@@ -144,19 +112,9 @@ def test_activation_is_its_formula(activation: Activation, formula) -> None:
     )
 
 
-def test_slope_is_that_of_the_call() -> None:
-    assert apply_activation(activations.leaky_relu, 3.0)[0] == -6
-
-
-def test_constant_has_the_type_of_its_model() -> None:
-    found = activations.constant_like(Building(), 2, Value("x", tensor_of(3, of="bf16")))
-    assert found.type == tensor_of(3, of="bf16")
-
-
-# --- cuBLAS: alpha * lhs . rhs + beta * C, and an epilogue ----------------------------------------
-
 LHS, RHS = array([[1.0, 2.0]]), array([[3.0, 0.0], [-5.0, 1.0]])
 """Their product is (-7, 2)."""
+
 DOT_NUMBERS = {"lhs_contracting_dimensions": ["1"], "rhs_contracting_dimensions": ["0"]}
 
 
@@ -179,14 +137,6 @@ def test_epilogue_adds_a_vector_and_applies_a_function() -> None:
     assert multiply(array([5.0, -9.0]), epilogue="BIAS_RELU") == [[[0.0, 0.0]]]
 
 
-def test_auxiliary_result_is_the_input_of_the_epilogue() -> None:
-    result = tuple_shape(shape("f32", 1, 2), shape("f32", 1, 2), shape("si8", 3))
-    after, before, scratch = multiply(result=result, epilogue="GELU_AUX")
-    assert before == [[-7.0, 2.0]]
-    assert after != before
-    assert scratch == [0, 0, 0]
-
-
 def test_unknown_epilogues_and_operands_are_not_read() -> None:
     with pytest.raises(Unreadable, match="epilogue CUBE"):
         multiply(epilogue="CUBE")
@@ -194,19 +144,9 @@ def test_unknown_epilogues_and_operands_are_not_read() -> None:
         multiply(array([1.0, 2.0]))
 
 
-@pytest.mark.parametrize(
-    ("of", "wide"),
-    [("bf16", "f32"), ("f32", "f32"), ("f64", "f64"), ("si8", "si32"),
-     ("complex<f32>", "complex<f32>")],
-)  # fmt: skip
-def test_products_are_accumulated_in_a_wider_type(of: str, wide: str) -> None:
-    assert accumulation_type(element_type(of)).name == wide
-
-
-# --- Convolutions by cuDNN, and their gradients ---------------------------------------------------
-
 DIMENSIONS = ConvolutionDimensions(1, 0, [2], 0, 1, 0, 1, [2], [2])
 """Batch, features, space; the kernel has output features first."""
+
 IMAGE = np.array([[[1.0, 2.0, 3.0]]], np.float32)
 KERNEL = np.array([[[10.0, 1.0]]], np.float32)
 CONVOLVED = np.array([[[12.0, 23.0]]], np.float32)
@@ -246,15 +186,6 @@ def test_forward_scales_and_adds_side_input_and_bias_before_the_activation() -> 
     assert found.tolist() == (2 * CONVOLVED - 30).tolist()
 
 
-def test_gradients_are_those_of_the_forward_convolution() -> None:
-    """Of sum(g * conv(x, k)): by x[i] the sum of g k, by k[j] the sum of g x."""
-    gradient = np.array([[[1.0, 100.0]]], np.float32)
-    by_input = evaluate_convolution("__cudnn$convBackwardInput", (1, 1, 3), gradient, KERNEL)
-    assert by_input.tolist() == [[[10.0, 1001.0, 100.0]]]
-    by_filter = evaluate_convolution("__cudnn$convBackwardFilter", (1, 1, 2), IMAGE, gradient)
-    assert by_filter.tolist() == [[[201.0, 302.0]]]
-
-
 @pytest.mark.parametrize(
     ("target", "config"),
     [
@@ -268,8 +199,6 @@ def test_options_without_a_meaning_here_are_not_read(target: str, config: dict[s
         evaluate_convolution(target, (1, 1, 2), IMAGE, KERNEL, **config)
 
 
-# --- Normalisations by cuDNN ----------------------------------------------------------------------
-
 ROWS = np.array([[1.0, 3.0], [10.0, 14.0]], np.float32)
 SCALE = np.array([[1.0, 10.0]], np.float32)
 BIAS = np.array([[0.5, 0.0]], np.float32)
@@ -281,12 +210,6 @@ def normalise(kind: str, epsilon: float, *results) -> list[np.ndarray]:
     return evaluate_instruction(TARGETS["__cudnn$norm"], call, ROWS, SCALE, BIAS)
 
 
-def test_rows_have_mean_0_and_variance_1_before_scale_and_bias() -> None:
-    result, scratch = normalise("LAYER_FWD_INFER", 0.0, shape("f32", 2, 2), shape("si8", 1))
-    np.testing.assert_allclose(result, [[-0.5, 10.0]] * 2, rtol=1e-6)
-    assert scratch.tolist() == [0]
-
-
 def test_training_returns_means_and_inverse_deviations() -> None:
     row = shape("f32", 2, 1)
     _, mean, factor = normalise("LAYER_FWD_TRAIN", 3.0, shape("f32", 2, 2), row, row)
@@ -294,50 +217,12 @@ def test_training_returns_means_and_inverse_deviations() -> None:
     np.testing.assert_allclose(factor, [[1 / 2], [1 / 7**0.5]], rtol=1e-6)
 
 
-def test_other_kinds_are_not_read() -> None:
-    with pytest.raises(Unreadable, match="kind BATCH"):
-        normalise("BATCH", 0.0, shape("f32", 2, 2))
-
-
-def test_gradient_of_a_normalised_row_is_orthogonal_to_it() -> None:
-    """By Ba et al., "Layer Normalization": centred, and without the part along the row."""
-    config = json.dumps({"cudnn_norm_backend_config": {"kind": "LAYER_BWD"}})
-    results = tuple_shape(shape("f32", 2, 3), shape("f32", 1, 3), shape("f32", 1, 3))
-    x = np.array([[0.0, 3.0, 6.0], [1.0, 1.0, 4.0]], np.float32)
-    mean, factor = x.mean(1, keepdims=True), 1 / x.std(1, keepdims=True)
-    gradient = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]], np.float32)
-    ones = np.ones((1, 3), np.float32)
-    by_x, by_scale, by_bias = evaluate_instruction(
-        TARGETS["__cudnn$norm"], custom_call("__cudnn$norm", results, config),
-        x, ones, gradient, mean, factor.astype(np.float32),
-    )  # fmt: skip
-    normal = (x - mean) * factor
-    np.testing.assert_allclose(by_x.sum(1), [0, 0], atol=1e-5)
-    np.testing.assert_allclose((by_x * normal).sum(1), [0, 0], atol=1e-5)
-    np.testing.assert_allclose(by_scale, (gradient * normal).sum(0, keepdims=True), rtol=1e-5)
-    assert by_bias.tolist() == [[1.0, 2.0, 0.0]]
-
-
-# --- Sorts, selections, solvers and factorisations ------------------------------------------------
-
 MATRIX = np.array([[4.0, 9.0], [2.0, 5.0]], np.float32)
 
 
 def evaluate_call(target: str, result, *operands: np.ndarray, options: str = "", **given):
     call = custom_call(target, result, options, **given)
     return [one.tolist() for one in evaluate_instruction(TARGETS[target], call, *operands)]
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("plain", "plain"),
-        ("{lower = true, n = 3 : i64}", (("lower", True, "i1"), ("n", 3, "i64"))),
-        ("{no attribute", "{no attribute"),
-    ],
-)
-def test_options_of_the_typed_interface_are_a_dictionary(text: str, found) -> None:
-    assert options_of(site_of(custom_call("foo", shape("f32"), text))) == found
 
 
 @pytest.mark.parametrize(
@@ -382,21 +267,6 @@ def test_factor_leaves_the_other_triangle_as_it_was() -> None:
     assert upper[0] == [[2.0, 1.0], [9.0, 2.0]]
 
 
-def test_solver_has_the_options_of_the_opcode() -> None:
-    lower = np.array([[2.0, 0.0], [1.0, 1.0]], np.float32)
-    right = np.array([[1.0], [0.5]], np.float32)
-    result = tuple_shape(shape("f32", 2, 1), shape("si8", 2))
-    options = '{"left_side": true, "lower": true, "transpose_a": "TRANSPOSE"}'
-    found = evaluate_call("__cublas$triangularSolve", result, lower, right, options=options)
-    assert found == [[[0.25], [0.5]], [0, 0]]
-
-
-def test_seed_is_zero() -> None:
-    assert evaluate_call("GetRngSeed", shape("si32")) == [0]
-
-
-# --- Arrays of dynamic sizes become arrays of their bounds, and back ------------------------------
-
 BOUNDED = shape("si32", 4, is_dynamic_dimension=[1])
 
 
@@ -423,8 +293,75 @@ def test_elements_beyond_the_size_are_zeros() -> None:
         assert count == size
 
 
-def test_sliced_array_has_the_bounds_of_its_shape() -> None:
-    x, count = Value("x", tensor_of(4, of="si32")), Value("n", tensor_of(of="si32"))
-    part = TARGETS["SliceToDynamic"](site_of(custom_call("SliceToDynamic", BOUNDED), [x, count]))
-    assert isinstance(part, Value)
-    assert (part.type.shape, part.type.bounds) == ((None,), (4,))  # type: ignore[union-attr]
+def evaluate_tpu_call(target: str, result, *operands: np.ndarray) -> np.ndarray:
+    (found,) = evaluate_instruction(TARGETS[target], custom_call(target, result), *operands)
+    return found
+
+
+WORDS = [0, 1, -1, 2**40 + 7, -(2**63), 2**63 - 1]
+
+
+@pytest.mark.parametrize("half", ["si32", "ui32"])
+def test_integer_is_its_low_and_its_high_word(half: str) -> None:
+    x = array(WORDS, "si64")
+    low, high = (
+        evaluate_tpu_call(target, shape(half, 6), x) for target in ("X64SplitLow", "X64SplitHigh")
+    )
+    assert low.view(np.uint32).tolist() == [n % 2**32 for n in WORDS]
+    assert high.view(np.int32).tolist() == [n >> 32 for n in WORDS]
+    assert evaluate_tpu_call("X64Combine", shape("si64", 6), low, high).tolist() == WORDS
+
+
+def test_float_is_its_rounded_half_and_the_remainder() -> None:
+    x = array([1 + 2.0**-30, np.inf, -0.0], "f64")
+    low, high = (
+        evaluate_tpu_call(target, shape("f32", 3), x) for target in ("X64SplitLow", "X64SplitHigh")
+    )
+    assert low.tolist() == [1.0, np.inf, 0.0]
+    assert high.tolist() == [2.0**-30, 0.0, 0.0]
+    back = evaluate_tpu_call("X64Combine", shape("f64", 3), low, high)
+    assert back.tobytes() == x.tobytes()
+
+
+def test_complex_number_is_its_parts() -> None:
+    x = array([1 - 2j], "complex<f32>")
+    assert evaluate_tpu_call("X128SplitLow", shape("f32", 1), x).tolist() == [1.0]
+    assert evaluate_tpu_call("X128SplitHigh", shape("f32", 1), x).tolist() == [-2.0]
+    parts = array([1.0]), array([-2.0])
+    assert evaluate_tpu_call("X128Combine", shape("complex<f32>", 1), *parts).tolist() == [1 - 2j]
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        ("InvertDiagBlocksLowerTriangular", [[0.5, 0.0], [-0.5, 1.0]]),
+        ("InvertDiagBlocksUpperTriangular", [[0.5, -4.0], [0.0, 1.0]]),
+    ],
+)
+def test_triangle_is_inverted(target: str, found: list[list[float]]) -> None:
+    matrix = np.array([[2.0, 8.0], [1.0, 1.0]], np.float32)
+    assert evaluate_tpu_call(target, shape("f32", 2, 2), matrix).tolist() == found
+
+
+def test_memory_ends_with_the_last_tile() -> None:
+    """An array of 3 in tiles of 2 has a fourth place."""
+    tiled = shape("si32", 3, layout=Layout([0], [Tile([2])]))
+    call = custom_call("ZeroCrop", shape("si32", 4, layout=Layout([0], [Tile([2])])))
+    x = Value("x", tensor_of(3, of="si32"))
+    site = site_of(call, [x], [tiled])
+    result = TARGETS["ZeroCrop"](site)
+    assert isinstance(result, Value)
+    assert result.type == tensor_of(4, of="si32")
+    for bad in (shape("f32", 4), shape("si32", 2)):
+        with pytest.raises(Unreadable, match="its result"):
+            TARGETS["ZeroCrop"](site_of(custom_call("ZeroCrop", bad), [x], [shape("si32", 3)]))
+
+
+def test_parts_in_memory_are_concatenated_along_the_dimension_that_they_share() -> None:
+    parts = [np.arange(4, dtype=np.int32).reshape(2, 2), np.array([[7], [8]], np.int32)]
+    found = evaluate_tpu_call("ConcatBitcast", shape("si32", 2, 3), *parts)
+    assert found.tolist() == [[0, 1, 7], [2, 3, 8]]
+    rows = evaluate_tpu_call("ConcatBitcast", shape("si32", 4, 2), parts[0], parts[0])
+    assert rows.tolist() == [[0, 1], [2, 3], [0, 1], [2, 3]]
+    with pytest.raises(Unreadable, match="its parts do not make up its result"):
+        evaluate_tpu_call("ConcatBitcast", shape("si32", 2, 4), *parts)
