@@ -9,6 +9,7 @@ from conformance.catalog import CATALOG
 from conformance.judging.compare import judge_operation
 from conformance.judging.judgement import Judgement
 from conformance.known.any_op import HYPOTHESES
+from conformance.known.in_f32 import is_narrow
 from conformance.known.subnormal_order import explained_elements, operations
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
@@ -243,3 +244,7 @@ def test_stable_sort_keeps_the_order_of_subnormal_numbers() -> None:
     normal = array([1.0, -1.0, 0.5])
     assert operations(operation, (normal, y)) == ()
     assert explained(operation, (normal, y), *kept) == [[False] * 3, [False] * 3]
+
+
+def test_affected_types_have_normal_numbers_subnormal_in_f32() -> None:
+    assert [name for name, of in ELEMENT_TYPES.items() if is_narrow(of)] == [NARROW]

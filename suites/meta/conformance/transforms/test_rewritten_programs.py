@@ -289,3 +289,21 @@ def test_operations_that_make_results_side_by_side_are_one_collective() -> None:
     ends = [value.name for value in both.main.body.operations[-1].operands]
     assert [one.results[0].name for one in found] == ends
     assert collectives_of(gathering_program("%r0 = stablehlo.negate %x : tensor<2xf32>")) == ()
+
+
+def test_a_program_with_names_is_left_as_it_is() -> None:
+    program = difference("x", "y", "5")
+    assert name_parameters(program) is program
+
+
+def test_integers_are_not_rounded() -> None:
+    program = conversions("f32", wide="i64")
+    assert used_operation_names(remove_roundings(program)) == used_operation_names(program)
+
+
+def test_a_custom_call_has_a_result_for_each_element() -> None:
+    flat = flatten_tuples(CALL_OF_TUPLE)
+    call, end = flat.program.main.body.operations
+    assert [one.name for one in call.results] == ["v0.0", "v0.1"]
+    assert end.operands == (call.results[1],)
+    assert {flat.origins[one.name].value for one in call.results} == {"0"}

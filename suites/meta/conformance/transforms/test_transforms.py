@@ -431,3 +431,9 @@ def test_integers_that_no_operand_changes_can_be_folded(
     assert (program.main.body.operations[-2].results[0].name in foldable_values(program)) is (
         is_folded
     )
+
+
+def test_a_single_program_is_merged_with_nothing() -> None:
+    assert merge([WHOLE]) is WHOLE
+    assert merge_arguments([WHOLE], [[INPUTS]]) == tuple(INPUTS)
+    assert split_results([WHOLE], RESULTS[:1]) == [[RESULTS[0]]]

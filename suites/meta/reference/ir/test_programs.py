@@ -29,7 +29,7 @@ from reference.ir.program import (
     single_op,
 )
 from reference.ir.regions import argument_types, monoid_of, output_types
-from reference.ir.resizing import resize_dimensions
+from reference.ir.resizing import resize_dimensions, sizes_of
 from reference.ir.substitution import replace_inside_region
 from reference.ir.tokens import TOKEN, Future
 from reference.ir.types import ElementType, element_type
@@ -238,3 +238,10 @@ ARRAY = np.zeros((2, 3), np.float32)
 def test_a_value_of_another_type(given: Any, of: Any, why: str) -> None:
     with pytest.raises(AssertionError, match=f"^{why}"):
         raise AssertionError(mismatch(given, of))
+
+
+def test_sizes_over_1_that_are_known() -> None:
+    program = single_op(
+        "abs", (Value("operand", f32_tensor(1, 0, None, 4)),), (f32_tensor(1, 0, 3, 4),)
+    )
+    assert sizes_of(program) == {3, 4}

@@ -17,7 +17,7 @@ from conformance.tolerance.bounds.quantization import (
 from conformance.tolerance.bounds.random import is_not_random, refutes_mean
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
-from reference.ir.program import TensorType, Value, single_op
+from reference.ir.program import Operation, QuantizedType, TensorType, Value, single_op
 from reference.ir.types import Array
 from suites.meta.support.ops.quantized_types import quant
 from suites.meta.support.small_programs import array, op_program, tensor_of
@@ -215,3 +215,41 @@ def test_independent_numbers_are_random(count: int) -> None:
         assert not is_not_random(random.random(count, np.float32), F32_STEP)
         assert not is_not_random(random.integers(0, 256, count), 1 / 256)
         assert not is_not_random(random.integers(0, 3, count), 1 / 3)
+
+
+ADD = CATALOG["add"].tolerance
+
+
+def quantized_sum(
+    codes: tuple[list[int], list[int]], to: QuantizedType, of: QuantizedType = HALF
+) -> tuple[Operation, tuple[Array, ...], tuple[Array, ...]]:
+    """Return a sum of quantized numbers, its operands, and its results."""
+    line = TensorType((len(codes[0]),), of)
+    result = TensorType(line.shape, to)
+    program = single_op("add", (Value("a", line), Value("b", line)), (result,))
+    operands = tuple(array(one, "si8") for one in codes)
+    return program.subject, operands, tuple(evaluate(program, operands))
+
+
+def test_operands_that_are_no_codes_of_the_result_may_be_rounded_first() -> None:
+    """1 + 1 is the code 1 of 2, but 1 is no code: each operand may become 0 or 2."""
+    operation, operands, expected = quantized_sum(([2], [2]), TWO)
+    assert expected[0].tolist() == [1]
+    (reach,) = permitted_results(ADD, operation, operands, expected)
+    assert isinstance(reach, tuple)
+    assert [one.tolist() for one in reach] == [[0], [2]]
+
+
+def test_bound_is_the_further_end_and_the_nearer_side_is_excluded() -> None:
+    """0.75 rounds to 1; 0 is permitted, 2 is as near to 1 and is not."""
+    operation, operands, expected = quantized_sum(([3], [0]), TWO)
+    rule = quantized_rule(ADD)
+    assert rule.bound is not None
+    assert rule.excludes is not None
+    (bound,) = rule.bound(operation, operands, expected)
+    assert bound is not None
+    assert (expected[0].tolist(), bound.tolist()) == ([1], [1])
+    for code, wrong in ((0, False), (1, False), (2, True)):
+        ((marked,),) = rule.excludes(operation, operands, expected, (array([code], "si8"),))
+        assert marked[0] == "wrong value"
+        assert marked[1].tolist() == [wrong]

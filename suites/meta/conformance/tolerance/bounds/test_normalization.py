@@ -342,3 +342,24 @@ def test_value_rounded_to_largest_number_does_not_overflow() -> None:
         actual = (expected[0], np.array([got]).astype(of.storage), expected[2])
         found = judge(program, operands, expected, actual, RULES["batch normalization"])
         assert found.verdict.fails
+
+
+def ends(interval):
+    return interval.low.tolist(), interval.high.tolist()
+
+
+def test_exact_results_and_overflow_are_certain() -> None:
+    of = ELEMENT_TYPES["f16"]
+    integers = exact_interval(np.array([1.0, 2.0, 3.0]), Arithmetic(of))
+    assert ends(integers + integers) == ([2, 4, 6], [2, 4, 6])
+    assert ends(np.add.reduce(integers, axis=(0,), keepdims=True)) == ([6], [6])
+    third = integers / 3
+    assert (third.low < third.high).tolist() == [True, True, False]
+    assert ends(integers * 40000) == ([40000, np.inf, np.inf], [40000, np.inf, np.inf])
+    inverse = 1 / (integers - 2)
+    assert [ends(inverse), inverse.nan.tolist()] == [([-1, np.inf, 1],) * 2, [False] * 3]
+    assert (0 / (integers - 2)).nan.tolist() == [False, True, False]
+    assert np.isnan((0 / (integers - 2)).low).tolist() == [False, True, False]
+    few = ELEMENT_TYPES["f8E8M0FNU"]
+    negative = exact_interval(np.array([2.0]), Arithmetic(few)) - 4  # which that type does not have
+    assert [ends(negative), negative.nan.tolist()] == [([-np.inf], [np.inf]), [True]]

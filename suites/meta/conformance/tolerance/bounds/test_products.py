@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement
 from conformance.tolerance.bounds.contraction import CONTRACTED, contraction_sums, depth_of
@@ -18,13 +17,15 @@ from conformance.tolerance.bounds.convolution import (
 )
 from conformance.tolerance.bounds.products import (
     DefaultPrecision,
+    default_precision,
     make_bound,
     make_flush_loss,
     make_measure,
+    precision_of,
 )
 from conformance.tolerance.bounds.scaled import SCALED, as_dot_general
 from conformance.tolerance.bounds.sparse import STORED
-from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.bounds.underflow import has_flushing_modes
 from conformance.verdict import Verdict
 from generators.cells import plan
 from generators.families.reduction import padding_of
@@ -34,7 +35,7 @@ from reference.custom_calls.targets import call_built_in
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES as TYPES
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import Array, element_type, element_type_of
 from reference.numerics.products import unrounded_products
 from reference.ops.xla.contraction import DotDimensionNumbers
 from suites.meta.support.ops.contractions import (
@@ -311,27 +312,6 @@ def _sum_in_order(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
     return total
 
 
-def test_bound_covers_the_permitted_error() -> None:
-    """Programs of several operations are judged by bounds; they include the result's rounding."""
-    assert CONTRACTED.bound is not None
-    lhs, rhs = _normal(11, 40)
-    program, expected = dot_general(lhs, rhs)
-    (bound,) = CONTRACTED.bound(operation_of(program), (lhs, rhs), (expected,))
-    assert bound is not None
-    error = np.abs((lhs @ rhs).astype(float) - expected)
-    magnitudes = np.abs(lhs).astype(float) @ np.abs(rhs)
-    assert (error <= bound).all()
-    assert (bound <= 2.0**-24 * (41 * magnitudes + 2 * np.abs(expected)) * 1.001).all()
-    whole = np.rint(lhs), np.rint(rhs)
-    program, expected = dot_general(*whole)
-    (bound,) = CONTRACTED.bound(operation_of(program), whole, (expected,))
-    assert bound is not None
-    assert not bound.any()
-    integers = whole[0].astype(np.int32), whole[1].astype(np.int32)
-    program, expected = dot_general(*integers)
-    assert CONTRACTED.bound(operation_of(program), integers, (expected,)) == (None,)
-
-
 OF_DOT = contraction_sums, depth_of
 U = 2.0**-24
 
@@ -366,23 +346,6 @@ def test_flushed_products_are_lost_whole() -> None:
         ones = np.ones((1, 2), type_)
         program, expected = dot_general(ones, ones.T)
         assert loss(program.subject, (ones, ones.T), (expected,)) == (None,)
-
-
-def test_bounds_grow_with_the_rounding_of_operands() -> None:
-    """TF32 has 11 digits, bf16 8, f32 24."""
-    rule, of = CATALOG["dot"].tolerance, tensor_of(4)
-    operation = op_program("dot", [of, of], tensor_of()).subject
-    x = array([1.1, 1.2, 1.3, 1.4])
-    program = op_program("dot", [of, of], tensor_of())
-    expected = tuple(evaluate(program, (x, x)))
-    bounds = []
-    for hardware in (Hardware.CPU, Hardware.GPU, Hardware.TPU):
-        bound = rule.hardware_rule(hardware).bound
-        assert bound is not None
-        (found,) = bound(operation, (x, x), expected)
-        assert found is not None
-        bounds.append(float(found))
-    assert bounds[0] < bounds[1] / 100 < bounds[1] < bounds[2]
 
 
 INDPTR, INDICES = np.array([0, 40, 100], np.int32), np.arange(100, dtype=np.int32) % 50
@@ -523,3 +486,42 @@ def test_bound_is_that_of_a_sum_of_two_products(ulps: int, within: bool) -> None
     moved = expected + np.float32(ulps * U * exact)
     (units,) = CONVOLVED.measure(operation, (lhs, kernel), (expected,), (moved,))
     assert bool(units.item() <= 1) is within
+
+
+def test_default_precision_is_that_of_the_hardware() -> None:
+    """TF32 has 11 significant bits, bf16 8, and the sum of two bf16 numbers 16."""
+    found = {name: default_precision(name) for name in ("cpu", "gpu", "tpu")}
+    assert {name: (one.default, one.high) for name, one in found.items()} == {
+        "cpu": (0.0, 0.0), "gpu": (2.0**-11, 2.0**-11), "tpu": (2.0**-8, 2.0**-16),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("of", "to", "sums", "intermediate"),
+    [
+        ("f8E4M3FN", "f16", "f16", 0.0),
+        ("f8E4M3FN", "f32", "f32", 0.0),
+        ("f16", "f16", "f32", 0.0),
+        ("f16", "bf16", "f32", 2.0**-11),
+        ("f32", "bf16", "f32", 2.0**-24),
+        ("f32", "f64", "f64", 0.0),
+    ],
+)
+def test_sums_are_kept_in_the_least_precise_type(
+    of: str, to: str, sums: str, intermediate: float
+) -> None:
+    ones = np.ones((1, 1)).astype(TYPES[of].storage)
+    program, _ = dot_general(ones, ones, TYPES[to])
+    found = precision_of(program.subject, (ones, ones), TYPES[to], DefaultPrecision())
+    assert found.of is TYPES[sums]
+    assert found.accumulation == {"f16": 2.0**-11, "f32": U, "f64": 2.0**-53}[sums]
+    assert found.intermediate == intermediate
+
+
+@pytest.mark.parametrize(
+    ("of", "flushes"),
+    [("f32", True), ("bf16", True), ("f64", True), ("f16", False), ("f8E5M2", False),
+     ("f8E8M0FNU", False)],
+)  # fmt: skip
+def test_hardware_flushes_wide_exponents_only(of: str, flushes: bool) -> None:
+    assert has_flushing_modes(element_type(of)) is flushes
