@@ -60,11 +60,6 @@ def failing_records(backend: str, op: str, of: str, known: tuple[Expectation, ..
     return [record for record in result.records if record.verdict.fails]
 
 
-def test_each_example_of_the_docs_is_tried() -> None:
-    assert [name for name, *_ in BACKENDS] == NAMES
-    assert len(EXAMPLES) == len(NAMES)
-
-
 @pytest.mark.parametrize(("name", "backend", "op", "of"), BACKENDS)
 def test_result_predicted_by_computes_is_known(
     name: str, backend: str, op: str, of: str, tmp_path: Path

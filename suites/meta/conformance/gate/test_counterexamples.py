@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 from conformance.backends.base import ANSWERED
-from conformance.checking.counterexample import is_crash_matched, replay
-from conformance.checking.counterexamples import replay_counterexamples
-from conformance.checking.settings import ReplayedCounterexample
+from conformance.checking.counterexample import replay
 from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
-from conformance.executors.local import CallEnd, WorkerCrash, WorkerTimeout
+from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict, own_words
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.counterexamples import input_text, parse_inputs
@@ -30,7 +28,6 @@ from conformance.gate.expectations import (
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import ExpectationError, load, read
 from conformance.known import crashing_operations
-from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Detail, Record, Verdict
@@ -93,11 +90,6 @@ def test_inputs_are_written_as_in_a_constant(text, of, shape, bits) -> None:
 def test_inputs_that_do_not_fit_are_one_clear_line(text, of, shape, said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         read_one(text, of, *shape)
-
-
-def test_there_is_an_input_for_each_parameter() -> None:
-    with pytest.raises(ValueError, match="takes 1 inputs, and 2 are given"):
-        parse_inputs(program_of(TensorType((2,), element_type("f32"))), ("1.0", "1.0"))
 
 
 SUBTRACT = """
@@ -221,19 +213,6 @@ def test_shipped_counterexamples_reproduce_on_this_machine(
     assert code == 0
 
 
-def test_a_program_that_ends_mlir_only_sometimes_is_matched_by_its_end() -> None:
-    """The worker that read it has ended; the process that looks at the entry reads it again."""
-    expectation = Expectation(
-        "mine", ("reduce",), "so", element_types=("invalid",), verdicts=("crashed",),
-        kinds=("abnormal exit",), words=("SIGSEGV",), where=("stablehlo",),
-        counterexample=Counterexample("no module"),
-    )  # fmt: skip
-    outcome = Outcome(Verdict.CRASHED, "abnormal exit", "the process ended with SIGSEGV")
-    assert is_crash_matched(expectation, "reference", outcome)
-    other = replace(outcome, message="the process ended with SIGABRT")
-    assert not is_crash_matched(expectation, "reference", other)
-
-
 @pytest.mark.parametrize("flaky", [True, False])
 def test_an_invalid_program_that_is_refused_this_time_is_no_mistake_of_a_flaky_entry(
     flaky: bool,
@@ -326,16 +305,6 @@ def test_a_silent_crash_is_matched_by_the_operation() -> None:
     assert matching_entry((entry(words=("oom",)),), replace(silent, operation=first)) == ""
 
 
-def test_a_regular_expression_distinguishes_types() -> None:
-    first, second = (one for one in two_sorts().walk() if one.name == "sort")
-    silent = crash("the process ended with SIGSEGV")
-    known = entry(where=(r"/\(tensor<(\d)x3xf32>\) -> tensor<\1x3xf32>$/",))
-    assert matching_entry((known,), replace(silent, operation=first)) == "x"
-    other = entry(where=(r"/\(tensor<(\d)x3xf32>\) -> tensor<(?!\1)/",))
-    assert matching_entry((other,), replace(silent, operation=first)) == ""
-    assert matching_entry((entry(where=("/tensor/",)),), replace(silent, operation=second)) == "x"
-
-
 def test_a_condition_is_a_name_that_exists(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def is_of_two(operation: crashing_operations.OperationText) -> bool:
         return operation.shapes()[0] == [2, 3]
@@ -366,32 +335,6 @@ def test_a_record_is_matched_by_the_operations_of_its_program() -> None:
     ):  # fmt: skip
         assert matching_entry((entry(where=(where,)),), silent) == known
     assert matching_entry((entry(where=("sort",)),), replace(silent, detail=None)) == ""
-
-
-class _Seldom:
-    """Workers; the second worker reproduces a counterexample."""
-
-    def __init__(self) -> None:
-        self.workers = 1
-
-    def results(self, calls: Any) -> Any:
-        for call in calls:
-            (one,) = call.name
-            yield CallEnd(
-                call,
-                (ReplayedCounterexample(Verdict.CRASHED, id=one.id, reproduces=self.workers > 1),),
-            )
-
-    def end_workers(self) -> None:
-        self.workers += 1
-
-
-@pytest.mark.parametrize(("given", "workers"), [({"where": ("sort",)}, 2), ({"words": ("x",)}, 1)])
-def test_silent_crash_is_replayed_in_several_workers(given: Any, workers: int) -> None:
-    known, executor = entry(counterexample=Counterexample(TWO_SORTS), **given), _Seldom()
-    (seen,) = replay_counterexamples(executor, [known], "reference:right")  # type: ignore[arg-type]
-    assert seen is not None
-    assert (seen.reproduces, executor.workers) == (workers > 1, workers)
 
 
 OTHER_WORDS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +19,9 @@ from conformance.gate.versions import (
     add_given_version,
     applicable_entries,
     given_versions,
-    needs_backend_version,
     own_versions,
 )
 
-PAGE = Path(__file__).parents[4] / "docs" / "expectations.md"
 DIGEST = "4f1d2cab9012"
 ENTRY = """
 [[known]]
@@ -85,18 +82,6 @@ def test_an_entry_is_true_of_versions_of_the_plugin_and_digests_of_its_library(
     assert bool(applicable_entries([an_entry(**wanted)], [described])) == holds
 
 
-def test_an_entry_is_limited_to_backends_of_its_versions() -> None:
-    two = [a_plugin((GIVEN, "2")), replace(a_plugin((GIVEN, "3")), name="plugin:other")]
-    (found,) = applicable_entries([an_entry(plugin=">2.5")], two)
-    assert found.backends == ("plugin:other",)
-    cpu = Description("cpu", "cpu", "CPU", (("jaxlib", "0.10.2"),))
-    assert (
-        applicable_entries([an_entry(plugin=">=1")], [cpu]) == ()
-    )  # no plugin, and no version given
-    assert needs_backend_version([an_entry(library=DIGEST)])
-    assert not needs_backend_version([an_entry(jaxlib="<1")])
-
-
 def test_a_plugin_without_a_version_needs_backend_version() -> None:
     with pytest.raises(ExpectationError, match=r"'e' requires the version of .*'cuda 1"):
         applicable_entries([an_entry(plugin=">=2")], [a_plugin(("runtime", "cuda 12040"))])
@@ -134,14 +119,6 @@ def test_versions_that_mean_nothing_are_a_line(tmp_path: Path, text: str, said: 
     (tmp_path / "e.toml").write_text(ENTRY.format(text))
     with pytest.raises(ExpectationError, match=f"e.toml: entry 'swapped': .*{said}"):
         load(str(tmp_path / "e.toml"), ("cpu",), {"jaxlib": "0.10.2"})
-
-
-def test_the_examples_of_the_page_are_read(tmp_path: Path) -> None:
-    examples = re.findall(r"^versions = (\{[^}]*\})", PAGE.read_text("utf-8"), re.MULTILINE)
-    assert len(examples) > 2
-    for example in examples:
-        (tmp_path / "e.toml").write_text(ENTRY.format(example))
-        assert needs_backend_version(load(str(tmp_path / "e.toml"), ("cpu",), {"jaxlib": "0.10.2"}))
 
 
 def test_a_run_and_its_replay_take_the_version_that_was_given(tmp_path: Path) -> None:

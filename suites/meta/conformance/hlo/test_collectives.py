@@ -64,16 +64,6 @@ def add_collective(opcode: str, result=None, *operands, **given):
     return HANDLERS[opcode](site), site.building.operations
 
 
-def test_groups_of_unequal_size_are_padded() -> None:
-    listed = [ReplicaGroup([0, 1]), ReplicaGroup([2])]
-    _, (operation,) = add_collective(
-        "all-gather", shape("f32", 8), replica_groups=listed, dimensions=[0]
-    )
-    found = operation.attribute("replica_groups")
-    assert isinstance(found, Dense)
-    assert found.array.tolist() == [[0, 1], [2, -1]]
-
-
 def test_exchange_of_a_tuple_is_one_of_its_joined_parts() -> None:
     listed = [ReplicaGroup([0, 1])]
     result = tuple_shape(shape("f32", 4), shape("f32", 4))

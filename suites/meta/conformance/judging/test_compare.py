@@ -11,12 +11,12 @@ import pytest
 
 from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import describe_malformed, judge, judge_operation
-from conformance.judging.judgement import SAMPLED_POINTS, WORST_POINTS, combine, merge_errors
+from conformance.judging.judgement import combine
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.result_accuracy import apply_result_accuracy
-from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
+from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
@@ -366,22 +366,6 @@ def test_combined_judgement_has_worst_verdict_and_total_counts() -> None:
     assert both.total == 12
     assert both.wrong == 4
     assert both.errors.histogram[0] == 8
-
-
-def test_merged_errors_do_not_depend_on_the_order() -> None:
-    bins = len(HISTOGRAM_EDGES) + 1
-    parts = [
-        Errors([i] * bins, [(float(i * 100 + j), float((i * j) % 7)) for j in range(100)])
-        for i in range(1, 8)
-    ]
-    forward, backward = Errors(), Errors()
-    for part in parts:
-        forward = merge_errors(forward, part)
-    for part in reversed(parts):
-        backward = merge_errors(backward, part)
-    assert forward.histogram == backward.histogram == [28] * bins
-    assert forward.points == backward.points
-    assert len(forward.points) <= WORST_POINTS + SAMPLED_POINTS
 
 
 @pytest.mark.parametrize(("got", "kind"), [(2048.0, "double rounding"), (3072.0, "wrong value")])

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.backends.base import Rejected, Unsupported
-from conformance.backends.session import open_session
 from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import judge, judge_operation, judge_sets
 from conformance.judging.digests import digest_elements
@@ -21,7 +19,7 @@ from conformance.verdict import Element, Verdict
 from generators.invalid.misses import tensor
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import QuantizedType, TensorType, Value, single_op
-from reference.ir.types import ELEMENT_TYPES, Array, element_type
+from reference.ir.types import Array, element_type
 from suites.meta.support.ops.quantized_types import F32, quant
 from suites.meta.support.small_programs import array, op_program, tensor_of
 
@@ -110,33 +108,6 @@ def test_unspecified_and_wrong_results_have_different_verdicts() -> None:
     ):  # fmt: skip
         judged = judge(program, given, [right], [np.array(wrong, np.int8)], rule)
         assert judged.verdict is verdict
-
-
-def test_programs_that_xla_never_translates_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The backend refuses quantized programs itself, with a different message for each kind."""
-    backend = open_session("cpu")
-    of = TensorType((2,), quant("si8", (0.5, 0)))
-    plain, codes = TensorType((2,), F32), TensorType((2,), ELEMENT_TYPES["si8"])
-    programs = [
-        single_op("add", (Value("a", of), Value("b", of)), (of,)),
-        single_op("uniform_quantize", (Value("a", plain),), (of,)),
-        single_op("bitcast_convert", (Value("a", codes),), (of,)),
-    ]
-    for program in programs:
-        assert isinstance(backend.refusal(program), Unsupported)
-    monkeypatch.setattr(type(backend), "refusal", lambda *_: None)
-    for program in programs:
-        with pytest.raises(Unsupported):
-            backend.compile(program)
-
-
-def test_an_invalid_program_is_rejected_before_it_is_unsupported() -> None:
-    of, other = (TensorType((2,), quant(storage)) for storage in ("si8", "si16"))
-    program = single_op("maximum", (Value("a", of), Value("b", other)), (of,))
-    with pytest.raises(Rejected):
-        open_session("cpu").compile(program)
 
 
 PRODUCT = """

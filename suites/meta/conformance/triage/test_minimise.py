@@ -126,19 +126,6 @@ def test_within_a_loop() -> None:
     assert small.inputs[0].shape in ((1,), ())
 
 
-def test_no_more_is_tried_than_is_allowed() -> None:
-    program = parse_module(LONG)
-    tried: list[int] = []
-
-    def fails(smaller: Program, _) -> bool:
-        tried.append(len(names(smaller)))
-        return True
-
-    x = np.ones((6, 5), np.float32)
-    minimise(fails, program, (x, x), seconds=30.0, tries=3)
-    assert len(tried) == 3
-
-
 UNUSED = """
 func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = stablehlo.add %x, %y : tensor<4xf32>

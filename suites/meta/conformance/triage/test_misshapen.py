@@ -181,20 +181,6 @@ def test_results_beside_results_of_another_type_are_judged_by_themselves(
     assert found.culprit == culprit
 
 
-BEHIND = """
-func.func @main(%x: tensor<1xi16>) -> tensor<1x16xi1> {
-  %0 = stablehlo.bitcast_convert %x : (tensor<1xi16>) -> tensor<1x16xi1>
-  %1 = stablehlo.and %0, %0 : tensor<1x16xi1>
-  return %1 : tensor<1x16xi1>
-}"""
-
-
-def test_results_of_another_shape_behind_a_bitcast_are_known(tmp_path: Path) -> None:
-    settings = Settings("cpu", expectations=load(None, ("cpu",), versions()))
-    found = check_text(tmp_path, BEHIND, settings)
-    assert found.known == ("bitcast-i1-shape",)
-
-
 def test_results_of_another_shape_without_a_misshapen_value_are_not_known() -> None:
     def always(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         """Return results of two elements from any program."""
