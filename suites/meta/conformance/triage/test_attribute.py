@@ -26,6 +26,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import flush_subnormals
+from suites.meta.support.faults.changed_backend import compose_changes, run_changed
 
 
 def explain_results(
@@ -62,12 +63,8 @@ def test_rewriting_of_the_whole_program_is_matched_by_its_cause(
     made = Rewriting("algsimp", "log(exponential(a)) => a", program.subject)
     explanation = ModuleExplanation((made,))
 
-    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        for given in sets:
-            yield [np.asarray(one) for one in evaluate(program, given)]
-
     known = Expectation("log", ("*",), "", cause=Cause("algsimp", change))
-    search = Search(run, "cpu", lambda *_: explanation)
+    search = Search(run_changed(compose_changes()), "cpu", lambda *_: explanation)
     failed = FailedProgram(program, inputs, inputs, judgement)
     found = Explainer(search, (known,), "cpu").explain(failed)
     assert (found.is_known, found.known) == (is_known, ("log",) if is_known else ())
@@ -96,16 +93,13 @@ def test_rewriting_of_a_group_is_matched_by_its_cause(
 ) -> None:
     """The module of the whole program may be too long to be judged; that of the group is not."""
 
-    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+    def select(program: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
         is_whole = any(one.name == "convert" for one in program.walk())
+        if operation.name != "multiply" or not is_whole:
+            return results
+        return (np.where(results[0] == 0, np.float32(0), results[0]),)
 
-        def select(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-            if operation.name != "multiply" or not is_whole:
-                return results
-            return (np.where(results[0] == 0, np.float32(0), results[0]),)
-
-        for given in sets:
-            yield [np.asarray(one) for one in evaluate(program, given, on_result=select)]
+    run = run_changed(select)
 
     def explain(program: Program, *_: object) -> ModuleExplanation:
         names = [one.name for one in program.main.body.operations[:-1]]
@@ -160,21 +154,16 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 
 @pytest.mark.parametrize("steady", [True, False])
 def test_folded_operation_is_judged_with_constant_operands(steady: bool) -> None:
-    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+    def compute_wrongly(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
         """Folded, cosine has the other sign; or, where negate is in the program, something else."""
-        folded = foldable_values(program)
         names = [one.name for one in program.main.body.operations]
-
-        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-            if operation.name != "cosine" or operation.operands[0].name not in folded:
-                return results
-            return (-results[0] if steady or "negate" in names else results[0] * 0,)
-
-        for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
+        folded = foldable_values(program)
+        if operation.name != "cosine" or operation.operands[0].name not in folded:
+            return results
+        return (-results[0] if steady or "negate" in names else results[0] * 0,)
 
     known = Expectation("folded", ("cosine",), "", verdicts=("divergent",))
-    found = explain_results(run, FOLDED, (np.ones(2, np.float32),), known)
+    found = explain_results(run_changed(compute_wrongly), FOLDED, (np.ones(2, np.float32),), known)
     assert found.is_known == steady
 
 
@@ -186,29 +175,30 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tens
 }"""
 
 
+def sums(first: float, *, is_hidden: bool = False) -> Run:
+    """Return a backend that flushes sums; the first is `first` in programs that have a product, if
+    `is_hidden` only where the product is no result.
+    """
+
+    def compute_wrongly(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
+        if operation.name != "add":
+            return results
+        found = flush_subnormals(results[0])
+        has_product = any(one.name == "multiply" for one in program.main.body.operations)
+        if has_product and not (is_hidden and len(program.main.result_types) > 1):
+            found[0] = first
+        return (found,)
+
+    return run_changed(compute_wrongly)
+
+
 @pytest.mark.parametrize(("first", "is_known"), [(-0.0, True), (-1.0, False)])
 def test_signed_zero_is_known_beside_flushing(first: float, is_known: bool) -> None:
-    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """Yield sums are flushed; the first is another where the product is not
-        rounded, nor shown.
-        """
-        names = [one.name for one in program.main.body.operations]
-        fuses = "multiply" in names and len(program.main.result_types) == 1
-
-        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-            if operation.name != "add":
-                return results
-            found = flush_subnormals(results[0])
-            found[0] = first if fuses else found[0]
-            return (found,)
-
-        for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
-
     known = Expectation("sums", ("add",), "", kinds=("signed zero", "flushed"))
     given = ([1e-25, 1.0], [-1e-35, -0.0], [0.0, -9e-39])
     inputs = tuple(np.array(one, np.float32) for one in given)
-    assert explain_results(run, SUM, inputs, known).is_known == is_known
+    found = explain_results(sums(first, is_hidden=True), SUM, inputs, known)
+    assert found.is_known == is_known
 
 
 @pytest.mark.parametrize(
@@ -223,24 +213,10 @@ def test_signed_zero_is_known_beside_flushing(first: float, is_known: bool) -> N
 def test_operation_is_new_if_it_is_worse_in_the_program_than_in_isolation(
     first: float, is_known: bool
 ) -> None:
-    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """Yield sums are flushed; the first is `first` in a program that has a product, too."""
-        names = [one.name for one in program.main.body.operations]
-
-        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-            if operation.name != "add":
-                return results
-            found = flush_subnormals(results[0])
-            found[0] = first if "multiply" in names else found[0]
-            return (found,)
-
-        for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
-
     known = Expectation("flushed", ("add",), "", verdicts=("flushed",))
     given = ([1e-20, 1.0], [1e-20, 2.0], [1e-40, 3.0])
     inputs = tuple(np.array(one, np.float32) for one in given)
-    assert explain_results(run, SUM, inputs, known).is_known == is_known
+    assert explain_results(sums(first), SUM, inputs, known).is_known == is_known
 
 
 LOOP = """
@@ -268,24 +244,16 @@ def loops(got: float, *, folds: bool) -> Run:
     whose loops give `got`.
     """
 
-    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        folded = foldable_values(program)
-        main = program.main.body.operations
+    def compute_wrongly(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
+        folded, main = foldable_values(program), program.main.body.operations
+        if operation.name == "while":
+            return (results[0], np.array([got, 1.0], np.float32))
+        is_sum = operation.name == "add" and results[0].dtype == np.float32
+        if is_sum and (not folds or (operation in main and operation.operands[1].name in folded)):
+            return (np.where(results[0] == 0, np.float32(-0.0), results[0]),)
+        return results
 
-        def compute_wrongly(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-            if operation.name == "while":
-                return (results[0], np.array([got, 1.0], np.float32))
-            is_sum = operation.name == "add" and results[0].dtype == np.float32
-            if is_sum and (
-                not folds or (operation in main and operation.operands[1].name in folded)
-            ):
-                return (np.where(results[0] == 0, np.float32(-0.0), results[0]),)
-            return results
-
-        for inputs in sets:
-            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=compute_wrongly)]
-
-    return run
+    return run_changed(compute_wrongly)
 
 
 @pytest.mark.parametrize(
@@ -351,18 +319,14 @@ def test_only_elements_that_depend_on_unwritten_memory_may_differ_in_each_run(
 ) -> None:
     random = np.random.default_rng(0)
 
-    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+    def partial(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
         """Transform four elements; what is behind them differs in each run."""
+        if operation.name != "fft":
+            return results
+        begun = np.fft.fft(inputs[0][:4])
+        return (np.concatenate([begun, random.normal(size=4) * 1e9]).astype(np.complex64),)
 
-        def partial(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-            if operation.name != "fft":
-                return results
-            begun = np.fft.fft(inputs[0][:4])
-            return (np.concatenate([begun, random.normal(size=4) * 1e9]).astype(np.complex64),)
-
-        for one in sets:
-            yield [np.array(array) for array in evaluate(program, one, on_result=partial)]
-
+    run = run_changed(partial)
     program, inputs = parse_module(PART), (np.arange(8).astype(np.complex64),)
     actual = next(run(program, [inputs]))
     if result is not None:
