@@ -166,28 +166,6 @@ def test_flushed_part_of_complex_product_is_zero_or_one_term(
     assert (found[0] is Verdict.FLUSHED) == is_flushed
 
 
-SIGN = """
-func.func @main(%x: tensor<complex<f32>>) -> tensor<complex<f32>> {
-  %0 = stablehlo.sign %x : tensor<complex<f32>>
-  return %0 : tensor<complex<f32>>
-}"""
-
-
-@pytest.mark.parametrize(
-    ("number", "actual", "is_flushed"),
-    [
-        (1e-40 + 1e-39j, 1e-40 - 1e-39j, False),
-        (1e-40 + 2e-39j, 1e-40 + 1e-39j, False),
-        (1e-20 + 1e-19j, 1e-20 + 1e-19j, False),
-    ],
-)
-def test_sign_of_complex_number_with_flushed_modulus_is_the_number(
-    number: complex, actual: complex, is_flushed: bool
-) -> None:
-    found = judge_result(SIGN, [np.array(number, np.complex64)], actual)
-    assert (found[0] is Verdict.FLUSHED) == is_flushed
-
-
 SLICED = """
 func.func @main(%x: tensor<3xf32>) -> tensor<2xf32> {
   %i = stablehlo.constant dense<1> : tensor<i32>

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.perturbation.evaluations import PermittedResults
-from conformance.judging.perturbation.judge import judge_program
+from conformance.judging.perturbation.judge import is_single, judge_program
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.inline import inline
 from conformance.transforms.substitute import embed_free_values
@@ -321,3 +321,11 @@ def test_comparator_using_outer_values_is_judged() -> None:
     )
     assert inside.name == "constant"
     assert embed_free_values(sort, {}) is sort
+
+
+def test_one_operation_is_judged_by_its_own_rule() -> None:
+    one = "func.func @main(%x: tensor<f32>) -> tensor<f32> {{\n{}\n}}"
+    add = "%0 = stablehlo.add %x, %x : tensor<f32>\nreturn %0 : tensor<f32>"
+    assert is_single(parse_inlined(one.format(add)))
+    assert not is_single(parse_inlined(one.format("return %x : tensor<f32>")))
+    assert not is_single(parse_inlined(ARITHMETIC))

@@ -12,9 +12,8 @@ import pytest
 from conformance.judging.perturbation import error_model
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
-from conformance.judging.sets.choices import sets_of_update_orders
 from conformance.judging.sets.evaluate import evaluate_sets
-from conformance.judging.sets.value_set import ValueSet
+from conformance.judging.sets.value_set import WIDE, ValueSet, union
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.inline import inline
 from conformance.transforms.retype import retype
@@ -28,6 +27,7 @@ from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_o
 from reference.numerics.rounding import round_to, to_float64
 from reference.ops.table import OPS
 from reference.ops.xla.lowering import lower_program
+from suites.meta.support.small_programs import array
 
 _F32, _F64 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["f64"]
 SUMS = (np.add, np.subtract)
@@ -374,18 +374,6 @@ def test_any_order_of_updates_and_nothing_else(
     assert fails(updates(3, body), given, [possible[0], 14])
 
 
-def test_orders_of_many_updates_have_no_sets_of_their_own() -> None:
-    given = [np.zeros(2, INTEGER), np.arange(1, 21, dtype=INTEGER)]
-    program = parse_module(updates(20, LAST))
-    (found,) = evaluate_sets(program, given, "cpu") or [EMPTY]
-    assert found.holds(np.array([-1000, 10], INTEGER)).all()
-    scatter = program.main.body.operations[1]
-    indices = np.zeros((20, 1), INTEGER)
-    operands = [given[0], indices, given[1]]
-    results = apply(scatter, operands)
-    assert sets_of_update_orders(scatter, operands, results) is None
-
-
 SHUFFLE = """func.func @main(%p: tensor<6xi32>) -> tensor<6xi32> {
   %a = stablehlo.constant dense<0.0> : tensor<f32>
   %b = stablehlo.constant dense<1.0> : tensor<f32>
@@ -497,3 +485,21 @@ def test_a_product_that_overflows_may_be_contracted() -> None:
     (found,) = evaluate_sets(parse_module(text), given, "cpu") or [EMPTY]
     assert found.holds(np.array(-np.inf, FLOAT))
     assert found.holds(np.array(np.nan, FLOAT))
+
+
+def test_a_set_holds_the_ends_of_its_intervals_and_what_lies_between() -> None:
+    low, high = array([0.0, 5.0, -1.0]), array([1.0, 6.0, -1.0])
+    found = ValueSet(((low, high),), np.array([False, False, True]))
+    assert found.holds(array([0.5, 6.0, np.nan])).all()
+    assert not found.holds(array([-0.5, np.nan, -2.0])).any()
+    assert not found.is_point
+    assert ValueSet.of(low).is_point
+
+
+def test_the_nearest_intervals_are_joined() -> None:
+    points = [array([float(one)]) for one in (0, 100, 1, *range(200, 100 * WIDE, 100))]
+    found = union([(one, one) for one in points], np.array([False]))
+    assert len(found.intervals) == WIDE
+    assert all(found.holds(one).all() for one in points)
+    assert found.holds(array([0.5])).all()
+    assert not found.holds(array([50.0])).any()
