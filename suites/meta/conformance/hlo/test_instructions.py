@@ -23,10 +23,6 @@ from conformance.hlo.protos import (
     TriangularSolveOptions,
     WindowDimension,
 )
-from conformance.hlo.shapes import (
-    is_tiled,
-    offsets,
-)
 from conformance.hlo.site import Site
 from conformance.hlo.unreadable import Unreadable
 from reference.interpreter.evaluate import evaluate
@@ -115,12 +111,6 @@ def test_numbers_and_bytes() -> None:
     assert array_of(flags).tolist() == [True, False]
 
 
-def test_elements_below_a_byte_are_unpacked() -> None:
-    of = shape("si4", 3)
-    for data in (bytes([0x1F, 0x07]), bytes([0x0F, 0x01, 0x07])):
-        assert array_of(Literal(of, s4s=data)).astype(np.int8).tolist() == [-1, 1, 7]
-
-
 @pytest.mark.parametrize(
     ("literal", "reason"),
     [
@@ -132,29 +122,6 @@ def test_elements_below_a_byte_are_unpacked() -> None:
 def test_tuples_and_missing_elements_are_not_read(literal: Literal, reason: str) -> None:
     with pytest.raises(Unreadable, match=reason):
         array_of(literal)
-
-
-def laid_out(sizes: list[int], minor_to_major: list[int], *tiles: list[int]) -> Shape:
-    return Shape(11, sizes, layout=Layout(minor_to_major, [Tile(one) for one in tiles]))
-
-
-def test_elements_of_a_tile_are_together() -> None:
-    """Tiles of 2 x 2: the second begins at 4, and the third column is followed by padding."""
-    tiled = laid_out([2, 3], [1, 0], [2, 2])
-    assert is_tiled(tiled)
-    assert not is_tiled(shape("f32", 2))
-    assert offsets(tiled).tolist() == [[0, 1, 4], [2, 3, 6]]
-
-
-def test_tiles_of_tiles_cut_the_last_dimensions_again() -> None:
-    packed = laid_out([2, 2], [1, 0], [2, 2], [2, 1])
-    assert offsets(packed).tolist() == [[0, 2], [1, 3]]
-
-
-def test_tiles_may_merge_dimensions() -> None:
-    """The smallest number merges a dimension with the next: rows of 3 follow each other."""
-    merged = laid_out([2, 3], [1, 0], [-(1 << 63), 2])
-    assert offsets(merged).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def _tiled_shape(sizes: list[int], *tile: int, of: str = "f32") -> Shape:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from math import inf
-
 import numpy as np
+import pytest
 
 from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.pipeline.items import Inputs
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.minimise.attempts import Fails, Minimisation
-from conformance.triage.minimise.contents import simplify_data
 from conformance.triage.minimise.minimise import minimise
-from conformance.triage.minimise.surgery import (
-    drop_first_operations,
-    replace_values,
-    simplify_regions,
-)
 from reference.interpreter.evaluate import evaluate
-from reference.ir.program import Dense, Program
-from reference.ir.types import Array
+from reference.ir.program import Program
 
 LONG = """
 func.func @main(%x: tensor<6x5xf32>, %y: tensor<6x5xf32>) -> (tensor<6x5xf32>, tensor<6x5xf32>) {
@@ -151,142 +140,61 @@ def test_unused_operation_is_dropped_if_failure_remains() -> None:
     assert names(small.program) == ["multiply"]
 
 
-PROGRAM = parse_module("""
-func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %c = stablehlo.constant dense<[3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0]> : tensor<8xf32>
-  %0 = stablehlo.divide %x, %c : tensor<8xf32>
-  return %0 : tensor<8xf32>
-}""")
-
-EIGHT = np.arange(5, 13, dtype=np.float32)
-
-
-def constant_of(program: Program) -> Array:
-    value = program.main.body.operations[0].attribute("value")
-    assert isinstance(value, Dense)
-    return value.array
-
-
-def simplify_contents(
-    fails: Fails, inputs: tuple[Array, ...] = (EIGHT,), left: int = 500
-) -> Minimisation:
-    attempts = Minimisation(fails, PROGRAM, inputs, left, inf)
-    assert fails(PROGRAM, inputs)
-    simplify_data(attempts)
-    return attempts
-
-
-def test_elements_that_do_not_matter_are_zero() -> None:
-    attempts = simplify_contents(lambda _, inputs: inputs[0][6] == 11)
-    assert attempts.inputs[0].tolist() == [0, 0, 0, 0, 0, 0, 11, 0]
-    assert not constant_of(attempts.program).any()
-
-
-def test_elements_that_may_not_be_zero_are_one() -> None:
-    attempts = simplify_contents(
-        lambda program, inputs: all(inputs[0]) and all(constant_of(program))
-    )
-    assert attempts.inputs[0].tolist() == [1] * 8
-    assert constant_of(attempts.program).tolist() == [1] * 8
-
-
-def test_integers_become_as_small_as_the_failure_permits() -> None:
-    whole = parse_module("""
-func.func @main(%x: tensor<8xf32>, %i: tensor<2xi32>) -> tensor<8xf32> {
-  return %x : tensor<8xf32>
-}""")
-    index = np.array([1065353216, -1082130432], np.int32)
-    attempts = Minimisation(lambda _, inputs: inputs[1][0] > 4, whole, (EIGHT, index), 500, inf)
-    simplify_data(attempts)
-    assert attempts.inputs[1].tolist() == [5, 0]
-    attempts = Minimisation(lambda _, inputs: inputs[1][1] < -6, whole, (EIGHT, index), 500, inf)
-    simplify_data(attempts)
-    assert attempts.inputs[1].tolist() == [0, -7]
-
-
-def test_a_number_stays_a_number() -> None:
-    program = parse_module("""
-func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %0 = "chlo.constant_like"(%x) {value = 3.0 : f32} : (tensor<8xf32>) -> tensor<8xf32>
-  return %0 : tensor<8xf32>
-}""")
-    attempts = Minimisation(lambda *_: True, program, (EIGHT,), 500, inf)
-    simplify_data(attempts)
-    assert "{value = 0.0 : f32}" in emit(attempts.program)
-
-
-CHAIN = """
-func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
-  %two = stablehlo.constant dense<2.0> : tensor<2xf32>
-  %a = stablehlo.add %x, %two : tensor<2xf32>
-  %b = stablehlo.negate %a : tensor<2xf32>
-  %c = stablehlo.multiply %b, %y : tensor<2xf32>
-  return %c, %a : tensor<2xf32>, tensor<2xf32>
+NEGATED = """
+func.func @main(%x: tensor<3xi32>) -> tensor<3xi32> {
+  %0 = stablehlo.negate %x : tensor<3xi32>
+  return %0 : tensor<3xi32>
 }
 """
 
-X, Y = np.array([1, 2], np.float32), np.array([3, -1], np.float32)
+
+@pytest.mark.parametrize(
+    ("needs", "element"), [("> 4", 5), ("< -6", -7), ("!= 0", 1), ("== 1065353216", 1065353216)]
+)
+def test_elements_become_as_small_as_the_failure_permits(needs: str, element: int) -> None:
+    def has_element(_: Program, given: Inputs) -> bool:
+        compared = {
+            "> 4": lambda x: x > 4, "< -6": lambda x: x < -6, "!= 0": lambda x: x != 0,
+            "== 1065353216": lambda x: x == 1065353216,
+        }[needs]  # fmt: skip
+        return any(bool(compared(one).any()) for one in given)
+
+    small = minimise_text(NEGATED, has_element, np.array([1065353216, -1082130432, 0], np.int32))
+    assert [one.ravel().tolist() for one in small.inputs] == [[element]]
 
 
-def ops(program: Program) -> list[str]:
-    """Return the ops of main, without its return."""
-    return [one.name for one in program.main.body.operations[:-1]]
-
-
-def attempts(
-    text: str, holds: Callable[[Program], bool], *inputs: np.ndarray, left: int = 99
-) -> Minimisation:
-    """Return attempts at a program that fails while `holds` holds."""
-
-    def fails(program: Program, given: Inputs) -> bool:
-        evaluate(program, given)  # inputs belong to the program
-        return holds(program)
-
-    program = parse_module(text)
-    assert fails(program, inputs)
-    return Minimisation(fails, program, inputs, left, math.inf)
-
-
-def test_first_operations_are_dropped_and_their_results_become_parameters() -> None:
-    work = attempts(CHAIN, lambda program: "multiply" in ops(program), X, Y)
-    before = evaluate(work.program, work.inputs)
-    assert drop_first_operations(work)
-    assert ops(work.program) == ["multiply"]
-    assert np.array_equal(evaluate(work.program, work.inputs)[0], before[0])
-
-
-def test_values_are_replaced_by_operands_of_their_type() -> None:
-    work = attempts(CHAIN, lambda program: "multiply" in ops(program), X, Y)
-    assert replace_values(work)
-    assert ops(work.program) == ["multiply"]
-    assert not replace_values(work)
-
-
-def test_values_are_replaced_by_parameters_or_constants() -> None:
+def test_a_number_stays_a_number() -> None:
     text = """
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = "chlo.constant_like"(%x) {value = 3.0 : f32} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"""
+    x = np.arange(5, 13, dtype=np.float32)
+    small = minimise_text(text, lambda p, _: "chlo.constant_like" in names(p), x)
+    assert "{value = 0.0 : f32}" in emit(small.program)
+
+
+CONVERTED = """
 func.func @main(%x: tensor<2xf32>) -> tensor<2xi32> {
   %a = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xi32>
   %b = stablehlo.negate %a : tensor<2xi32>
   return %b : tensor<2xi32>
 }
 """
-    work = attempts(text, lambda program: "negate" in ops(program), X)
-    assert replace_values(work)
-    assert ops(work.program) == ["negate"]
-    assert [one.dtype for one in work.inputs] == [np.int32]
-
-    def has_no_integer_parameter(program: Program) -> bool:
-        types = [str(one.type) for one in program.main.arguments]
-        return "negate" in ops(program) and not any("i32" in one for one in types)
-
-    work = attempts(text, has_no_integer_parameter, X)
-    assert replace_values(work)
-    assert ops(work.program) == ["constant", "negate"]
-    assert work.inputs == ()
 
 
-def test_bodies_are_simplified() -> None:
-    text = """
+@pytest.mark.parametrize("takes_integers", [True, False])
+def test_values_are_replaced_by_parameters_or_constants(takes_integers: bool) -> None:
+    def fails(program: Program, _: Inputs) -> bool:
+        has_integers = any("i32" in str(one.type) for one in program.main.arguments)
+        return "negate" in names(program) and (takes_integers or not has_integers)
+
+    small = minimise_text(CONVERTED, fails, np.array([1, 2], np.float32))
+    assert names(small.program) == ["negate"]
+    assert [one.dtype for one in small.inputs] == ([np.int32] if takes_integers else [])
+
+
+REDUCED = """
 func.func @main(%x: tensor<4xi32>, %zero: tensor<i32>) -> tensor<i32> {
   %0 = stablehlo.reduce(%x init: %zero) across dimensions = [0]
       : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
@@ -299,11 +207,11 @@ func.func @main(%x: tensor<4xi32>, %zero: tensor<i32>) -> tensor<i32> {
 }
 """
 
-    def holds(name: str) -> Callable[[Program], bool]:
-        return lambda program: name in [one.name for one in program.walk()]
 
-    given = (np.arange(4, dtype=np.int32), np.array(0, np.int32))
-    for kept, dropped in (("add", "multiply"), ("multiply", "add")):
-        work = attempts(text, holds(kept), *given)
-        assert simplify_regions(work)
-        assert not holds(dropped)(work.program)
+@pytest.mark.parametrize(("kept", "dropped"), [("add", "multiply"), ("multiply", "add")])
+def test_bodies_are_simplified(kept: str, dropped: str) -> None:
+    def fails(program: Program, _: Inputs) -> bool:
+        return {"reduce", kept} <= {*names(program)}
+
+    small = minimise_text(REDUCED, fails, np.arange(4, dtype=np.int32), np.array(0, np.int32))
+    assert dropped not in names(small.program)

@@ -12,8 +12,11 @@ from reference.ir.program import TensorType
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, from_bits, to_bits
 from reference.numerics.conversion import (
     bitcast_convert,
+    complex_,
     convert_to,
+    imag,
     iota,
+    real,
     reduce_precision,
 )
 from reference.numerics.rounding import to_float64
@@ -151,3 +154,14 @@ def test_precision_is_reduced(
     given = np.array([value], np.float32)
     (found,) = reduce_precision(given, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
     assert np.array([found]).view(np.uint32) == np.array([wanted], np.float32).view(np.uint32)
+
+
+def test_parts_of_complex_numbers() -> None:
+    made = complex_(np.array([1.0, -0.0], np.float32), np.array([nan, 2.0], np.float32))
+    assert made.dtype == np.complex64
+    np.testing.assert_array_equal(real(made), np.array([1.0, -0.0], np.float32))
+    np.testing.assert_array_equal(imag(made), np.array([nan, 2.0], np.float32))
+    assert np.signbit(real(made)).tolist() == [False, True]
+    alone = np.array([-0.0], np.float64)
+    assert np.signbit(real(alone)).tolist() == [True]
+    assert np.signbit(imag(alone)).tolist() == [False]

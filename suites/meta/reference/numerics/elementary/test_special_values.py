@@ -291,3 +291,8 @@ def test_huge_orders_of_polygamma_keep_their_sign() -> None:
     assert got.tolist()[0] == -INF
     assert np.signbit(got).tolist() == [True, True, True, False]
     assert got[1] == got[2] == got[3] == 0 or got[2] == -INF
+
+
+def test_products_are_those_of_ieee_arithmetic() -> None:
+    assert are_same(value_at(specials.multiply, INF, 0.0, 1.0, 0.0), (INF, NAN))
+    assert are_same(value_at(specials.multiply, 1.0, 2.0, 3.0, 4.0), (-5.0, 10.0))
