@@ -167,14 +167,6 @@ def test_errors_are_one_line_that_names_the_entry(
     assert "\n" not in told
 
 
-@pytest.mark.parametrize("more", ['within = "2 ulp"', "flushes = true", 'constants = ["*"]'])
-def test_keys_of_computes_entries_are_refused_in_others(more: str, tmp_path: Path) -> None:
-    path = tmp_path / "ours.toml"
-    path.write_text(f'[[known]]\nid = "mine"\nop = "tanh"\nreason = "so"\n{more}\n')
-    with pytest.raises(ExpectationError, match="is only for entries with 'computes'"):
-        read(path)
-
-
 @pytest.mark.parametrize(
     ("op", "more", "reason"),
     [

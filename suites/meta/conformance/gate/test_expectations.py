@@ -163,6 +163,12 @@ def test_entries_of_a_backend_match_only_that_backend(tmp_path: Path) -> None:
         (ENTRY.replace('reason = "The sign of zero is lost."', ""), "'reason' is missing"),
         (ENTRY + ENTRY, "the id 'zeros' is twice in"),
         (ENTRY + "words = []", "'words' must be a list of texts, none of them empty"),
+        (ENTRY + "cause = { pass = 'algsimp' }", "'change' of 'cause' is missing"),
+        (ENTRY + "cause = { pas = 'algsimp', change = 'a => b' }", "unknown key 'pas'"),
+        (ENTRY + "cause = 'algsimp'", "'cause' must be a table, not a string"),
+        (ENTRY + "within = '2 ulp'", "is only for entries with 'computes'"),
+        (ENTRY + "flushes = true", "is only for entries with 'computes'"),
+        (ENTRY + "constants = ['*']", "is only for entries with 'computes'"),
         (ENTRY + "where = ['']", "'where' must be a list of texts, none of them empty"),
         (
             ENTRY.replace('"divergent"', '"divergent", "crashed"') + "words = ['oom']",
@@ -363,22 +369,6 @@ def test_cause_matches_by_pass_and_change(tmp_path: Path) -> None:
 
 def test_an_error_over_the_bound_is_not_excused_by_the_rewriting(tmp_path: Path) -> None:
     assert match_causes(tmp_path, BY_CONSTANT, ulp=3.0) == ""
-
-
-@pytest.mark.parametrize(
-    ("cause", "message"),
-    [
-        ('{ pass = "algsimp" }', "'change' of 'cause' is missing"),
-        ('{ pas = "algsimp", change = "a => b" }', "unknown key 'pas'"),
-        ('"algsimp"', "'cause' must be a table, not a string"),
-    ],
-)
-def test_a_cause_that_cannot_be_read_is_refused(tmp_path: Path, cause: str, message: str) -> None:
-    path = tmp_path / "known.toml"
-    path.write_text(f'[[known]]\nid = "x"\ncause = {cause}\nreason = "A reason."\n')
-    with pytest.raises(ExpectationError) as caught:
-        read(path)
-    assert message in str(caught.value)
 
 
 def test_the_largest_error_is_that_of_the_class(tmp_path: Path) -> None:
