@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
+from conformance.judging.perturbation.overrides import Override, apply_overrides
 from conformance.known.hypothesis import LEFT_OUT
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from conformance.triage.audit import audit
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
-from reference.ir.program import Program
+from reference.ir.program import Operation, Program, Value
 from reference.ir.types import ELEMENT_TYPES, Array
+from suites.meta.support.small_programs import array, tensor_of
 
 GRADIENT = """
 func.func @main(%x: tensor<6x!E>, %s: tensor<2x!E>, %m: tensor<2x!E>, %v: tensor<2x!E>,
@@ -344,3 +348,34 @@ def test_every_operation_has_its_own_version_of_the_same_elements() -> None:
         parse_module(text), [np.full(4, 0.7, np.float32), np.ones((4, 1), np.float32)]
     )
     assert all((one == 0).all() for (one,) in permitted.moved_samples())
+
+
+ADD = Operation(
+    "add", (Value("x", tensor_of(3)), Value("y", tensor_of(3))), (Value("r", tensor_of(3)),)
+)
+
+WANT = array([1.0, 2.0, 3.0])
+GOT = array([1.0, 2.5, np.inf])
+
+
+def shift(result: Array, expected: Array = WANT, actual: Array = GOT) -> Array:
+    (found,) = Override(ADD, (expected,), (actual,)).shift_results((result,))
+    return found
+
+
+def test_result_that_becomes_nan_stays_nan() -> None:
+    found = shift(array([1.0, np.nan, 3.0]))
+    assert np.isnan(found[1])
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (replace(ADD), True),
+        (replace(ADD, name="subtract"), False),
+        (replace(ADD, results=(Value("s", tensor_of(3)),)), False),
+    ],
+)
+def test_override_is_for_one_operation(other: Operation, same: bool) -> None:
+    (found,) = apply_overrides(other, (WANT,), [Override(ADD, (WANT,), (GOT,))])
+    assert (found is WANT) is not same
