@@ -15,6 +15,7 @@ from reference.numerics.alike import (
     is_subnormal,
 )
 from reference.numerics.comparison import compare, total_order_key
+from reference.numerics.zeros import is_negative, is_negative_zero
 
 
 def array(of: str, *numbers: complex) -> Array:
@@ -305,3 +306,24 @@ def test_subnormal_numbers_become_zeros_of_their_sign() -> None:
     assert equal_elements(flushed, f32_array(0, -0.0, -TINY, 3)).all()
     parts = flush_subnormals(c64(complex(1, -TINY / 2), complex(TINY / 2, 1)))
     assert equal_elements(parts, c64(complex(1, -0.0), complex(0, 1))).all()
+
+
+def test_complex_remainders_take_whole_parts_of_the_quotient() -> None:
+    found = arithmetic.remainder(array("complex<f32>", 5 + 7j), array("complex<f32>", 2))
+    assert found.tolist() == [1 + 1j]
+
+
+def test_absolute_values() -> None:
+    assert arithmetic.abs(array("si8", -128, -5)).tolist() == [-128, 5]
+    assert arithmetic.abs(array("complex<f32>", 3 - 4j)).tolist() == [5]
+    assert np.signbit(arithmetic.abs(array("f32", -0.0, -np.inf))).tolist() == [False, False]
+
+
+FLOATS = np.array([0.0, -0.0, 1, -1, np.nan, -np.nan], np.float32)
+
+
+def test_a_sign_is_that_of_the_bits() -> None:
+    assert is_negative(FLOATS).tolist() == [False, True] * 3
+    integers = np.array([0, -1, 1], np.int8)
+    assert is_negative(integers).tolist() == [False, True, False]
+    assert not is_negative_zero(integers).any()

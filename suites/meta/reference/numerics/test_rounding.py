@@ -4,7 +4,16 @@ import gmpy2
 import numpy as np
 import pytest
 
-from reference.ir.types import ELEMENT_TYPES, FLOATS, NonFinite, bits_dtype, from_bits, to_bits
+from reference.ir.types import (
+    ELEMENT_TYPES,
+    FLOATS,
+    NonFinite,
+    bits_dtype,
+    element_type,
+    from_bits,
+    to_bits,
+)
+from reference.numerics.ranged import RangedNumbers
 from reference.numerics.rounding import (
     from_ordinal,
     next_down,
@@ -212,3 +221,13 @@ def test_ulp_is_the_gap_above(of):
     top = ulp_size(np.array([np.inf, of.float_format.max_finite]), of)
     assert top[0] == top[1] > 0
     assert np.isnan(ulp_size(np.array(np.nan), of))
+
+
+def ranged_numbers(of: str, *numbers: float) -> RangedNumbers:
+    return RangedNumbers(np.array(numbers, np.float64), element_type(of))
+
+
+def test_a_number_that_rounds_beyond_the_largest_is_infinite() -> None:
+    """The largest f16 is 65504; from 65520 on numbers round to infinity."""
+    found = ranged_numbers("f16", 65519.0, 65520.0, -70000.0) * 1.0
+    assert found.numbers.tolist() == [65519, np.inf, -np.inf]

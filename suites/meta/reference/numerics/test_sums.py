@@ -10,7 +10,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from reference.ir.monoid import ADD, AND, MAXIMUM, MINIMUM, MULTIPLY, OR, XOR, Monoid
+from reference.ir.monoid import ADD, AND, MAXIMUM, MINIMUM, MONOIDS, MULTIPLY, OR, XOR, Monoid
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type, element_type_of
 from reference.numerics import accumulation
 from reference.numerics.contributions import Slices
@@ -22,7 +22,7 @@ from reference.numerics.exactness import (
     is_exact_square_root,
     is_exact_sum,
 )
-from reference.numerics.monoids import all_negative_zeros, fold
+from reference.numerics.monoids import all_negative_zeros, can_fold, fold
 from reference.numerics.products import magnitudes, matmul, to_wide_type
 from reference.numerics.schedules import LIKELY, growth_of_sum, order_factor, order_factors
 from reference.numerics.spectra import hermitian_eigenvalues, singular_values
@@ -410,3 +410,16 @@ def test_long_doubles_beyond_the_range_of_doubles_have_values() -> None:
     assert singular_values(large)[0] / large[0, 0] == pytest.approx(4)
     both = np.stack([large, np.eye(4, dtype=np.longdouble)])
     np.testing.assert_allclose((hermitian_eigenvalues(both)[1]).astype(float), 1)
+
+
+def test_monoids_that_fold_each_type() -> None:
+    complex_ = ELEMENT_TYPES["complex<f32>"]
+    assert {name for name, one in MONOIDS.items() if can_fold(one, complex_)} == {"add", "multiply"}
+    assert {name for name, one in MONOIDS.items() if not can_fold(one, F32)} == {"and", "or", "xor"}
+    assert all(can_fold(one, ELEMENT_TYPES["si8"]) for one in MONOIDS.values())
+    assert not can_fold(None, F32)
+
+
+@pytest.mark.parametrize("name", ["positive", "of both signs", "of many magnitudes"])
+def test_random_numbers_have_the_likely_bound(name: str) -> None:
+    assert order_factor(DATA[name].astype(np.float32)) == LIKELY
