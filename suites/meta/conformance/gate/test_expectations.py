@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
-import conformance
 from conformance.backends.base import Description
 from conformance.catalog import CATALOG
-from conformance.gate.classes import CLASSES
 from conformance.gate.conditions import Circumstances, first_unmet_condition, is_about
 from conformance.gate.expectations import (
     Expectation,
@@ -24,11 +21,7 @@ from conformance.gate.expectations import (
     matching_entry,
 )
 from conformance.gate.reading import ExpectationError, load, read
-from conformance.judging.lapack.residuals import NO_SOLUTION
 from conformance.judging.messages import additional_failure_line
-from conformance.judging.questions import split_label
-from conformance.known.any_op import HYPOTHESES
-from conformance.known.hypothesis import Arithmetic
 from conformance.verdict import Detail, Element, Failing, Record, Verdict
 
 VERSIONS = {"jaxlib": "0.10.2"}
@@ -193,25 +186,6 @@ def test_invalid_entry_is_one_line(tmp_path: Path, text: str, said: str) -> None
 def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(ExpectationError, match="cannot read expectations"):
         load(str(tmp_path / "nothing.toml"), ["cpu"], VERSIONS)
-
-
-def _classes_in(source: str) -> set[str]:
-    """Return the classes beside a failing verdict, and the names of deviations."""
-    failing = "|".join(verdict.name for verdict in Verdict if verdict.fails)
-    return {
-        *re.findall(rf'Verdict\.(?:{failing}), "([^"]*\w[^"]*)"', source),
-        *re.findall(r'Hypothesis\(\s*"([^"]+)"', source),
-    }
-
-
-def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
-    sources = [path.read_text() for path in Path(conformance.__file__).parent.rglob("*.py")]
-    labels = set[str]().union(*map(_classes_in, sources))
-    labels |= {NO_SOLUTION, *(one.value for one in Arithmetic), *(h.label for h in HYPOTHESES)}
-    given = {split_label(label)[0] for label in labels}
-    assert len(given) > 20
-    assert given - {*CLASSES} == set()
-    assert len({*CLASSES}) == len(CLASSES)
 
 
 def failing_class(verdict: Verdict, kind: str, worst_ulp: float | None = None) -> Failing:

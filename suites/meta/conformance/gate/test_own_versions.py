@@ -19,7 +19,6 @@ from conformance.gate.versions import (
     add_given_version,
     applicable_entries,
     given_versions,
-    own_versions,
 )
 
 DIGEST = "4f1d2cab9012"
@@ -39,26 +38,6 @@ def a_plugin(*versions: tuple[str, str]) -> Description:
 
 def an_entry(**versions: str) -> Expectation:
     return Expectation("e", ("add",), "r", versions=Versions(**versions))
-
-
-@pytest.mark.parametrize(
-    ("versions", "number"),
-    [
-        ((("runtime", "cuda 12040"),), ""),
-        ((("runtime", "my_pjrt 2.1.3 (release)"),), "2.1.3"),
-        ((("runtime", "v2.1rc1"),), "2.1rc1"),
-        ((("runtime", "Built on Nov 25 2025 (17639)"),), ""),
-        ((("jaxlib", "0.10.2"), ("PJRT API", "0.90"), ("StableHLO", "1.9.0")), ""),
-        ((("jaxlib", "0.10.2"), ("my-pjrt", "3.0"), ("library", "a.so sha256 0")), "3.0"),
-        ((("jaxlib", "0.10.2"), ("numpy", "2.0")), ""),
-        ((("runtime", "my_pjrt 2.1"), ("my-pjrt", "3.0")), "2.1"),
-        ((("runtime", "my_pjrt 2.1"), (GIVEN, "4")), "4"),
-    ],
-)
-def test_a_backends_version_is_given_or_reported_or_that_of_its_distribution(
-    versions: tuple[tuple[str, str], ...], number: str
-) -> None:
-    assert own_versions(a_plugin(*versions)).number == number
 
 
 @pytest.mark.parametrize(

@@ -113,14 +113,6 @@ func.func @main(%a: tensor<2xMx3xf32>, %b: tensor<2x3x4xf32>) -> tensor<2xMx4xf3
   return %0 : tensor<2xMx4xf32>
 }"""
 
-CONVOLUTION = """
-func.func @main(%a: tensor<1x4x1xi32>, %b: tensor<12x1x1xi32>) -> tensor<1x3x1xi32> {
-  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
-    window = {pad = [[5, 5]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
-    : (tensor<1x4x1xi32>, tensor<12x1x1xi32>) -> tensor<1x3x1xi32>
-  return %0 : tensor<1x3x1xi32>
-}"""
-
 
 def wrong_element(text: str, inputs: list[Any], index: tuple[int, ...]) -> Element:
     """Return the element that a judgement records where one element of a result is wrong."""
@@ -143,15 +135,6 @@ def test_row_and_column_of_wrong_product_are_recorded() -> None:
         ("lhs", "6.0, 7.0, 8.0"), ("rhs", "14.0, 18.0, 22.0"),
     ]  # fmt: skip
     assert element.inputs[0][2] == "0x40C00000, 0x40E00000, 0x41000000"
-
-
-def test_window_of_wrong_convolution_is_recorded_without_its_padding() -> None:
-    inputs = [
-        array(np.arange(1, 5).reshape(1, 4, 1), "si32"),
-        array(np.arange(12).reshape(12, 1, 1), "si32"),
-    ]
-    element = wrong_element(CONVOLUTION, inputs, (0, 1, 0))
-    assert [one[1] for one in element.inputs] == ["1, 2, 3, 4", "4, 5, 6, 7"]
 
 
 REDUCED = parse_module(

@@ -23,7 +23,7 @@ from conformance.tolerance.bounds.products import (
     make_measure,
     precision_of,
 )
-from conformance.tolerance.bounds.scaled import SCALED, as_dot_general
+from conformance.tolerance.bounds.scaled import SCALED
 from conformance.tolerance.bounds.sparse import STORED
 from conformance.tolerance.bounds.underflow import has_flushing_modes
 from conformance.verdict import Verdict
@@ -397,32 +397,6 @@ def scaled_dot(*operands: Array, to: str = "f32") -> Operation:
     return op_program(
         "ScaledDot", types, tensor_of(1, 1, of=to), preferred_element_type=to, **given
     ).subject
-
-
-def roundings(lhs: Array, scale: Array, to: str = "f32") -> tuple[float, float]:
-    """Return the roundoff of lhs, and of the sum before it is converted."""
-    operands = lhs, scale, COLUMN, SCALE_ONE
-    _, default = as_dot_general(scaled_dot(*operands, to=to), operands)
-    assert default.operands is not None
-    assert default.operands[1] == 0  # small integers and a scale of 1
-    return default.operands[0], default.intermediate
-
-
-@pytest.mark.parametrize(
-    ("numbers", "scale", "count"),
-    [
-        ([1.0, 3.0], 4.0, 0),
-        ([257.0, 3.0], 1.0, 2),  # the operand, and its product with 1
-        ([1.0, 3.0], 257.0, 2),  # the scale, and its product with 1
-        ([129.0, 3.0], 3.0, 1),  # the product only: 387
-        ([257.0, 3.0], 257.0, 3),
-    ],
-)
-def test_each_array_that_bf16_does_not_hold_is_rounded(
-    numbers: list[float], scale: float, count: int
-) -> None:
-    lhs = array([numbers], "f16")
-    assert roundings(lhs, array([[scale]], "f16")) == (count * U_BF16, 0)
 
 
 @pytest.mark.parametrize(("scale", "bound"), [(1.0, 0.0), (257.0, 2 * U_BF16 * 17 * 257)])
