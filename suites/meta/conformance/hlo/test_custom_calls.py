@@ -355,3 +355,20 @@ def test_parts_in_memory_are_concatenated_along_the_dimension_that_they_share() 
     assert rows.tolist() == [[0, 1], [2, 3], [0, 1], [2, 3]]
     with pytest.raises(Unreadable, match="its parts do not make up its result"):
         evaluate_tpu_call("ConcatBitcast", shape("si32", 2, 4), *parts)
+
+
+def test_floats_are_sorted_in_total_order() -> None:
+    keys = array([0.0, -0.0])
+    (found,) = evaluate_instruction(
+        TARGETS["__cub$DeviceRadixSort"],
+        custom_call("__cub$DeviceRadixSort", tuple_shape(shape("f32", 2))),
+        keys,
+    )
+    assert np.signbit(found).tolist() == [True, False]
+
+
+def test_hints_change_nothing_and_buffers_are_zeros() -> None:
+    indices = array([3, 1], "si32")
+    found = evaluate_tpu_call("AssumeGatherIndicesInBound", shape("si32", 2), indices)
+    assert found.tolist() == [3, 1]
+    assert evaluate_tpu_call("AllocateBuffer", shape("f32", 2)).tolist() == [0.0, 0.0]

@@ -15,6 +15,7 @@ from conformance.hlo.moving import reinterpret, reinterpret_layout
 from conformance.hlo.opcodes import HANDLERS
 from conformance.hlo.padding import pad_to_tiles
 from conformance.hlo.protos import (
+    CholeskyOptions,
     ConvolutionDimensions,
     Layout,
     Literal,
@@ -23,6 +24,7 @@ from conformance.hlo.protos import (
     TriangularSolveOptions,
     WindowDimension,
 )
+from conformance.hlo.shapes import array_type_of
 from conformance.hlo.site import Site
 from conformance.hlo.unreadable import Unreadable
 from reference.interpreter.evaluate import evaluate
@@ -308,3 +310,31 @@ def test_other_windows_are_of_no_product(
     sizes: tuple[int, int, int], window: WindowDimension
 ) -> None:
     assert part_of(*sizes, window) is None
+
+
+def test_elements_below_a_byte_are_unpacked() -> None:
+    of = shape("si4", 3)
+    for data in (bytes([0x1F, 0x07]), bytes([0x0F, 0x01, 0x07])):
+        assert array_of(Literal(of, s4s=data)).astype(np.int8).tolist() == [-1, 1, 7]
+
+
+MATRIX = np.array([[4.0, 2.0], [2.0, 3.0]], np.float32)
+
+
+def test_cholesky_takes_the_lower_triangle_if_asked() -> None:
+    lower = evaluate_product(
+        "cholesky", shape("f32", 2, 2), MATRIX, cholesky_options=CholeskyOptions(True)
+    )
+    assert lower[1, 0] == 1
+    upper = evaluate_product("cholesky", shape("f32", 2, 2), MATRIX)
+    assert upper[0, 1] == 1
+
+
+def test_state_of_the_devices_generator_is_zero() -> None:
+    assert evaluate_product("rng-get-and-update-state", shape("ui64", 2)).tolist() == [0, 0]
+
+
+def test_dynamic_sizes_have_bounds() -> None:
+    of = array_type_of(shape("f32", 3, 4, is_dynamic_dimension=[0, 1]))
+    assert (of.shape, of.bounds) == ((3, None), (None, 4))
+    assert array_type_of(shape("f32", 3)) == tensor_of(3)

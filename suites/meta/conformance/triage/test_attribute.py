@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.gate.expectations import Cause, Expectation
+from conformance.judging.judgement import passing_judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.entry_prediction import EntryPrediction
@@ -21,12 +22,16 @@ from conformance.triage.attribute import Explainer
 from conformance.triage.audit import Run, audit
 from conformance.triage.fault import Explanation, FailedProgram
 from conformance.triage.localise import Search
+from conformance.triage.region_judge import WrongOperation
+from conformance.triage.regions import Explain, match_in_regions
 from conformance.triage.unpredictable import follows_from_unpredictable
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import flush_subnormals
+from suites.meta.support.checking import values_of
 from suites.meta.support.faults.changed_backend import compose_changes, run_changed
+from suites.meta.support.small_programs import array
 
 
 def explain_results(
@@ -340,3 +345,48 @@ def test_only_elements_that_depend_on_unwritten_memory_may_differ_in_each_run(
         assert follows_from_unpredictable(*given, lambda _: False) == is_known
         # an entry that predicts no element of the transform says nothing about the third result
         assert follows_from_unpredictable(*given, lambda _: True) == (result != 2)
+
+
+BRANCH = parse_module("""
+func.func @main(%p: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
+  %0 = "stablehlo.if"(%p) ({
+    %1 = stablehlo.negate %x : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }, {
+    stablehlo.return %x : tensor<f32>
+  }) : (tensor<i1>) -> tensor<f32>
+  return %0 : tensor<f32>
+}""")
+
+
+def match_regions(program: Program, inputs: tuple[Array, ...], explain: Explain, **changed: Array):
+    (operation,) = (one for one in program.main.body.operations if one.regions)
+    values = {**values_of(program, inputs), **changed}
+    return match_in_regions(
+        run_changed(compose_changes()),
+        WrongOperation(operation, passing_judgement(1), program, values),
+        explain,
+    )
+
+
+def always(*ids: str) -> Explain:
+    return lambda *_: ids
+
+
+YES, TWO = np.array(True), array(2.0)
+
+
+def test_the_branch_that_was_taken_is_explained() -> None:
+    asked: list[str] = []
+
+    def explain(program: Program, *_: object) -> tuple[str, ...]:
+        asked.append(program.main.body.operations[0].name)
+        return ("entry",)
+
+    assert match_regions(BRANCH, (YES, TWO), explain) == ("entry",)
+    assert asked == ["negate"]
+
+
+def test_a_branch_with_other_results_explains_nothing() -> None:
+    result = BRANCH.main.body.operations[0].results[0].name
+    assert match_regions(BRANCH, (YES, TWO), always("entry"), **{result: array(5.0)}) == ()

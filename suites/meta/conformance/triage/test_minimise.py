@@ -215,3 +215,16 @@ def test_bodies_are_simplified(kept: str, dropped: str) -> None:
 
     small = minimise_text(REDUCED, fails, np.arange(4, dtype=np.int32), np.array(0, np.int32))
     assert dropped not in names(small.program)
+
+
+def test_no_more_is_tried_than_is_allowed() -> None:
+    program = parse_module(LONG)
+    tried: list[int] = []
+
+    def fails(smaller: Program, _) -> bool:
+        tried.append(len(names(smaller)))
+        return True
+
+    x = np.ones((6, 5), np.float32)
+    minimise(fails, program, (x, x), seconds=30.0, tries=3)
+    assert len(tried) == 3
