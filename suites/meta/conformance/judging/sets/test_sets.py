@@ -13,6 +13,7 @@ from conformance.judging.perturbation import error_model
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.judging.sets.evaluate import evaluate_sets
+from conformance.judging.sets.explain import explain_worst_element
 from conformance.judging.sets.value_set import WIDE, ValueSet, union
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.inline import inline
@@ -503,3 +504,34 @@ def test_the_nearest_intervals_are_joined() -> None:
     assert all(found.holds(one).all() for one in points)
     assert found.holds(array([0.5])).all()
     assert not found.holds(array([50.0])).any()
+
+
+PAIR = "tensor<2xf32>"
+EXACT_DIFFERENCE = f"""func.func @main(%a: {PAIR}, %b: {PAIR}, %c: {PAIR}) -> {PAIR} {{
+  %p = stablehlo.multiply %a, %b : {PAIR}
+  %r = stablehlo.subtract %p, %c : {PAIR}
+  return %r : {PAIR}
+}}"""
+
+LEFT, RIGHT = np.float32(1.1), np.float32(1.3)
+ERROR = np.float32(float(LEFT) * float(RIGHT) - float(LEFT * RIGHT))
+
+
+def explain(numbers: Sequence[float]) -> str:
+    inputs = [np.full(2, one, np.float32) for one in (LEFT, RIGHT, LEFT * RIGHT)]
+    permitted = PermittedResults(parse_module(EXACT_DIFFERENCE), inputs)
+    return explain_worst_element(permitted, [np.array(numbers, np.float32)])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ([0.0, ERROR], ["result 0 at [1]", "only where a compiler contracts"]),
+        ([1.0, 0.0], ["result 0 at [0], 1.0", "evaluations that move its intermediate results"]),
+        ([0.0, 0.0], []),
+    ],
+)
+def test_the_worst_element_is_explained(numbers: Sequence[float], told: Sequence[str]) -> None:
+    text = explain(numbers)
+    assert bool(text) is bool(told)
+    assert all(one in text for one in told)
