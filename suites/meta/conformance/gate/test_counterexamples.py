@@ -1,24 +1,36 @@
-"""Counterexamples of expectations: inputs, replay, stale entries."""
+"""Counterexamples of expectations, and programs that end without results."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from conformance.checking.counterexample import is_crash_matched, replay
+from conformance.backends.base import ANSWERED
+from conformance.checking.counterexample import replay
 from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
+from conformance.executors.local import WorkerCrash, WorkerTimeout
+from conformance.executors.lost import crash_verdict, own_words
+from conformance.frontends.modules import Unit, units_of
 from conformance.gate.counterexamples import input_text, parse_inputs
-from conformance.gate.expectations import Counterexample, Expectation
+from conformance.gate.expectations import (
+    WITHOUT_RESULTS,
+    Counterexample,
+    Expectation,
+    Failure,
+    matching_entry,
+)
 from conformance.gate.files import SHIPPED
-from conformance.gate.reading import load, read
-from conformance.pipeline.outcome import Outcome
+from conformance.gate.reading import ExpectationError, load, read
+from conformance.known import crashing_operations
 from conformance.results.versions import versions
-from conformance.verdict import Verdict
+from conformance.stablehlo.emit import emit
+from conformance.verdict import Detail, Record, Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, bits_dtype, element_type, from_bits, to_bits
 
@@ -33,9 +45,6 @@ def program_of(*types: TensorType) -> Program:
 def read_one(text: str, of: str, *shape: int):
     (array,) = parse_inputs(program_of(TensorType(shape, element_type(of))), (text,))
     return array
-
-
-# --- Inputs --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
@@ -69,12 +78,6 @@ def test_inputs_are_written_as_in_a_constant(text, of, shape, bits) -> None:
     assert np.array_equal(to_bits(read_one(text, of, *shape)), np.asarray(bits))
 
 
-def test_equal_elements_are_written_once() -> None:
-    assert input_text(np.ones((3, 4), np.float32)) == "1.0"
-    ones = np.array([[1, 1, 1, 1, 2]] * 4, np.int32)
-    assert input_text(ones) == "[[1 x 4, 2] x 4]"
-
-
 @pytest.mark.parametrize(
     ("text", "of", "shape", "said"),
     [
@@ -88,13 +91,6 @@ def test_inputs_that_do_not_fit_are_one_clear_line(text, of, shape, said: str) -
     with pytest.raises(ValueError, match=re.escape(said)):
         read_one(text, of, *shape)
 
-
-def test_there_is_an_input_for_each_parameter() -> None:
-    with pytest.raises(ValueError, match="takes 1 inputs, and 2 are given"):
-        parse_inputs(program_of(TensorType((2,), element_type("f32"))), ("1.0", "1.0"))
-
-
-# --- Replaying -----------------------------------------------------------------------------------
 
 SUBTRACT = """
 func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
@@ -196,17 +192,6 @@ def test_the_command_says_which_reproduce(file: Path, capfd: pytest.CaptureFixtu
     assert [line.partition(":")[0] for line in out.splitlines()] == ["swapped", "mended", "bare"]
 
 
-# --- The shipped ones ----------------------------------------------------------------------------
-
-
-def test_every_shipped_expectation_has_a_counterexample() -> None:
-    for path in SHIPPED.glob("*.toml"):
-        for expectation in read(path):
-            assert expectation.counterexample or not expectation.needs_counterexample, (
-                expectation.id
-            )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "entries"), [pytest.param("cpu", 90, marks=pytest.mark.x86), ("interpreter", 20)]
@@ -228,19 +213,6 @@ def test_shipped_counterexamples_reproduce_on_this_machine(
     assert code == 0
 
 
-def test_a_program_that_ends_mlir_only_sometimes_is_matched_by_its_end() -> None:
-    """The worker that read it has ended; the process that looks at the entry reads it again."""
-    expectation = Expectation(
-        "mine", ("reduce",), "so", element_types=("invalid",), verdicts=("crashed",),
-        kinds=("abnormal exit",), words=("SIGSEGV",), where=("stablehlo",),
-        counterexample=Counterexample("no module"),
-    )  # fmt: skip
-    outcome = Outcome(Verdict.CRASHED, "abnormal exit", "the process ended with SIGSEGV")
-    assert is_crash_matched(expectation, "reference", outcome)
-    other = replace(outcome, message="the process ended with SIGABRT")
-    assert not is_crash_matched(expectation, "reference", other)
-
-
 @pytest.mark.parametrize("flaky", [True, False])
 def test_an_invalid_program_that_is_refused_this_time_is_no_mistake_of_a_flaky_entry(
     flaky: bool,
@@ -255,3 +227,163 @@ def test_an_invalid_program_that_is_refused_this_time_is_no_mistake_of_a_flaky_e
         return
     seen = replay(expectation, "reference")
     assert (seen.verdict, seen.reproduces) == (Verdict.REJECTED, False)
+
+
+ENTRIES = [
+    entry
+    for file in sorted(SHIPPED.iterdir())
+    for entry in read(file)
+    if not {*entry.verdicts}.isdisjoint(WITHOUT_RESULTS)
+]
+"""The shipped entries that know programs without results."""
+
+ANYTHING = ("*",)
+"""Words that every message has distinguish nothing."""
+
+TWO_SORTS = """
+func.func @main(%x: tensor<2x3xf32>, %y: tensor<3xf32>) -> tensor<2x3xf32> {
+  %0 = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {dimension = -1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %2 = "stablehlo.sort"(%y) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %3 : tensor<i1>
+  }) {dimension = 0 : i64} : (tensor<3xf32>) -> tensor<3xf32>
+  return %0 : tensor<2x3xf32>
+}
+"""
+
+
+def two_sorts() -> Program:
+    (unit,) = units_of(TWO_SORTS)
+    assert isinstance(unit, Unit)
+    return unit.flat.program
+
+
+def crash(message: str, kind: str = "abnormal exit") -> Failure:
+    return Failure("sort", "f32", "cpu", Verdict.CRASHED, kind, message)
+
+
+def entry(**given: Any) -> Expectation:
+    return Expectation("x", ("sort",), "it ends", verdicts=("crashed",), **given)
+
+
+def test_words_distinguish_crashes() -> None:
+    known = entry(words=("bad_alloc", "a.cc:*] Check failed: n > 0"))
+    head = "the process ended with SIGABRT"
+    said = {
+        f"{head}: what(): std::bad_alloc": "x",
+        f"{head}: a.cc:12] Check failed: n > 0 (0 vs. 0)": "x",
+        f"{head}: b.cc:12] Check failed: n > 0": "",
+        f"{head}: a.cc:12] Check failed: n > 1": "",
+        head: "",
+    }
+    assert {text: matching_entry((known,), crash(text)) for text in said} == said
+
+
+def test_words_are_the_backends_own() -> None:
+    died, timed_out = WorkerCrash("SIGABRT", "what(): bad"), WorkerTimeout(20.0)
+    assert own_words(crash_verdict(died)[2]) == "what(): bad"
+    for lost in (replace(died, last_words=""), WorkerCrash("exit code 3"), timed_out):
+        assert own_words(crash_verdict(lost)[2]) == ""
+    (verdict, kind, message), known = crash_verdict(died), entry(words=("SIGABRT", "the process"))
+    failure = replace(crash(message, kind), verdict=verdict)
+    assert matching_entry((known,), failure) == ""
+    assert matching_entry((entry(words=ANYTHING),), failure) == "x"
+
+
+def test_a_silent_crash_is_matched_by_the_operation() -> None:
+    first, second = (one for one in two_sorts().walk() if one.name == "sort")
+    known = entry(where=('sort"*dimension = -* tensor<2x3xf32>',))
+    silent = crash("the process ended with SIGSEGV")
+    assert matching_entry((known,), replace(silent, operation=first)) == "x"
+    assert matching_entry((known,), replace(silent, operation=second)) == ""
+    assert matching_entry((known,), silent) == ""
+    assert matching_entry((entry(words=("oom",)),), replace(silent, operation=first)) == ""
+
+
+def test_a_condition_is_a_name_that_exists(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def is_of_two(operation: crashing_operations.OperationText) -> bool:
+        return operation.shapes()[0] == [2, 3]
+
+    monkeypatch.setitem(crashing_operations.CONDITIONS, "of two", is_of_two)
+    first, second = (one for one in two_sorts().walk() if one.name == "sort")
+    silent = crash("the process ended with SIGSEGV")
+    known = entry(where=("condition: of two",))
+    assert matching_entry((known,), replace(silent, operation=first)) == "x"
+    assert matching_entry((known,), replace(silent, operation=second)) == ""
+    text = '[[known]]\nid = "x"\nop = "sort"\nreason = "r"\nverdicts = ["crashed"]\n'
+    text += 'where = ["{}"]\n'
+    path = tmp_path / "own.toml"
+    path.write_text(text.format("condition: of two"))
+    assert [one.where for one in load([str(path)], ("cpu",), versions())] == [known.where]
+    path.write_text(text.format("condition: of tow"))
+    with pytest.raises(ExpectationError, match="unknown condition 'of tow'; did you mean of two"):
+        load([str(path)], ("cpu",), versions())
+
+
+def test_a_record_is_matched_by_the_operations_of_its_program() -> None:
+    detail = Detail(emit(two_sorts()), b"", 0, 0)
+    silent = Record("sort", "f32", "cpu", 0, "", Verdict.CRASHED, "abnormal exit",
+                    "the process ended with SIGSEGV", detail=detail)  # fmt: skip
+    for where, known in (
+        ("sort*dimension = -1", "x"), ("sort*dimension = 1", ""),
+        ("dimension = -1*dimension = 0", ""),
+    ):  # fmt: skip
+        assert matching_entry((entry(where=(where,)),), silent) == known
+    assert matching_entry((entry(where=("sort",)),), replace(silent, detail=None)) == ""
+
+
+OTHER_WORDS = (
+    "the process ended with SIGABRT: other.cc:7] Check failed: something else",
+    "INTERNAL: RET_CHECK failure (other.cc:7) something else",
+    "INVALID_ARGUMENT: during context [hlo verifier]: something else",
+    "the process ended with SIGABRT",
+    "the process ended with SIGSEGV",
+    "no answer within 20 s: compilation 20.0 s",
+)
+
+
+@pytest.mark.parametrize("known", ENTRIES, ids=lambda one: one.id)
+@pytest.mark.parametrize("message", OTHER_WORDS)
+def test_the_same_end_with_other_words_is_new(known: Expectation, message: str) -> None:
+    assert not any(
+        known.matches_except_op(Verdict(verdict), kind, message)
+        for verdict in known.verdicts
+        for kind in (*known.kinds, *ANSWERED)
+        if own_words(message) or not known.where
+    )
+
+
+ENDS_WHEN_READ = ("reduce-of-nothing", "chlo-negative-broadcast-dimension")
+"""MLIR's verifier crashes the process here."""
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        one
+        for one in load(None, ("cpu", "interpreter"), versions())
+        if one.where
+        and one.id not in ENDS_WHEN_READ
+        and not {*one.verdicts}.isdisjoint(WITHOUT_RESULTS)
+    ],
+    ids=lambda one: one.id,
+)
+def test_where_matches_the_counterexample_and_no_other_program(known: Expectation) -> None:
+    assert known.counterexample is not None
+    (unit,) = units_of(known.counterexample.program)
+    assert isinstance(unit, Unit)
+    signal = next((one for one in known.words if one.startswith("SIG")), "SIGABRT")
+    message = f"the process ended with {signal}"
+    if known.words and signal not in known.words:
+        message += f": {known.words[0].replace('*', '')}"
+    end = (Verdict(known.verdicts[0]), known.kinds[0], message)
+    backend = next(name for name in known.backends if name in ("cpu", "interpreter"))
+    cell = (known.op[0], known.element_types[0], backend)
+    operations = [one for each in unit.programs for one in each.walk()]
+    assert any(known.matches(Failure(*cell, *end, operation=one)) for one in operations)
+    assert not any(known.matches(Failure(*cell, *end, operation=one)) for one in two_sorts().walk())

@@ -1,33 +1,31 @@
-"""Expectation files: matching, stale entries, and errors."""
+"""Expectation files: matching by conditions and causes, stale entries, and errors."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-import conformance
+from conformance.backends.base import Description
 from conformance.catalog import CATALOG
-from conformance.gate.classes import CLASSES
+from conformance.gate.conditions import Circumstances, first_unmet_condition, is_about
 from conformance.gate.expectations import (
-    Counterexample,
+    Expectation,
     Failure,
+    Versions,
     is_crash_known,
     is_overwriting_known,
     match_record,
     matching_entry,
 )
 from conformance.gate.reading import ExpectationError, load, read
-from conformance.judging.lapack.residuals import NO_SOLUTION
 from conformance.judging.messages import additional_failure_line
-from conformance.judging.questions import split_label
-from conformance.known.any_op import HYPOTHESES
-from conformance.known.hypothesis import Arithmetic
 from conformance.verdict import Detail, Element, Failing, Record, Verdict
 
 VERSIONS = {"jaxlib": "0.10.2"}
+
 ENTRY = """
 [[known]]
 id = "zeros"
@@ -38,7 +36,6 @@ kinds = ["*zero*"]
 reason = "The sign of zero is lost."
 link = "https://example.org"
 """
-
 
 SHOWN = "[known.counterexample]\nprogram = 'module {}'\n"
 
@@ -74,13 +71,6 @@ def test_entry_without_verdicts_matches_all_failures_with_results(tmp_path: Path
     found = read(write_file(tmp_path, entry))
     known = {verdict for verdict in Verdict if matching_entry(found, a_record(verdict=verdict))}
     assert known == {Verdict.FLUSHED, Verdict.INACCURATE, Verdict.DIVERGENT, Verdict.ACCEPTED}
-
-
-def test_failures_without_a_record_are_known_alike(tmp_path: Path) -> None:
-    found = read(write_file(tmp_path, ENTRY))
-    failure = Failure("atan2", "f32", "cpu", Verdict.DIVERGENT, "signed zero")
-    assert matching_entry(found, failure) == "zeros"
-    assert matching_entry(found, replace(failure, kind="NaN")) == ""
 
 
 @pytest.mark.parametrize(
@@ -125,34 +115,12 @@ def test_every_op_of_f32_is_there_for_campaigns(jaxlib: str) -> None:
     assert left == []
 
 
-def test_an_entry_may_have_a_counterexample(tmp_path: Path) -> None:
-    shown = "[known.counterexample]\nprogram = 'module {}'\ninputs = ['1.0']\n"
-    (found,) = read(write_file(tmp_path, ENTRY + shown))
-    assert found.counterexample == Counterexample("module {}", ("1.0",))
-
-
 def test_entries_of_a_backend_match_only_that_backend(tmp_path: Path) -> None:
     write_file(tmp_path, ENTRY, "cpu.toml")
     found = load(str(tmp_path), ["cpu", "gpu"], VERSIONS)
     assert matching_entry(found, a_record()) == "zeros"
     assert matching_entry(found, a_record(backend="gpu")) == ""
     assert load(str(tmp_path), ["gpu"], VERSIONS) == ()
-
-
-def test_entries_are_true_of_some_versions(tmp_path: Path) -> None:
-    old = write_file(tmp_path, ENTRY + 'versions = "<0.11"\n')
-    assert load(str(old), ["cpu"], VERSIONS)
-    assert not load(str(old), ["cpu"], {"jaxlib": "0.12.0.1"})
-
-
-def test_none_loads_nothing_and_default_loads_shipped_entries() -> None:
-    assert load("none", ["cpu"], VERSIONS) == ()
-    for expectation in load(None, ["cpu", "gpu", "tpu", "reference"], VERSIONS):
-        assert expectation.reason.endswith(".")
-
-
-def test_a_faulty_reference_has_no_expectations_of_its_own() -> None:
-    assert load(None, ["reference:hang"], VERSIONS) == ()
 
 
 @pytest.mark.parametrize(
@@ -188,6 +156,12 @@ def test_a_faulty_reference_has_no_expectations_of_its_own() -> None:
         (ENTRY.replace('reason = "The sign of zero is lost."', ""), "'reason' is missing"),
         (ENTRY + ENTRY, "the id 'zeros' is twice in"),
         (ENTRY + "words = []", "'words' must be a list of texts, none of them empty"),
+        (ENTRY + "cause = { pass = 'algsimp' }", "'change' of 'cause' is missing"),
+        (ENTRY + "cause = { pas = 'algsimp', change = 'a => b' }", "unknown key 'pas'"),
+        (ENTRY + "cause = 'algsimp'", "'cause' must be a table, not a string"),
+        (ENTRY + "within = '2 ulp'", "is only for entries with 'computes'"),
+        (ENTRY + "flushes = true", "is only for entries with 'computes'"),
+        (ENTRY + "constants = ['*']", "is only for entries with 'computes'"),
         (ENTRY + "where = ['']", "'where' must be a list of texts, none of them empty"),
         (
             ENTRY.replace('"divergent"', '"divergent", "crashed"') + "words = ['oom']",
@@ -212,33 +186,6 @@ def test_invalid_entry_is_one_line(tmp_path: Path, text: str, said: str) -> None
 def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(ExpectationError, match="cannot read expectations"):
         load(str(tmp_path / "nothing.toml"), ["cpu"], VERSIONS)
-
-
-def _classes_in(source: str) -> set[str]:
-    """Return the classes beside a failing verdict, and the names of deviations."""
-    failing = "|".join(verdict.name for verdict in Verdict if verdict.fails)
-    return {
-        *re.findall(rf'Verdict\.(?:{failing}), "([^"]*\w[^"]*)"', source),
-        *re.findall(r'Hypothesis\(\s*"([^"]+)"', source),
-    }
-
-
-def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
-    sources = [path.read_text() for path in Path(conformance.__file__).parent.rglob("*.py")]
-    labels = set[str]().union(*map(_classes_in, sources))
-    labels |= {NO_SOLUTION, *(one.value for one in Arithmetic), *(h.label for h in HYPOTHESES)}
-    given = {split_label(label)[0] for label in labels}
-    assert len(given) > 20
-    assert given - {*CLASSES} == set()
-    assert len({*CLASSES}) == len(CLASSES)
-
-
-def test_shipped_expectations_of_several_backends_can_be_loaded_at_once() -> None:
-    """A run with several backends tells their entries apart by id."""
-    found = load(None, ["cpu", "interpreter"], {"jaxlib": "0.12.0"})
-    for name in ("cpu", "interpreter"):
-        alone = {one.id for one in load(None, [name], {"jaxlib": "0.12.0"})}
-        assert {one.id for one in found if one.matches_backend(name)} == alone
 
 
 def failing_class(verdict: Verdict, kind: str, worst_ulp: float | None = None) -> Failing:
@@ -284,7 +231,144 @@ def test_new_failure_is_reported_before_known_failures(tmp_path: Path) -> None:
     assert (again.kind, again.known) == ("signed zero", "")
 
 
+UNDER = Circumstances("0.10.2", Description("plugin:mine", "mine", "d", (("runtime", "mine 2.1"),)))
+
+ACCURACY_ENTRY = Expectation(
+    "e", ("log*",), "r", ("f32",), ("inaccurate",), ("accuracy",), max_ulp=8,
+    backends=("plugin:*",),
+)  # fmt: skip
+
+RECORD = Record(
+    "log", "f32", "plugin:mine", 0, "", Verdict.INACCURATE, "accuracy", "4 ulp", worst_ulp=4.0
+)
+
+CRASH = Record(
+    "log", "f32", "plugin:mine", 0, "", Verdict.CRASHED, "abnormal exit",
+    "the process ended with SIGABRT: Check failed: rank",
+    detail=Detail('%0 = "stablehlo.log"(%x) : (tensor<f32>) -> tensor<f32>', b"", 0, 0),
+)  # fmt: skip
+
+CRASHED = structs.replace(
+    ACCURACY_ENTRY,
+    verdicts=("crashed",),
+    kinds=("abnormal exit",),
+    words=("rank",),
+    max_ulp=float("inf"),
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ""),
+        ({"backends": ("cpu",)}, "it applies to the backends 'cpu', not to plugin:mine"),
+        ({"versions": "<0.10"}, "it applies to jaxlib <0.10, not to 0.10.2"),
+        ({"versions": Versions(plugin="<2")}, "it applies to plugin <2; the backend has 2.1"),
+        ({"versions": Versions(plugin=">=2")}, ""),
+        ({"isa": ">=AVX2"}, "XLA's CPU compiler targets >=AVX2, which it does not"),
+        (
+            {"verdicts": ("divergent", "flushed")},
+            "it matches 'divergent', 'flushed', not inaccurate",
+        ),
+        ({"kinds": ("sign*",)}, "it matches the class 'sign*', not 'accuracy'"),
+        ({"kinds": ("as computed by e",), "computes": "x"}, "its 'computes' does not predict"),
+        ({"words": ("5 ulp",)}, "it requires the words '5 ulp'; the message is '4 ulp'"),
+        ({"max_ulp": 2.0}, "it matches errors up to 2 ulp, not 4"),
+        ({"verdicts": ("flushed",), "max_ulp": 2.0}, "it matches 'flushed'"),  # the first
+    ],
+)
+def test_the_first_unmet_condition_is_reported(changes: dict[str, object], said: str) -> None:
+    entry = structs.replace(ACCURACY_ENTRY, **changes)
+    assert is_about(entry, RECORD)
+    told = first_unmet_condition(entry, RECORD, UNDER)
+    assert said in told
+    assert bool(told) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ""),
+        ({"words": ("size",)}, "the words 'size'; the message is 'Check failed: rank'"),
+        ({"where": ('"stablehlo.log"',)}, ""),
+        ({"where": ("reduce",)}, "it requires an operation that contains 'reduce'"),
+    ],
+)
+def test_words_and_operations_of_a_crash_are_conditions(
+    changes: dict[str, object], said: str
+) -> None:
+    entry = structs.replace(CRASHED, **changes)
+    assert said in first_unmet_condition(entry, CRASH, UNDER)
+    assert entry.matches(CRASH) == (not said)
+
+
+CAUSE_ENTRIES = """
+[[known]]
+id = "plain"
+op = "divide"
+kinds = ["accuracy"]
+reason = "Divisions are inaccurate."
+[[known]]
+id = "by-constant"
+cause = { pass = "algsimp", change = "divide(*, C) => multiply(*, C)" }
+max_ulp = 2
+reason = "A division by a constant is a product with its reciprocal."
+[[known]]
+id = "folded"
+op = "log"
+cause = { pass = "*", change = ["log(exponential(*)) => *", "log(C) => C"] }
+reason = "The logarithm of an exponential is its argument."
+"""
+
+BY_CONSTANT = "algsimp: divide(a, C) => multiply(a, C)"
+OF_EXPONENTIAL = "algsimp: log(exponential(a)) => a"
+
+
+def match_causes(
+    tmp_path: Path, *causes: str, op: str = "log", kind: str = "wrong value", ulp: float = 1.0
+) -> str:
+    path = tmp_path / "known.toml"
+    path.write_text(CAUSE_ENTRIES)
+    failure = Failure(op, "f32", "cpu", Verdict.DIVERGENT, kind, worst_ulp=ulp, causes=causes)
+    return matching_entry(read(path), failure)
+
+
+def test_an_element_that_the_rewriting_leaves_is_new_though_others_of_its_class_are_known(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(CAUSE_ENTRIES)
+    cell, said = ("log", "f32", "cpu"), (Verdict.DIVERGENT, "NaN", "NaN: 1 of 4 elements")
+    explained = Failing(*said, wrong=1, causes=(OF_EXPONENTIAL,))
+    record = Record(*cell, 0, "", *said, failing=(explained, Failing(*said, wrong=1)))
+    matched = match_record(record, read(path))
+    assert [one.known for one in matched.failing] == ["folded", ""]
+    assert matched.known == ""
+
+
+def test_cause_matches_by_pass_and_change(tmp_path: Path) -> None:
+    assert match_causes(tmp_path, BY_CONSTANT) == "by-constant"
+    assert match_causes(tmp_path, OF_EXPONENTIAL) == "folded"
+    assert match_causes(tmp_path, "cse: divide(a, C) => multiply(a, C)") == ""
+    assert match_causes(tmp_path, "algsimp: divide(a, b) => multiply(a, b)") == ""
+    assert match_causes(tmp_path) == ""
+
+
+def test_every_rewriting_must_be_a_known_cause_else_the_class_decides(tmp_path: Path) -> None:
+    assert match_causes(tmp_path, BY_CONSTANT, OF_EXPONENTIAL) == "by-constant"
+    assert match_causes(tmp_path, BY_CONSTANT, "cse: sine(a) => a") == ""
+    assert match_causes(tmp_path, "cse: sine(a) => a", op="divide", kind="accuracy") == "plain"
+
+
+def test_an_error_over_the_bound_is_not_excused_by_the_rewriting(tmp_path: Path) -> None:
+    assert match_causes(tmp_path, BY_CONSTANT, ulp=3.0) == ""
+
+
 def test_the_largest_error_is_that_of_the_class(tmp_path: Path) -> None:
     known = read(write_file(tmp_path, f"{ENTRY}max_ulp = 2\n"))
     assert match_record(a_case(replace(ZEROS, worst_ulp=2.0)), known).known == "zeros"
     assert not match_record(a_case(replace(ZEROS, worst_ulp=3.0)), known).known
+
+
+def test_an_entry_for_another_op_does_not_match(tmp_path: Path) -> None:
+    assert match_causes(tmp_path, OF_EXPONENTIAL, op="sine") == ""

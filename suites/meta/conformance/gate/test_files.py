@@ -1,16 +1,26 @@
-"""Several expectation files, files that include files, and errors."""
+"""Expectation files: includes, overlapping and unfinished entries, and their canonical layout."""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
 from conformance.backends.registry import BACKENDS
-from conformance.gate.expectations import Expectation
-from conformance.gate.files import FAMILIES, SHIPPED, shipped_backends, tables_of
+from conformance.cli import app, exit_code_of
+from conformance.gate.expectations import Counterexample, Expectation
+from conformance.gate.files import FAMILIES, SHIPPED, shipped_backends
+from conformance.gate.formatting import format_text
+from conformance.gate.layout import value_text
+from conformance.gate.other_backends import files_about_others
+from conformance.gate.overlaps import overlaps
 from conformance.gate.reading import ExpectationError, load, paths_of, read
+from conformance.gate.strict import check_finished
+from conformance.results.versions import versions
+from reference.ops.table import OPS
 
 VERSIONS = {"jaxlib": "0.10.2"}
 ENTRY = '[[known]]\nid = "{}"\nop = "add"\nreason = "r"\n'
@@ -36,15 +46,6 @@ def test_files_add_up_in_the_order_in_which_they_are_given(tmp_path: Path) -> No
     assert ids(["cpu", a]) == [*ids("cpu"), "a"]
 
 
-def test_a_folder_adds_up_with_a_file(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    write_files(tmp_path / "folder", cpu=ENTRY.format("own"))
-    write_files(tmp_path, a=ENTRY.format("a"))
-    given = [str(tmp_path / "folder"), str(tmp_path / "a.toml")]
-    assert ids(given) == ["own", "a"]
-    assert ids(given, ("gpu",)) == ["a"]
-
-
 def test_included_entries_come_before_own_entries(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     write_files(tmp_path / "more", b=ENTRY.format("b"))
@@ -56,20 +57,6 @@ def test_included_entries_come_before_own_entries(tmp_path: Path) -> None:
     paths = paths_of(a, ("cpu",))
     assert paths["a"] == tmp_path / "a.toml"
     assert paths["subnormals-flushed"] == SHIPPED / "subnormals.toml"
-
-
-def test_a_file_beside_is_meant_before_a_shipped_one_of_that_name(tmp_path: Path) -> None:
-    (tmp_path / "cpu").write_text(ENTRY.format("ours"))
-    write_files(tmp_path, a='include = ["cpu"]\n')
-    assert ids(str(tmp_path / "a.toml")) == ["ours"]
-
-
-def test_a_file_of_one_backend_included_for_all_matches_all(tmp_path: Path) -> None:
-    write_files(tmp_path, cpu=ENTRY.format("c"), a='include = ["cpu.toml"]\n')
-    (table,) = tables_of(str(tmp_path), ("cpu",))
-    assert table.keys["backends"] == ("cpu",)
-    (entry,) = load([str(tmp_path), str(tmp_path / "a.toml")], ("cpu", "gpu"), VERSIONS)
-    assert entry.matches_backend("gpu")
 
 
 def test_a_file_includes_single_entries_of_another_for_its_own_backends(tmp_path: Path) -> None:
@@ -91,11 +78,6 @@ def test_an_included_entry_keeps_the_backends_that_it_names(tmp_path: Path) -> N
     )
     (entry,) = load(str(tmp_path), ("cpu",), VERSIONS)
     assert entry.backends == ("gpu",)
-
-
-def test_a_file_with_a_hash_in_its_name_is_meant_before_an_entry(tmp_path: Path) -> None:
-    write_files(tmp_path, a='include = ["b#c.toml"]\n', **{"b#c": ENTRY.format("own")})
-    assert ids(str(tmp_path / "a.toml")) == ["own"]
 
 
 @pytest.mark.parametrize(
@@ -137,11 +119,6 @@ def test_none_cannot_be_combined_with_files(tmp_path: Path) -> None:
         load(["none", str(tmp_path / "a.toml")], ("cpu",), VERSIONS)
 
 
-def test_read_ignores_includes(tmp_path: Path) -> None:
-    write_files(tmp_path, a='include = ["cpu"]\n' + ENTRY.format("a"))
-    assert [one.id for one in read(tmp_path / "a.toml")] == ["a"]
-
-
 def test_a_file_includes_a_single_shipped_entry_for_its_own_backend(tmp_path: Path) -> None:
     write_files(tmp_path, a='include = ["cpu#cbrt-accuracy", "gpu-compile#gpu-f6-sort"]\n')
     found = load(str(tmp_path / "a.toml"), ("plugin:mine",), VERSIONS)
@@ -178,7 +155,221 @@ def test_no_shipped_entry_repeats_another() -> None:
     assert [each for each in repeated if any("cpu" in one.backends for one in each)] == []
 
 
-def test_entries_for_other_backends_state_no_instruction_sets() -> None:
-    """Only XLA's CPU compiler has instruction sets; such an entry would match nothing."""
-    limited = [one for one in SHIPPED_ENTRIES if one.isa]
-    assert {name for one in limited for name in one.backends} <= {"cpu", "cpu-compile"}
+ENTRY_OF_BACKEND = '[[known]]\nid = "{}"\nop = "add"\nreason = "so it is"\nbackends = ["{}"]\n'
+
+
+def write_entries(folder: Path, *backends: str) -> str:
+    path = folder / "ours.toml"
+    path.write_text(
+        "\n".join(ENTRY_OF_BACKEND.format(f"n{n}", of) for n, of in enumerate(backends))
+    )
+    return str(path)
+
+
+def test_file_about_the_tested_backend_is_not_listed(tmp_path: Path) -> None:
+    assert files_about_others(write_entries(tmp_path, "gpu", "cpu"), ["cpu"]) == []
+
+
+def test_file_about_another_backend_is_listed_with_its_name(tmp_path: Path) -> None:
+    path = write_entries(tmp_path, "gpu")
+    assert files_about_others(path, ["cpu", "interpreter"]) == [
+        f"{path}: the entry is about gpu, none about cpu, interpreter"
+    ]
+
+
+CRASH = Expectation("crash", ("sort",), "r", verdicts=("crashed",), words=("size > 0",))
+
+
+def overlaps_of(earlier: Expectation, **changes: object) -> str:
+    """Return the overlaps of an entry that differs from the earlier entry by these changes."""
+    later = structs.replace(earlier, id="later", **changes)
+    seen = list(overlaps([earlier, later]))
+    return "" if not seen else "shadowed" if seen[0].is_shadowed else "overlaps"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"words": ("Check failed: size > 0",)}, "shadowed"),
+        ({"words": ("size > 0", "other")}, "overlaps"),
+        ({"words": ("other",)}, ""),
+        ({"where": ("dimension = 1",)}, "overlaps"),  # it knows what ends without a word, too
+    ],
+)
+def test_texts_are_compared_as_parts_of_each_other(changes: dict[str, object], said: str) -> None:
+    assert overlaps_of(CRASH, **changes) == said
+
+
+def test_shadowed_entries_are_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    entry = '[[known]]\nid = "{}"\nop = "{}"\nreason = "r"\n'
+    (tmp_path / "a.toml").write_text(entry.format("a", "subtract") + entry.format("b", "abs"))
+    (tmp_path / "b.toml").write_text(entry.format("c", "subtract") + entry.format("d", "cosine"))
+    given = ["--expectations", str(tmp_path / "a.toml"), "--expectations",
+             str(tmp_path / "b.toml"), "--backend", "reference"]  # fmt: skip
+
+    def run_command(*arguments: str) -> tuple[int, str, str]:
+        code = exit_code_of(lambda: app([*arguments, *given], standalone_mode=False))
+        return code, *capfd.readouterr()
+
+    code, out, err = run_command("expectations", "check", "--jobs", "1")
+    assert code == 4
+    assert err.splitlines()[0].startswith("c: shadowed by a, which comes first and matches all")
+    assert len(out.splitlines()) == 4
+    assert len(err.splitlines()) == 2
+    _, out, _ = run_command("expectations", "check", "c", "--jobs", "1", "--format", "json")
+    assert '"shadowed_by": ["a"]' in out
+    run = ("run", "--op", "subtract", "--element-type", "f32", "--profile", "smoke", "--jobs", "1")
+    code, _, err = run_command(*run, "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert (
+        "expectations: 1 entry is shadowed by an earlier entry; `hlo-conformance expectations"
+        in (" ".join(err.split()))
+    )
+
+
+@pytest.mark.parametrize("jaxlib", ["0.10.2", "0.12.0.1"])
+@pytest.mark.parametrize("backend", ["cpu", "interpreter"])
+def test_no_shipped_entry_is_shadowed(backend: str, jaxlib: str) -> None:
+    entries = load(None, [backend], versions() | {"jaxlib": jaxlib})
+    assert entries
+    assert [str(one) for one in overlaps(entries) if one.is_shadowed] == []
+
+
+SHOWN = Counterexample("func.func @main() { return }")
+TWIN = next(name for name, record in OPS.items() if record.twin)
+
+
+def finished_entry(name: str, reason: str = "known since 2020", **given) -> Expectation:
+    return Expectation(name, ("add",), reason, **{"counterexample": SHOWN, **given})
+
+
+def check(entries: Sequence[Expectation]) -> None:
+    check_finished(entries, {one.id: Path("ours.toml") for one in entries})
+
+
+def test_finished_entries_are_accepted() -> None:
+    check([finished_entry("a"), finished_entry("b", flaky=True, counterexample=None)])
+    check([Expectation("c", (TWIN,), "of XlaBuilder alone")])
+
+
+def test_entry_without_a_counterexample_is_refused() -> None:
+    with pytest.raises(ExpectationError, match=r"no counterexample in entry 'b' \(ours.toml\)"):
+        check([finished_entry("a"), finished_entry("b", counterexample=None)])
+
+
+UNFORMATTED = '''# ours
+
+include=["cpu"]   # why
+
+
+# a section
+
+# about it
+[[known]] # since spring
+reason = "it \\"is\\""
+# on ops
+op = ["log",
+  "sine"] # these
+id='x'
+versions = {plugin=">=2"}
+element_types = [
+  "f32", # kept as it is
+]
+[ known . counterexample ]
+inputs = ["1", ]
+program = """
+x # no comment
+"""
+[[known]]
+id = "y"
+op = "abs"
+reason = """two
+lines"""
+counterexample.program = "p"
+
+# the end
+'''
+
+FORMATTED = '''# ours
+
+include = ["cpu"]  # why
+
+# a section
+
+# about it
+[[known]]  # since spring
+id = "x"
+# on ops
+op = ["log", "sine"]  # these
+element_types = [
+  "f32", # kept as it is
+]
+versions = { plugin = ">=2" }
+reason = 'it "is"'
+[known.counterexample]
+program = """
+x # no comment
+"""
+inputs = ["1"]
+
+[[known]]
+id = "y"
+op = "abs"
+reason = """two
+lines"""
+counterexample.program = "p"
+
+# the end
+'''
+
+
+def test_keys_are_put_in_order_and_comments_stay() -> None:
+    assert format_text(UNFORMATTED) == FORMATTED
+    assert format_text(FORMATTED) == FORMATTED
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_shipped_files_say_the_same_when_formatted(path: Path) -> None:
+    text = path.read_text()
+    once = format_text(text)
+    assert format_text(once) == once
+    assert tomllib.loads(once) == tomllib.loads(text)
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    assert [line for line in once.splitlines() if line.startswith("#")] == comments
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "plain", 'with "quotes"', "it's", 'both \' and "', "back\\slash", "two\nlines\n", "'''\n",
+        "tab\t", "bell\x07", "del\x7f", "x'", "ends\nwith '", True, 8.0, 0.5, 12, ["a", 'b"'],
+        [f"a long name {number}" for number in range(40)], {"plugin": ">=2", "jaxlib": "<1"}, [],
+    ],
+)  # fmt: skip
+def test_written_value_is_read_back(value: object) -> None:
+    text = value_text(value)
+    assert tomllib.loads(f"key = {text}\n") == {"key": value}
+    assert max(map(len, text.splitlines())) <= 120
+    assert format_text(f"[[known]]\nid = {text}\n") == f"[[known]]\nid = {text}\n"
+
+
+def test_the_command_formats_or_only_checks(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def run_command(*arguments: object) -> tuple[int, str, str]:
+        given = ["expectations", "fmt", *map(str, arguments)]
+        code = exit_code_of(lambda: app(given, standalone_mode=False))
+        return code, *capfd.readouterr()
+
+    file, wrong = tmp_path / "a.toml", tmp_path / "b.toml"
+    text = '[[known]]\nop = "abs"\nid = "x"\nreason = "r"\n'
+    file.write_text(text)
+    wrong.write_text('[[known]]\nid = "x"\n')
+    assert run_command(file, "--check") == (1, f"{file}: would change\n", "")
+    assert file.read_text() == text
+    assert run_command(file)[:2] == (0, f"{file}: formatted\n")
+    assert file.read_text() == '[[known]]\nid = "x"\nop = "abs"\nreason = "r"\n'
+    assert run_command(file, "--check") == (0, "", "")
+    code, _, err = run_command(wrong)
+    assert (code, "b.toml: entry 'x': 'op' is missing" in err) == (2, True)
+    assert run_command(tmp_path / "nothing.toml")[0] == 2

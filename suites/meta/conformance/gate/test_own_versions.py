@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +19,8 @@ from conformance.gate.versions import (
     add_given_version,
     applicable_entries,
     given_versions,
-    needs_backend_version,
-    own_versions,
 )
 
-PAGE = Path(__file__).parents[4] / "docs" / "expectations.md"
 DIGEST = "4f1d2cab9012"
 ENTRY = """
 [[known]]
@@ -42,26 +38,6 @@ def a_plugin(*versions: tuple[str, str]) -> Description:
 
 def an_entry(**versions: str) -> Expectation:
     return Expectation("e", ("add",), "r", versions=Versions(**versions))
-
-
-@pytest.mark.parametrize(
-    ("versions", "number"),
-    [
-        ((("runtime", "cuda 12040"),), ""),
-        ((("runtime", "my_pjrt 2.1.3 (release)"),), "2.1.3"),
-        ((("runtime", "v2.1rc1"),), "2.1rc1"),
-        ((("runtime", "Built on Nov 25 2025 (17639)"),), ""),
-        ((("jaxlib", "0.10.2"), ("PJRT API", "0.90"), ("StableHLO", "1.9.0")), ""),
-        ((("jaxlib", "0.10.2"), ("my-pjrt", "3.0"), ("library", "a.so sha256 0")), "3.0"),
-        ((("jaxlib", "0.10.2"), ("numpy", "2.0")), ""),
-        ((("runtime", "my_pjrt 2.1"), ("my-pjrt", "3.0")), "2.1"),
-        ((("runtime", "my_pjrt 2.1"), (GIVEN, "4")), "4"),
-    ],
-)
-def test_a_backends_version_is_given_or_reported_or_that_of_its_distribution(
-    versions: tuple[tuple[str, str], ...], number: str
-) -> None:
-    assert own_versions(a_plugin(*versions)).number == number
 
 
 @pytest.mark.parametrize(
@@ -83,18 +59,6 @@ def test_an_entry_is_true_of_versions_of_the_plugin_and_digests_of_its_library(
 ) -> None:
     described = a_plugin(("runtime", "mine 2.1"), ("library", f"libmine.so sha256 {DIGEST}"))
     assert bool(applicable_entries([an_entry(**wanted)], [described])) == holds
-
-
-def test_an_entry_is_limited_to_backends_of_its_versions() -> None:
-    two = [a_plugin((GIVEN, "2")), replace(a_plugin((GIVEN, "3")), name="plugin:other")]
-    (found,) = applicable_entries([an_entry(plugin=">2.5")], two)
-    assert found.backends == ("plugin:other",)
-    cpu = Description("cpu", "cpu", "CPU", (("jaxlib", "0.10.2"),))
-    assert (
-        applicable_entries([an_entry(plugin=">=1")], [cpu]) == ()
-    )  # no plugin, and no version given
-    assert needs_backend_version([an_entry(library=DIGEST)])
-    assert not needs_backend_version([an_entry(jaxlib="<1")])
 
 
 def test_a_plugin_without_a_version_needs_backend_version() -> None:
@@ -134,14 +98,6 @@ def test_versions_that_mean_nothing_are_a_line(tmp_path: Path, text: str, said: 
     (tmp_path / "e.toml").write_text(ENTRY.format(text))
     with pytest.raises(ExpectationError, match=f"e.toml: entry 'swapped': .*{said}"):
         load(str(tmp_path / "e.toml"), ("cpu",), {"jaxlib": "0.10.2"})
-
-
-def test_the_examples_of_the_page_are_read(tmp_path: Path) -> None:
-    examples = re.findall(r"^versions = (\{[^}]*\})", PAGE.read_text("utf-8"), re.MULTILINE)
-    assert len(examples) > 2
-    for example in examples:
-        (tmp_path / "e.toml").write_text(ENTRY.format(example))
-        assert needs_backend_version(load(str(tmp_path / "e.toml"), ("cpu",), {"jaxlib": "0.10.2"}))
 
 
 def test_a_run_and_its_replay_take_the_version_that_was_given(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from suites.meta.support.small_programs import are_same, array, tensor_of
 
 X = Value("x", tensor_of(4))
 REPLICAS = strategy_by_channel(0)
-PARTITIONS = strategy_by_channel(1)
 
 
 def groups(strategy=REPLICAS, grid=(2, 3), **given) -> list[list[int]]:
@@ -65,26 +64,6 @@ def add_collective(opcode: str, result=None, *operands, **given):
     return HANDLERS[opcode](site), site.building.operations
 
 
-def test_permutation_lists_pairs_of_processes() -> None:
-    pairs = [protos.SourceTarget(0, 1), protos.SourceTarget(1, 0)]
-    _, (operation,) = add_collective("collective-permute", source_target_pairs=pairs, channel_id=3)
-    assert operation.name == "collective_permute"
-    listed = operation.attribute("source_target_pairs")
-    assert isinstance(listed, Dense)
-    assert listed.array.tolist() == [[0, 1], [1, 0]]
-    assert operation.attribute("channel_id") == 3
-
-
-def test_groups_of_unequal_size_are_padded() -> None:
-    listed = [ReplicaGroup([0, 1]), ReplicaGroup([2])]
-    _, (operation,) = add_collective(
-        "all-gather", shape("f32", 8), replica_groups=listed, dimensions=[0]
-    )
-    found = operation.attribute("replica_groups")
-    assert isinstance(found, Dense)
-    assert found.array.tolist() == [[0, 1], [2, -1]]
-
-
 def test_exchange_of_a_tuple_is_one_of_its_joined_parts() -> None:
     listed = [ReplicaGroup([0, 1])]
     result = tuple_shape(shape("f32", 4), shape("f32", 4))
@@ -116,11 +95,6 @@ def test_combination_in_a_wider_type_is_one_of_the_operands_type(body: str, chan
     (reduced,) = site.building.operations
     kept = reduced.regions[0].arguments[0].type
     assert kept == tensor_of(of="bf16" if changed else "f32")
-
-
-def test_channel_below_zero_is_none() -> None:
-    _, (operation,) = add_collective("all-gather", shape("f32", 8), dimensions=[0], channel_id=-1)
-    assert operation.attribute("channel_id") == 0
 
 
 @pytest.mark.parametrize(
@@ -211,10 +185,6 @@ def test_copies_that_differ_are_an_error() -> None:
         CopiesDiffer, match=r"of result 0: at \[1\], partition 0 has 2.0, partition"
     ):
         placement.join([array([1, 2]), array([1, 3])])
-
-
-def test_a_module_that_is_not_partitioned_has_no_placement() -> None:
-    assert placement_of(b"", program("2", 2)) is None
 
 
 @pytest.mark.parametrize(

@@ -5,26 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG, rule_of
-from conformance.judging.compare import describe_malformed, judge, judge_operation
-from conformance.judging.judgement import SAMPLED_POINTS, WORST_POINTS, combine, merge_errors
+from conformance.judging.compare import judge, judge_operation
+from conformance.judging.judgement import combine
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
+from conformance.known.entry_prediction import EntryPrediction
+from conformance.known.in_force import in_force
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.result_accuracy import apply_result_accuracy
-from conformance.tolerance.rule import Ulps
-from conformance.tolerance.table import RULES
-from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
+from conformance.verdict import Failing, Verdict
 from generators.cells.plan import cases
 from generators.values.contents import materialise
-from reference.custom_calls.sparse import CSR
 from reference.interpreter.evaluate import evaluate
-from reference.ir.op import Dialect
 from reference.ir.program import (
     Dense,
     Operation,
@@ -32,13 +28,12 @@ from reference.ir.program import (
     Region,
     TensorType,
     Value,
-    attributes,
     single_op,
 )
-from reference.ir.types import ALL, ELEMENT_TYPES, Array, element_type, from_bits, to_bits
-from reference.ops.table import OPS
+from reference.ir.types import ELEMENT_TYPES, Array, element_type, from_bits, to_bits
 from reference.ops.xla.lowering import lower_program
 from suites.meta.support.permitted import permitted_result
+from suites.meta.support.small_programs import array, op_program, tensor_of
 
 
 def tensor(name: str, values: Any) -> Array:
@@ -79,6 +74,7 @@ D, I, F, U, P = (  # noqa: E741 - short in a table of thirty rows
     Verdict.UNSPECIFIED,
     Verdict.PASS,
 )
+
 EXP1, EPS = np.float32(np.e), 2.0**-23
 INF, NAN = float("inf"), float("nan")
 
@@ -307,22 +303,6 @@ def test_unsigned_result_is_judged_as_the_stated_type(numbers: list[float], kind
     assert judge_program(PermittedResults(program, (ones, ones)), actual).kind == kind
 
 
-@pytest.mark.parametrize(
-    ("stated", "given", "is_unsigned"),
-    [
-        (np.float32, np.uint32, True), (np.float32, np.int32, False),
-        (np.float32, np.uint64, False),
-        (ml_dtypes.int2, ml_dtypes.uint2, True), (ml_dtypes.int2, ml_dtypes.uint4, False),
-        (ml_dtypes.float6_e2m3fn, np.uint8, True), (np.complex64, np.uint64, False),
-        (ml_dtypes.float4_e2m1fn, np.uint8, False),
-    ],
-)  # fmt: skip
-def test_the_unsigned_type_has_as_many_bits(stated: type, given: type, is_unsigned: bool) -> None:
-    found = describe_malformed([np.zeros(1, stated)], [np.zeros(1, given)])
-    assert found is not None
-    assert found[0] == ("unsigned element type" if is_unsigned else "wrong type")
-
-
 def test_bits_of_nan_count_only_where_the_rule_says_so() -> None:
     quiet, other = (from_bits(np.asarray([b], np.uint32), element_type("f32")) for b in (
         0x7FC00000, 0xFFC12345))  # fmt: skip
@@ -375,46 +355,6 @@ def test_combined_judgement_has_worst_verdict_and_total_counts() -> None:
     assert both.errors.histogram[0] == 8
 
 
-def test_merged_errors_do_not_depend_on_the_order() -> None:
-    bins = len(HISTOGRAM_EDGES) + 1
-    parts = [
-        Errors([i] * bins, [(float(i * 100 + j), float((i * j) % 7)) for j in range(100)])
-        for i in range(1, 8)
-    ]
-    forward, backward = Errors(), Errors()
-    for part in parts:
-        forward = merge_errors(forward, part)
-    for part in reversed(parts):
-        backward = merge_errors(backward, part)
-    assert forward.histogram == backward.histogram == [28] * bins
-    assert forward.points == backward.points
-    assert len(forward.points) <= WORST_POINTS + SAMPLED_POINTS
-
-
-def test_every_rule_is_documented_and_used() -> None:
-    sparse = rule_of(Operation("custom_call", attributes=attributes(call_target_name=CSR)))
-    assert sparse is not None
-    used = {rule.name: rule for rule in (sparse, *(row.tolerance for row in CATALOG.values()))}
-    assert set(used) == {*RULES, "map"}
-    for rule in used.values():
-        assert rule.text
-        assert rule.source
-
-
-def test_budgets_by_type_and_platform() -> None:
-    ulps = Ulps(f32=1, f64=2, half=3, narrow=4, complex_=5, gpu_f32=6)
-    budgets = {of.name: ulps.budget(of, "cpu") for of in ALL if of.is_float or of.is_complex}
-    assert (budgets["f32"], budgets["f64"], budgets["f16"], budgets["bf16"]) == (1, 2, 3, 3)
-    assert (budgets["f8E4M3"], budgets["f4E2M1FN"], budgets["complex<f32>"]) == (4, 4, 5)
-    assert ulps.budget(element_type("f32"), Hardware.GPU) == 6
-    assert ulps.budget(element_type("f64"), Hardware.GPU) == 2
-
-
-def test_catalog_and_semantics_have_the_same_ops() -> None:
-    instructions = {name for name, record in OPS.items() if record.dialect is Dialect.MHLO}
-    assert set(CATALOG) == set(OPS) - instructions
-
-
 @pytest.mark.parametrize(("got", "kind"), [(2048.0, "double rounding"), (3072.0, "wrong value")])
 def test_an_iota_that_is_rounded_twice(got: float, kind: str) -> None:
     """2305 is 2304 in f16, the midpoint of 2048 and 2560 in f8E5M2."""
@@ -443,3 +383,79 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
     for judgement in (by_rule, as_program):
         assert judgement.wrong == 3
         assert ": 1 of 3 elements is wrong, 1 more as " in judgement.message
+
+
+TINY = 1e-40
+
+
+def failing_class(program: Program, inputs: list[Array], *actual: Array) -> Failing:
+    """Return the only class predicted_class elements that fail."""
+    (found,) = judge_operation(program, inputs, evaluate(program, inputs), actual).failing
+    return found
+
+
+def predicted_class(
+    op: str, operands: list[Any], actual: Any, element_type: str = "f32"
+) -> tuple[str, int]:
+    """Return the class of a failing elementwise op, and the number of predicted elements."""
+    given = [array(one, element_type) for one in operands]
+    type_ = tensor_of(len(given[0]), of=element_type)
+    program = op_program(op, [type_] * len(given), type_)
+    found = failing_class(program, given, array(actual, element_type))
+    return found.kind, found.predicted
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "actual", "kind", "predicted"),
+    [
+        ("add", [[TINY, 1.0], [TINY, 1.0]], [0.0, 2.0], "flushed", 1),
+        ("multiply", [[TINY] * 2, [1e30] * 2], [0.0, 0.0], "flushed", 2),
+        ("subtract", [[5.0, 1.0], [3.0, 9.0]], [-2.0, 8.0], "operands swapped", 2),
+        ("divide", [[5.0], [3.0]], [1.6666668], "reciprocal", 1),
+        ("add", [[1.0], [2.0]], [3.0 + 6 * EPS], "accuracy", 0),
+        ("add", [[1.0, 1.0], [2.0, 3.0]], [4.5, 7.5], "wrong value", 0),
+        ("add", [[1.0], [np.nan]], [2.0], "NaN", 0),
+        ("negate", [[0.0]], [0.0], "signed zero", 0),
+    ],
+)
+def test_predicting_classes_count_predicted_elements(
+    op: str, operands: list[Any], actual: Any, kind: str, predicted: int
+) -> None:
+    assert predicted_class(op, operands, actual) == (kind, predicted)
+
+
+def test_a_part_of_a_complex_number_may_be_flushed_beside_one_that_is_near() -> None:
+    lhs, rhs = [complex(1.0, TINY)], [complex(2.0, TINY)]
+    assert predicted_class("add", [lhs, rhs], [3.0 + 0j], "complex<f32>") == ("flushed", 1)
+
+
+def test_results_of_an_unsigned_type_are_predicted_where_their_bits_are_right() -> None:
+    x = array([1.5, -2.0, 4.0])
+    program = op_program("negate", [tensor_of(3)], tensor_of(3))
+    (right,) = evaluate(program, [x])
+    found = judge_operation(program, [x], [right], [right.view(np.uint32)])
+    assert [(one.wrong, one.predicted) for one in found.failing] == [(3, 3)]
+
+
+def test_predicted_elements_of_input_sets_add_up() -> None:
+    program = op_program("add", [tensor_of(2), tensor_of(2)], tensor_of(2))
+    tiny, zero = array([TINY, TINY]), array([0.0, 0.0])
+    judged = [
+        judge_operation(program, [tiny, zero], [tiny], [array([0.0, last])]) for last in (0.0, TINY)
+    ]
+    (both,) = combine(judged).failing
+    assert (both.wrong, both.predicted) == (3, 3)
+
+
+@pytest.mark.parametrize(("off", "predicted"), [(0, 2), (1, 2), (2, 2), (3, 1), (4, 1)])
+def test_entries_may_permit_more_than_counts_as_predicted(off: int, predicted: int) -> None:
+    text = "%0 = $op(%operand)\n%1 = stablehlo.add %0, %0 : $T"
+    entry = EntryPrediction("mine", ("tanh",), ("f32",), text, within=4.0)
+    x = array([0.5, 0.25])
+    program = op_program("tanh", [tensor_of(2)], tensor_of(2))
+    (right,) = evaluate(program, [x])
+    actual = 2 * right
+    actual[0] += np.float32(off) * np.spacing(actual[0])
+    with in_force([entry]):
+        found = failing_class(program, [x], actual)
+    assert (found.kind, found.wrong, found.predicted) == ("as computed by mine", 2, predicted)

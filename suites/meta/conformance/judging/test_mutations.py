@@ -50,7 +50,6 @@ ANY_ALGORITHM = "the numbers are left open, and any algorithm gives random ones"
 TYPE_ONLY = "only its type counts, not its elements"
 STABLE = "a stable order is right where any order of equal elements is"
 HOSTS = "says something to the host, and the reference plays a host that does not listen"
-
 ALONE = "groups of one process; of larger ones the types say which it is"
 SAID_TWICE = "where another is valid the groups are the same: types and ids say it, too"
 

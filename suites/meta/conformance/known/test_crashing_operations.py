@@ -1,4 +1,4 @@
-"""Conditions on operations on which XLA's compilers crash."""
+"""Conditions on operations on which XLA's compilers crash, and windows that it shrinks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from conformance.known.crashing_operations import CONDITIONS, OperationText, satisfies
+from conformance.known.crashing_operations import CONDITIONS, satisfies
+from conformance.known.shrunk_ranges import WindowDimension, are_exchanged
 from conformance.stablehlo.emit import spell_operation
 from conformance.stablehlo.parse import parse_module
 
@@ -211,28 +212,52 @@ def test_windows_of_scatters(
     assert [name for name in CONDITIONS if satisfies(written, name)] == [*filter(None, [found])]
 
 
-def test_attributes_are_read_from_the_generic_form() -> None:
-    operation = OperationText(
-        '%0:2 = "stablehlo.made_up"(%x) {some = array<i64: 1, -2>, none = array<i64>, '
-        "flags = array<i1: true, false>, listed = #a.b<dims = [3, 4], size = 7>, "
-        "splat = dense<2> : tensor<2x2xi64>, rows = dense<[[1, 2], [-3, 4]]> : tensor<2x2xi64>} "
-        ": (tensor<f32>, tensor<2x3xf8E5M2>) -> tensor<0x1xi1>"
-    )
-    assert operation.name == "stablehlo.made_up"
-    assert [operation.numbers(name) for name in ("some", "none", "flags", "dims", "other")] == [
-        [1, -2],
-        [],
-        [1, 0],
-        [3, 4],
-        [],
-    ]
-    assert operation.pairs("splat", 2) == [(2, 2), (2, 2)]
-    assert operation.pairs("rows", 2) == [(1, 2), (-3, 4)]
-    assert operation.pairs("other", 1) == [(0, 0)]
-    assert operation.shapes() == [[], [2, 3], [0, 1]]
+def dimension(image: int, window: int, result: int, **given: int) -> WindowDimension:
+    terms = {"stride": 1, "low": 0, "high": 0, "holes": 1, "steps": 1} | given
+    return WindowDimension(image, window, result, **terms)
 
 
-def test_operations_of_dynamic_sizes_satisfy_no_condition() -> None:
-    text = gather([1, 4], [1, 1], [0, 1], [1])
-    assert satisfies(text, SINGLE)
-    assert not satisfies(text.replace("tensor<1x4x", "tensor<?x4x"), SINGLE)
+@pytest.mark.parametrize(
+    ("of", "left"),
+    [
+        (dimension(1, 3, 1, low=1, high=1), range(1, 2)),
+        (dimension(1, 3, 1, low=1, high=1, steps=2), range(1, 1)),
+        (dimension(1, 3, 2, low=2, high=1), range(3)),  # several places, each with its position
+        (dimension(1, 2, 2, low=3, high=-1, holes=2), range(0)),  # no sum reaches the image
+        (dimension(4, 2, 3, stride=3, low=2, high=-2, holes=3), range(0)),  # all sums are in holes
+        # 2 * position + place is at most 1: whatever the place, the position is 0
+        (dimension(3, 2, 2, low=-1, high=2, steps=2), range(1)),
+        (dimension(3, 2, 2, high=1, steps=2), range(2)),
+        (dimension(3, 3, 1), range(3)),
+        (dimension(3, 3, 1, low=2, high=-2), range(2, 3)),
+        (dimension(3, 4, 1, stride=2, low=-1, high=-2, holes=3), range(4)),
+        (dimension(4, 3, 4, stride=3, low=3, high=-1, holes=3), range(1)),
+        (dimension(2, 2, 2, low=2, high=-1, holes=2, steps=2), range(1, 2)),
+        (dimension(2, 3, 1, low=-1, holes=3), range(3)),
+    ],
+)
+def test_positions_are_limited_by_one_variable_at_a_time(of: WindowDimension, left: range) -> None:
+    assert of.positions == left or (not of.positions and not left)
+
+
+@pytest.mark.parametrize(
+    ("window", "is_reversed", "is_exchanged"),
+    [
+        ([dimension(1, 2, 1), dimension(2, 2, 2)], [1, 1], True),
+        ([dimension(2, 2, 1), dimension(2, 2, 2)], [1, 1], False),  # as many products
+        ([dimension(1, 2, 1)], [1], False),
+        ([dimension(1, 2, 1), dimension(1, 2, 1), dimension(1, 2, 1)], [1, 1, 1], False),
+        # dimensions that are exchanged with no other
+        ([dimension(1, 2, 1), dimension(3, 3, 1)], [1, 0], False),
+        ([dimension(1, 2, 1), dimension(3, 3, 1)], [1, 1], True),
+        ([dimension(1, 2, 1), dimension(2, 2, 2, holes=2)], [1, 0], False),
+        ([dimension(1, 2, 1), dimension(2, 2, 2, holes=2, high=1)], [1, 0], True),
+        # a single element with full padding makes as many products as the window
+        ([dimension(1, 2, 2, low=1, high=1), dimension(3, 3, 1, low=1)], [1, 0], False),
+        ([dimension(1, 2, 2, low=1, high=0), dimension(3, 3, 1, low=1)], [1, 0], True),
+    ],
+)
+def test_image_and_window_are_exchanged_for_fewer_products(
+    window: list[WindowDimension], is_reversed: list[int], is_exchanged: bool
+) -> None:
+    assert are_exchanged(window, is_reversed) == is_exchanged

@@ -76,17 +76,6 @@ def test_sets_of_results_are_explained_one_by_one() -> None:
     assert [one.name for one in explained.rewritings] == ["algsimp"]
 
 
-def test_results_that_are_right_have_no_rewriting() -> None:
-    program = parse_module("""
-func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  %0 = stablehlo.negate %x : tensor<2xf32>
-  return %0 : tensor<2xf32>
-}
-""")
-    x = array([1.0, 2.0])
-    assert found(program, (x,), (-x,)) == []
-
-
 @pytest.mark.parametrize("backend", ["reference", "interpreter"])
 def test_a_backend_without_modules_explains_nothing(backend: str) -> None:
     session = open_session(backend)

@@ -13,7 +13,6 @@ from conformance.catalog import CATALOG, Cell
 from conformance.judging.compare import judge
 from conformance.transforms.flushed_comparison import (
     flush_comparisons,
-    rewrite,
 )
 from conformance.verdict import Verdict
 from generators.invalid.misses import program, tensor
@@ -191,19 +190,6 @@ def test_a_backend_that_compares_so_is_flushed(op: str, name: str) -> None:
     cell = Cell(op, element_type(name), "reference:compare_denormals_as_zero")
     failing = [r for r in run_task(Task(cell, 5, 0, 24)).records if r.verdict.fails]
     assert {r.verdict for r in failing} <= {Verdict.FLUSHED}, [r.message for r in failing]
-
-
-def test_a_region_compares_coarsely() -> None:
-    (region,) = flush_comparisons(larger_body(F32))
-    lanes = body_of(region).lanes
-    x, y = (np.array(row, np.float32) for row in ([T, -U, 1.0, NAN, T], [U, 0.0, U, T, 2.0]))
-    assert lanes(x, y)[0].tolist()[:3] == np.array([T, -U, 1.0], np.float32).tolist()
-    assert lanes(x, y)[0].tolist()[3:] == np.array([T, 2.0], np.float32).tolist()
-    first, second = (
-        body_of(rewrite(MAX, (is_first, True))).lanes(x, y)[0] for is_first in (True, False)
-    )
-    assert np.array_equal(first, np.array([T, -U, 1.0, NAN, 2.0], np.float32), equal_nan=True)
-    assert np.array_equal(second, np.array([U, 0.0, 1.0, NAN, 2.0], np.float32), equal_nan=True)
 
 
 def test_comparators_of_other_types_are_not_flushed() -> None:

@@ -22,7 +22,6 @@ from conformance.transforms.extract import (
     extract,
     extract_operation,
     prefix,
-    replace_results,
     select_main,
 )
 from conformance.transforms.inline import inline
@@ -41,7 +40,6 @@ from conformance.transforms.values import (
     definition_index,
     foldable_values,
     free_values,
-    nested_operations,
     used_values,
 )
 from reference.interpreter.evaluate import apply, evaluate
@@ -128,49 +126,8 @@ SUM, SORTED, PLACES = FLAT.main.body.operations[-1].operands
 DOUBLED = next(one.results[0] for one in FLAT.main.body.operations if one.name == "multiply")
 
 
-def test_test_program_computes_its_expected_results() -> None:
-    x = INPUTS[1]
-    assert_equal(RESULTS[:1], [2 * x + (2 * x + x * x + 2 * x)])
-    assert diagnose(emit(WHOLE)) is None
-
-
-def test_free_values_include_those_of_nested_regions() -> None:
-    condition, body = only_operation("while").regions
-    n, x = FLAT.main.arguments
-    assert free_values(condition) == (n,)
-    one, *others = free_values(body)
-    assert one in the_constants()
-    assert others == [DOUBLED, x]
-    assert free_values(FLAT.main.body) == ()
-    assert set(used_values(only_operation("while"))) == {
-        *only_operation("while").operands,
-        n,
-        one,
-        DOUBLED,
-        x,
-    }
-
-
 def the_constants() -> list[Value]:
     return [o.results[0] for o in FLAT.main.body.operations if o.name == "constant"]
-
-
-def test_nested_operations_and_the_values_that_a_region_makes() -> None:
-    names = [one.name for one in nested_operations(only_operation("while"))]
-    assert names == [
-        "compare", "return", "add", "and", "case", "return", "multiply", "return", "add", "return",
-    ]  # fmt: skip
-    made = [value.name for value in defined_values(FLAT.main.body)]
-    assert len(made) == len(set(made))
-    values = (SUM, SORTED, PLACES, *FLAT.main.arguments)
-    assert {value.name for value in values} <= set(made)
-
-
-def test_makers_number_the_operations_of_main() -> None:
-    makers = definition_index(FLAT)
-    assert FLAT.main.body.operations[makers[PLACES.name]] is only_operation("sort")
-    assert makers[SORTED.name] == makers[PLACES.name]
-    assert FLAT.main.arguments[0].name not in makers
 
 
 def test_inlined_programs_and_programs_of_several_compute_the_same() -> None:
@@ -205,12 +162,6 @@ def test_arguments_and_results_of_a_merged_program_are_those_of_its_programs(gri
         split_results(programs, results[1:])
 
 
-def test_a_single_program_is_merged_with_nothing() -> None:
-    assert merge([WHOLE]) is WHOLE
-    assert merge_arguments([WHOLE], [[INPUTS]]) == tuple(INPUTS)
-    assert split_results([WHOLE], RESULTS[:1]) == [[RESULTS[0]]]
-
-
 @pytest.mark.parametrize("target", ["MoveToHost", "MoveToDevice", "annotate_device_placement"])
 def test_a_program_that_places_values_in_memory_is_merged_with_no_other(target: str) -> None:
     text = f"""
@@ -230,11 +181,6 @@ def test_a_function_as_main() -> None:
     assert [function.name for function in scaled.functions] == ["main"]
     with pytest.raises(KeyError):
         select_main(WHOLE, "unknown")
-
-
-def test_other_results() -> None:
-    shown = replace_results(FLAT, [DOUBLED, SUM, DOUBLED])
-    assert_equal(evaluate(shown, INPUTS), (2 * INPUTS[1], RESULTS[0], 2 * INPUTS[1]))
 
 
 def test_restriction_keeps_only_needed_operations() -> None:
@@ -302,17 +248,6 @@ def test_an_extracted_operation_has_its_operands_in_the_program(name: str) -> No
     constants = {value.name for value in the_constants()}
     assert not constants & {argument.name for argument in taken[0].main.arguments}
     assert diagnose(emit(taken[0])) is None
-
-
-def test_operation_without_operand_values_is_not_extracted() -> None:
-    assert extract_operation(FLAT, only_operation("while"), {}) is None
-
-
-def test_region_becomes_program_with_free_values_as_parameters() -> None:
-    program, free = outline_region(only_operation("while").regions[1])
-    around = [VALUES[value.name] for value in free]
-    i, more = evaluate(program, [np.array(1, np.int32), INPUTS[1], *around])
-    assert_equal((i, more), (2, INPUTS[1] + INPUTS[1] * INPUTS[1]))
 
 
 def test_region_as_program_contains_outer_constants() -> None:
@@ -496,3 +431,9 @@ def test_integers_that_no_operand_changes_can_be_folded(
     assert (program.main.body.operations[-2].results[0].name in foldable_values(program)) is (
         is_folded
     )
+
+
+def test_a_single_program_is_merged_with_nothing() -> None:
+    assert merge([WHOLE]) is WHOLE
+    assert merge_arguments([WHOLE], [[INPUTS]]) == tuple(INPUTS)
+    assert split_results([WHOLE], RESULTS[:1]) == [[RESULTS[0]]]

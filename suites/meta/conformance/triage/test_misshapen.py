@@ -19,7 +19,7 @@ from conformance.gate.reading import load
 from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.misshapen import extract_misshaping, find_misshaping, judge_shown
+from conformance.triage.misshapen import find_misshaping
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
@@ -93,34 +93,6 @@ def test_operation_that_is_refused_for_its_type_in_isolation_is_found() -> None:
 
 def test_refusal_without_the_misshapen_value_is_not_known() -> None:
     assert misshapen_operation("negate", "sine") is None
-
-
-def test_operations_that_are_right_in_isolation_are_not_at_fault() -> None:
-    assert misshapen_operation("abs", "sine") is None
-    assert misshapen_operation("cosine", "sine") is None
-
-
-def test_shown_results_of_another_shape_have_a_wrong_shape() -> None:
-    program = parse_module(BITCASTS.format("1xf16", "1x2xi8", "1x2x8xi1"))
-    inputs, operation = [np.ones(1, np.float16)], program.main.body.operations[1]
-
-    def kinds(shown: Array) -> set[str] | None:
-        found = judge_shown(program, operation, inputs, [shown])
-        return None if found is None else {one.kind for one in found.failures}
-
-    assert kinds(np.array([[False, True]])) == {"wrong type"}
-    assert kinds(np.array([True])) == {"wrong type"}
-    assert kinds(np.ones((1, 2, 8), np.bool_)) is None
-
-
-def test_operation_with_wrong_result_shape_is_extracted() -> None:
-    program = parse_module(BROKEN.format(first="negate", second="cosine"))
-    found = extract_misshaping(run, program, INPUTS)
-    assert found is not None
-    assert [one.name for one in found[0].main.body.operations] == ["negate", "return"]
-    assert [array.tolist() for array in found[1]] == [[1.0]]
-    right = parse_module(BROKEN.format(first="abs", second="cosine"))
-    assert extract_misshaping(run, right, INPUTS) is None
 
 
 def test_finding_names_operation_with_wrong_result_shape(
@@ -207,20 +179,6 @@ def test_results_beside_results_of_another_type_are_judged_by_themselves(
     found = check_text(tmp_path, BESIDE_BITS, settings)
     assert found.known == known
     assert found.culprit == culprit
-
-
-BEHIND = """
-func.func @main(%x: tensor<1xi16>) -> tensor<1x16xi1> {
-  %0 = stablehlo.bitcast_convert %x : (tensor<1xi16>) -> tensor<1x16xi1>
-  %1 = stablehlo.and %0, %0 : tensor<1x16xi1>
-  return %1 : tensor<1x16xi1>
-}"""
-
-
-def test_results_of_another_shape_behind_a_bitcast_are_known(tmp_path: Path) -> None:
-    settings = Settings("cpu", expectations=load(None, ("cpu",), versions()))
-    found = check_text(tmp_path, BEHIND, settings)
-    assert found.known == ("bitcast-i1-shape",)
 
 
 def test_results_of_another_shape_without_a_misshapen_value_are_not_known() -> None:

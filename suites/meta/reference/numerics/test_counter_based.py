@@ -1,6 +1,5 @@
 """Counter-based generators: the published generators' own vectors, and orders of output."""
 
-import hashlib
 import math
 
 import numpy as np
@@ -40,15 +39,6 @@ def test_threefry_gives_the_known_answers(counter, key, words) -> None:
 def test_philox_gives_the_known_answers(counter, key, words) -> None:
     """Random123's file of known answers, philox4x32 with 10 rounds."""
     assert [int(word[0]) for word in philox_4x32(arrays(*counter), key)] == list(words)
-
-
-def test_philox_is_numpys_other_one() -> None:
-    """numpy has Philox-4x64: no vectors to share, but jumps of its counter behave alike."""
-    state = np.array([7, 2**64 - 2, 5], np.uint64)
-    after, numbers = philox_bits(state, (16,), 32)
-    assert after.tolist() == [7, 2, 6]  # four counters on, with a carry into the high word
-    later = np.array([7, 0, 6], np.uint64)
-    np.testing.assert_array_equal(philox_bits(later, (8,), 32)[1], numbers[8:])
 
 
 def halves(state, count):
@@ -117,13 +107,3 @@ def test_philox_of_other_widths() -> None:
     after, numbers = philox_bits(state[:2], (1,), 32)  # the key once more as the high word
     assert after.tolist() == [3, 5]
     assert int(numbers[0]) == int(philox_4x32(arrays(4, 0, 3, 0), (3, 0))[0][0])
-
-
-def test_a_million_numbers_stay_the_same() -> None:
-    state = np.array([42, 0], np.uint64)
-    _, numbers = threefry_bits(state, (1000, 1000), 32)
-    digest = hashlib.sha256(numbers.astype("<u4").tobytes()).hexdigest()[:16]
-    _, again = threefry_bits(np.array([42, 250_000], np.uint64), (500, 1000), 32)
-    np.testing.assert_array_equal(again, numbers[500:])
-    assert digest == "d2c61376eea0b129"
-    assert abs(numbers.mean() / 2**32 - 0.5) < 0.002

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,3 +63,16 @@ def compose_changes(*changes: Change) -> Change:
         return results
 
     return change
+
+
+def run_changed(change: Change) -> Callable[[Program, Sequence[Sequence[Array]]], Any]:
+    """Return a function that runs a program on several inputs, with a change."""
+
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        def on_result(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+            return change(program, operation, results)
+
+        for inputs in sets:
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=on_result)]
+
+    return run

@@ -1,8 +1,6 @@
-"""The elements that the reasons of one module leave unspecified."""
+"""The elements of an op's result that are unspecified."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,7 +9,7 @@ from reference.ir.program import Attribute, Region, TensorType, Value, single_op
 from reference.ir.types import Array, element_type, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.ops.table import OPS
-from reference.unspecified.reasons import Reason
+from reference.unspecified.table import unspecified_elements
 
 Found = dict[str, list[bool]]
 """The mask of a result's elements, flat, by the label of the reason; without empty masks."""
@@ -25,7 +23,6 @@ def array(of: str, numbers: object) -> Array:
 
 @quiet
 def unspecified_by(
-    reasons: Mapping[str, Sequence[Reason]],
     op: str,
     *operands: Array,
     to: TensorType | None = None,
@@ -33,7 +30,7 @@ def unspecified_by(
     number: int = 0,
     **given: Attribute,
 ) -> Found:
-    """Return the elements of an op's result `number` that these reasons leave unspecified.
+    """Return the unspecified elements of an op's result `number`, by the label of the reason.
 
     `to` is the result type if operands do not imply it.
     """
@@ -43,9 +40,5 @@ def unspecified_by(
     values = tuple(Value(f"v{n}", of) for n, of in enumerate(types))
     program = single_op(op, values, results if OPS[op].several else (results,), given, regions)
     result = apply(program.subject, operands)[number]
-    found: Found = {}
-    for reason in reasons[op]:
-        for label, mask in reason(program.subject, operands, result, number):
-            if mask.any():
-                found[label] = np.broadcast_to(mask, result.shape).reshape(-1).tolist()
-    return found
+    found = unspecified_elements(program.subject, operands, result, number)
+    return {label: mask.reshape(-1).tolist() for label, mask in found}

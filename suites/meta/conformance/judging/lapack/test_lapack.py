@@ -1,5 +1,4 @@
-"""Custom calls of LAPACK are evaluated, judged by their equations, and their free choices
-varied."""
+"""Custom calls of LAPACK, judged by their equations, with their free choices varied."""
 
 from __future__ import annotations
 
@@ -14,13 +13,13 @@ from jax import export
 
 from conformance.checking.file import check_file
 from conformance.checking.settings import Settings
-from conformance.judging.lapack.backward_error import clusters, solve
+from conformance.judging.lapack.free_choices import VARIATIONS, vary_choices
 from conformance.judging.lapack.residuals import violation
+from conformance.judging.perturbation.error_model import shift_elements
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.verdict import Verdict
 from reference.custom_calls.targets import call_built_in
-from reference.ir.errors import EvaluationError
 from reference.ir.program import Operation, Program, TensorType, Value, single_op
 from reference.ir.types import Array, element_type_of
 
@@ -153,49 +152,6 @@ def test_results_that_are_not_finite_are_wrong(routine: str) -> None:
         assert violation(operation, (a,), tuple(broken)) is not None
 
 
-@pytest.mark.parametrize("of", TYPES)
-def test_results_fit_the_type_and_the_defining_products(of: str) -> None:
-    a = matrix(of, 5, 3)
-    eps = np.finfo(a.dtype).eps
-    packed, taus = call(f"{of}geqrf", a)[1]
-    (q,) = call(f"{of}{'or' if of in 'sd' else 'un'}gqr", packed, taus)[1]
-    assert q.dtype == a.dtype
-    np.testing.assert_allclose(q @ np.triu(packed[:3]), a, atol=20 * eps)
-    _, s, u, v, info = call(f"{of}gesdd", a, mode="S")[1]
-    assert not info
-    np.testing.assert_allclose((u * s) @ v, a, atol=40 * eps)
-    factor, info = call(f"{of}potrf", -make_definite(matrix(of, 3, 3)), uplo="L")[1]
-    assert info == 1
-    assert factor.shape == (3, 3)
-
-
-@pytest.mark.parametrize(
-    ("routine", "options"),
-    [
-        ("sgeev", {"compute_left": "V", "compute_right": "V"}),
-        ("cgees", {"mode": "V"}),
-        ("dsyevd", {"mode": "V", "uplo": "L"}),
-        ("zgesdd", {"mode": "A"}),
-    ],
-)
-def test_not_finite_and_empty_matrices_do_not_hang(routine: str, options: dict[str, Any]) -> None:
-    a = np.zeros((2, 3, 3), TYPES[routine[0]])
-    a[1, 0, 1] = np.nan
-    *results, info = call(routine, a, **options)[1]
-    assert info[0] == 0
-    assert info[1] != 0
-    assert np.isnan(results[1][1]).all()
-    assert call(routine, a[:, :0, :0], **options)[1][-1].shape == (2,)
-
-
-def test_the_older_interface_is_recognised() -> None:
-    with pytest.raises(EvaluationError, match="its options are operands"):
-        call_built_in("lapack_spotrf", (), {})
-
-
-# --- Judging -------------------------------------------------------------------------------------
-
-
 def eigenvectors(a: Array) -> tuple[Program, tuple[Array, ...]]:
     operation, results = call("ssyevd", a, mode="V", uplo="L")
     types = tuple(v.type for v in operation.results if isinstance(v.type, TensorType))
@@ -212,17 +168,6 @@ def test_signs_of_eigenvectors_are_unspecified_and_eigenvalues_are_not() -> None
     assert (judgement.verdict, judgement.kind) == (Verdict.UNSPECIFIED, "choice of eigenvectors")
     wrong = judge_program(permitted, [vectors, values * np.float32(1.001), info])
     assert wrong.verdict.fails
-
-
-def test_vectors_of_equal_eigenvalues_are_one_cluster() -> None:
-    assert clusters(np.array([1.0, 1.0, 2.0]), np.eye(3)) == [[0, 1], [2]]
-    assert clusters(np.array([0.0, 0.0]), np.zeros((2, 2))) == [[0, 1]]
-
-
-def test_solving_again_gives_the_same() -> None:
-    for operation, operands, results in calls("d"):
-        for one, other in zip(solve(operation, operands), results, strict=True):
-            np.testing.assert_array_equal(one, other)
 
 
 def export_program(tmp_path: Path, function: Any, *shapes: tuple[int, ...]) -> str:
@@ -254,3 +199,42 @@ def test_whole_programs(tmp_path: Path, function: Any) -> None:
     wrong = check_file(file, Settings(backend="reference:low_precision"))
     assert wrong.verdict.fails
     assert wrong.operation
+
+
+SYMMETRIC = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, -1.0]])
+
+
+def vary(operation: Operation, operands: Any, results: Any, number: int) -> tuple[Any, str]:
+    random = np.random.default_rng(number)
+    return vary_choices(operation, operands, results, number, random, shift_elements)
+
+
+@pytest.mark.parametrize("number", [0, 1, VARIATIONS - 1])
+def test_varied_eigenvectors_are_still_eigenvectors(number: int) -> None:
+    operation, results = call("dsyevd", SYMMETRIC, mode="V", uplo="L")
+    (vectors, values, info), why = vary(operation, (SYMMETRIC,), results, number)
+    assert why == "choice of eigenvectors"
+    assert np.array_equal(values, results[1])
+    assert info == 0
+    assert np.allclose(SYMMETRIC @ vectors, vectors * values)
+    assert np.array_equal(np.abs(vectors), np.abs(results[0]))
+
+
+@pytest.mark.parametrize("number", range(0, VARIATIONS, 3))
+def test_varied_singular_vectors_have_the_same_product(number: int) -> None:
+    a = np.array([[1.0, 2.0], [0.0, 3.0]])
+    operation, results = call("dgesdd", a, mode="S")
+    (_, s, left, right, _), why = vary(operation, (a,), results, number)
+    assert why == "choice of singular vectors"
+    assert np.allclose(left @ np.diag(s) @ right, a)
+
+
+@pytest.mark.parametrize("number", range(0, VARIATIONS, 3))
+def test_varied_eigenvalues_come_in_another_order_with_their_vectors(number: int) -> None:
+    a = np.array([[1.0, 2.0, 0.0], [-2.0, 1.0, 0.0], [0.0, 0.0, 4.0]])
+    operation, results = call("dgeev", a, compute_left="N", compute_right="V")
+    (re, im, _, vectors, _), _ = vary(operation, (a,), results, number)
+    first = int(np.flatnonzero(im > 0)[0])
+    assert im[first + 1] == -im[first]
+    vector = vectors[:, first]
+    assert np.allclose(a @ vector, (re[first] + 1j * im[first]) * vector)

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement
 from conformance.tolerance.bounds.contraction import CONTRACTED, contraction_sums, depth_of
-from conformance.tolerance.bounds.product_rule import sum_of_products_rule
+from conformance.tolerance.bounds.convolution import (
+    CONVOLVED,
+    convolution_sums,
+    geometry_of,
+)
 from conformance.tolerance.bounds.products import (
     DefaultPrecision,
     default_precision,
@@ -19,14 +22,13 @@ from conformance.tolerance.bounds.products import (
     make_flush_loss,
     make_measure,
     precision_of,
-    quantum_of,
-    underflow_error,
 )
+from conformance.tolerance.bounds.scaled import SCALED
 from conformance.tolerance.bounds.sparse import STORED
-from conformance.tolerance.bounds.underflow import has_flushing_modes, underflow
-from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.bounds.underflow import has_flushing_modes
 from conformance.verdict import Verdict
 from generators.cells import plan
+from generators.families.reduction import padding_of
 from generators.values.contents import materialise
 from reference.custom_calls.sparse import CSR
 from reference.custom_calls.targets import call_built_in
@@ -34,9 +36,12 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import Array, element_type, element_type_of
+from reference.numerics.products import unrounded_products
+from reference.ops.xla.contraction import DotDimensionNumbers
 from suites.meta.support.ops.contractions import (
     BF16,
     F32,
+    ONE_SPATIAL,
     dot_general,
     old_op_program,
     operation_of,
@@ -234,12 +239,6 @@ def test_narrow_types_may_add_up_in_f16() -> None:
     assert verdict(lhs, rhs, np.array([[1.25]]).astype(of)) is not Verdict.PASS
 
 
-def test_integers_are_judged_bit_for_bit() -> None:
-    lhs, rhs = np.full((2, 2), 3, np.int32), np.full((2, 2), 5, np.int32)
-    assert verdict(lhs, rhs, np.full((2, 2), 30, np.int32)) is Verdict.PASS
-    assert verdict(lhs, rhs, np.full((2, 2), 31, np.int32)) is Verdict.DIVERGENT
-
-
 def test_complex_sums() -> None:
     random = np.random.default_rng(9)
     parts = random.normal(size=(4, 12, 12))
@@ -313,29 +312,6 @@ def _sum_in_order(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
     return total
 
 
-def test_bound_covers_the_permitted_error() -> None:
-    """Programs of several operations are judged by bounds; they include the result's rounding."""
-    assert CONTRACTED.bound is not None
-    lhs, rhs = _normal(11, 40)
-    program, expected = dot_general(lhs, rhs)
-    (bound,) = CONTRACTED.bound(operation_of(program), (lhs, rhs), (expected,))
-    assert bound is not None
-    error = np.abs((lhs @ rhs).astype(float) - expected)
-    magnitudes = np.abs(lhs).astype(float) @ np.abs(rhs)
-    assert (error <= bound).all()
-    assert (bound <= 2.0**-24 * (41 * magnitudes + 2 * np.abs(expected)) * 1.001).all()
-    whole = np.rint(lhs), np.rint(rhs)
-    program, expected = dot_general(*whole)
-    (bound,) = CONTRACTED.bound(operation_of(program), whole, (expected,))
-    assert bound is not None
-    assert not bound.any()
-    integers = whole[0].astype(np.int32), whole[1].astype(np.int32)
-    program, expected = dot_general(*integers)
-    assert CONTRACTED.bound(operation_of(program), integers, (expected,)) == (None,)
-
-
-# -- parts of the bound ---------------------------------------------------------------------------
-
 OF_DOT = contraction_sums, depth_of
 U = 2.0**-24
 
@@ -372,29 +348,126 @@ def test_flushed_products_are_lost_whole() -> None:
         assert loss(program.subject, (ones, ones.T), (expected,)) == (None,)
 
 
+INDPTR, INDICES = np.array([0, 40, 100], np.int32), np.arange(100, dtype=np.int32) % 50
+
+PRODUCT = op_program(
+    "custom_call",
+    [tensor_of(100), tensor_of(3, of="si32"), tensor_of(100, of="si32"), tensor_of(50)],
+    tensor_of(2),
+    call_target_name=CSR,
+).subject
+
+
+def errors(operation: Operation, values: Array, dense: Array, actual: Array) -> list[float]:
+    operands = (values, INDPTR, INDICES, dense)
+    expected = call_built_in(CSR, operands, {})
+    assert STORED.measure is not None
+    return STORED.measure(operation, operands, expected, (actual,))[0].tolist()
+
+
+def test_sums_in_any_order_are_permitted_and_others_are_not() -> None:
+    random = np.random.default_rng(1)
+    values, dense = array(random.normal(size=100), "f32"), array(random.normal(size=50), "f32")
+    products = values * dense[INDICES]
+    rows = (products[:40], products[40:])
+    for order in (slice(None), slice(None, None, -1)):
+        sums = array([np.cumsum(one[order])[-1] for one in rows], "f32")
+        assert max(errors(PRODUCT, values, dense, sums)) <= 1
+    first = array([products[1:40].sum(), products[40:].sum()], "f32")
+    assert [error > 1 for error in errors(PRODUCT, values, dense, first)] == [True, False]
+
+
+def test_sums_of_integers_are_exact() -> None:
+    values, dense = array(np.arange(100.0), "f32"), array(np.ones(50), "f32")
+    exact = array([np.arange(40).sum(), np.arange(40, 100).sum()], "f32")
+    assert errors(PRODUCT, values, dense, exact) == [0, 0]
+    assert errors(PRODUCT, values, dense, np.nextafter(exact, array(np.inf, "f32")))[0] > 1
+
+
+U_BF16 = 2.0**-8
+"""Unit roundoff of bf16."""
+
+SCALE_ONE = array([[1.0]], "bf16")
+ROW, COLUMN = array([[1.0, 3.0]], "f16"), array([[2.0], [5.0]], "f16")
+
+
+def scaled_dot(*operands: Array, to: str = "f32") -> Operation:
+    types = [tensor_of(*one.shape, of=element_type_of(one).name) for one in operands]
+    given: dict[str, Any] = {"dimension_numbers": DotDimensionNumbers((1,), (0,))}
+    return op_program(
+        "ScaledDot", types, tensor_of(1, 1, of=to), preferred_element_type=to, **given
+    ).subject
+
+
+@pytest.mark.parametrize(("scale", "bound"), [(1.0, 0.0), (257.0, 2 * U_BF16 * 17 * 257)])
+def test_exact_data_has_no_error_and_a_rounded_scale_its_own(scale: float, bound: float) -> None:
+    """1 * 2 + 3 * 5 is 17. Errors of the sum in f32 are 2^-16 of the scale's error."""
+    operands = ROW, array([[scale]], "f16"), COLUMN, SCALE_ONE
+    expected = np.full((1, 1), 17 * scale, np.float32)
+    assert SCALED.bound is not None
+    (found,) = SCALED.bound(scaled_dot(*operands), operands, (expected,))
+    assert found is not None
+    assert float(found.item()) == pytest.approx(bound, rel=2.0**-13)
+
+
+@pytest.mark.parametrize(("first", "free"), [(1e-3, False), (2.0**-70, True)])
+def test_a_factor_that_bf16_flushes_gives_a_zero_of_either_sign(first: float, free: bool) -> None:
+    """2^-70 times a scale of 2^-60 is under 2^-126, the smallest normal number of bf16."""
+    scale = array([[2.0**-60 if free else 1.0]], "bf16")
+    operands = array([[first, 0.0]], "bf16"), scale, array([[0.0], [1.0]], "bf16"), SCALE_ONE
+    assert SCALED.either_zero is not None
+    expected = (np.zeros((1, 1), np.float32),)
+    (found,) = SCALED.either_zero(scaled_dot(*operands), operands, expected)
+    assert (found is not None and bool(found.item())) is free
+
+
+IMAGE = array([1.0, -2.0, 3.0]).reshape(1, 3, 1)
+KERNEL = array([10.0, -1.0]).reshape(2, 1, 1)
+
+
+def convolution(lhs: Array, kernel: Array, size: int, **given: Any) -> Operation:
+    """Return a convolution along one dimension; unless given, the padding is (1, 0)."""
+    attributes: dict[str, Any] = {"padding": padding_of(((1, 0),)), **ONE_SPATIAL, **given}
+    types = tensor_of(*lhs.shape), tensor_of(*kernel.shape)
+    result = tensor_of(lhs.shape[0], size, kernel.shape[2])
+    return op_program("convolution", types, result, **attributes).subject
+
+
+def test_padding_of_a_dynamic_convolution_is_an_operand() -> None:
+    types = tensor_of(1, 3, 1), tensor_of(2, 1, 1), tensor_of(1, 2, of="si32")
+    operation = op_program("dynamic_conv", types, tensor_of(1, 7, 1), **ONE_SPATIAL).subject
+    padding = np.array([[2, 3]], np.int32)
+    assert geometry_of(operation, (IMAGE, KERNEL, padding)).padding == ((2, 3),)
+    sums = convolution_sums(operation, (IMAGE, KERNEL, padding), unrounded_products)
+    assert sums.ravel().tolist() == [0, -1, 12, -23, 30, 0, 0]
+
+
+@pytest.mark.parametrize(("ulps", "within"), [(3, True), (5, False)])
+def test_bound_is_that_of_a_sum_of_two_products(ulps: int, within: bool) -> None:
+    """Higham, 3.1 and 3.5: u |e| + gamma(2) S. 2 e = 2 S here, so the bound is 3 u S, and the sum
+    is just above a power of two: an ulp is nearly 2 u S.
+    """
+    lhs, kernel = array([1.1, 1.1]).reshape(1, 2, 1), array([0.95, 0.95]).reshape(2, 1, 1)
+    operation = convolution(lhs, kernel, 1, padding=padding_of(((0, 0),)))
+    exact = 2 * float(lhs[0, 0, 0]) * float(kernel[0, 0, 0])
+    expected = np.full((1, 1, 1), exact, np.float32)
+    assert CONVOLVED.bound is not None
+    assert CONVOLVED.measure is not None
+    (bound,) = CONVOLVED.bound(operation, (lhs, kernel), (expected,))
+    assert bound is not None
+    off = abs(float(expected.item()) - exact)
+    assert float(bound.item()) == pytest.approx(3 * U * exact + off, rel=1e-6)
+    moved = expected + np.float32(ulps * U * exact)
+    (units,) = CONVOLVED.measure(operation, (lhs, kernel), (expected,), (moved,))
+    assert bool(units.item() <= 1) is within
+
+
 def test_default_precision_is_that_of_the_hardware() -> None:
     """TF32 has 11 significant bits, bf16 8, and the sum of two bf16 numbers 16."""
     found = {name: default_precision(name) for name in ("cpu", "gpu", "tpu")}
     assert {name: (one.default, one.high) for name, one in found.items()} == {
         "cpu": (0.0, 0.0), "gpu": (2.0**-11, 2.0**-11), "tpu": (2.0**-8, 2.0**-16),
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("config", "unit"),
-    [
-        (None, 2.0**-8),
-        (("DEFAULT", "HIGHEST"), 2.0**-8),
-        (("HIGH", "HIGHEST"), 2.0**-16),
-        (("HIGHEST", "HIGHEST"), 0.0),
-    ],
-)
-def test_the_less_precise_operand_decides(config: tuple[str, str] | None, unit: float) -> None:
-    ones = np.ones((1, 1), np.float32)
-    given: dict[str, Any] = {} if config is None else {"precision_config": config}
-    program, _ = dot_general(ones, ones, **given)
-    found = precision_of(program.subject, (ones, ones), F32, default_precision("tpu"))
-    assert (found.operands, found.operand_error) == ((unit, unit), 2 * unit)
 
 
 @pytest.mark.parametrize(
@@ -419,98 +492,6 @@ def test_sums_are_kept_in_the_least_precise_type(
     assert found.intermediate == intermediate
 
 
-def test_quantum_divides_every_number() -> None:
-    assert quantum_of(np.array([12.0, 0.0, 20.0])) == 4
-    assert quantum_of(np.array([12.0, 0.375])) == 0.125
-    assert quantum_of(np.zeros(3)) == 1
-
-
-def test_underflow_is_the_smallest_number_or_the_smallest_normal_number() -> None:
-    assert (underflow_error(F32), underflow_error(F32, flushes=True)) == (2.0**-149, 2.0**-126)
-    assert underflow_error(TYPES["f16"], flushes=True) == 2.0**-24
-    assert underflow_error(TYPES["si32"], flushes=True) == 0
-
-
-# --- Rules of hardware with coarser operands ------------------------------------------------------
-
-
-def made_rule():
-    return sum_of_products_rule("sums", lambda *_: np.zeros(1), lambda *_: 1)
-
-
-def test_hardware_with_coarser_operands_has_a_rule_of_its_own() -> None:
-    rule = made_rule()
-    assert rule.name == "sums"
-    assert rule.rounds_operands
-    assert [hardware for hardware, _ in rule.by_hardware] == [Hardware.GPU, Hardware.TPU]
-    on_gpu, on_tpu = (rule.hardware_rule(one) for one in (Hardware.GPU, Hardware.TPU))
-    assert (on_gpu.name, on_tpu.name) == ("sums on a GPU", "sums on a TPU")
-    assert "TF32" in on_gpu.text
-    assert "bf16" in on_tpu.text
-    assert rule.hardware_rule(Hardware.CPU) is rule
-
-
-def test_bounds_grow_with_the_rounding_of_operands() -> None:
-    """TF32 has 11 digits, bf16 8, f32 24."""
-    rule, of = CATALOG["dot"].tolerance, tensor_of(4)
-    operation = op_program("dot", [of, of], tensor_of()).subject
-    x = array([1.1, 1.2, 1.3, 1.4])
-    program = op_program("dot", [of, of], tensor_of())
-    expected = tuple(evaluate(program, (x, x)))
-    bounds = []
-    for hardware in (Hardware.CPU, Hardware.GPU, Hardware.TPU):
-        bound = rule.hardware_rule(hardware).bound
-        assert bound is not None
-        (found,) = bound(operation, (x, x), expected)
-        assert found is not None
-        bounds.append(float(found))
-    assert bounds[0] < bounds[1] / 100 < bounds[1] < bounds[2]
-
-
-# --- Products of stored sparse matrices -----------------------------------------------------------
-
-INDPTR, INDICES = np.array([0, 40, 100], np.int32), np.arange(100, dtype=np.int32) % 50
-PRODUCT = op_program(
-    "custom_call",
-    [tensor_of(100), tensor_of(3, of="si32"), tensor_of(100, of="si32"), tensor_of(50)],
-    tensor_of(2),
-    call_target_name=CSR,
-).subject
-
-
-def errors(operation: Operation, values: Array, dense: Array, actual: Array) -> list[float]:
-    operands = (values, INDPTR, INDICES, dense)
-    expected = call_built_in(CSR, operands, {})
-    assert STORED.measure is not None
-    return STORED.measure(operation, operands, expected, (actual,))[0].tolist()
-
-
-def test_calls_of_the_target_have_the_rule() -> None:
-    assert rule_of(PRODUCT) is STORED
-
-
-def test_sums_in_any_order_are_permitted_and_others_are_not() -> None:
-    random = np.random.default_rng(1)
-    values, dense = array(random.normal(size=100), "f32"), array(random.normal(size=50), "f32")
-    products = values * dense[INDICES]
-    rows = (products[:40], products[40:])
-    for order in (slice(None), slice(None, None, -1)):
-        sums = array([np.cumsum(one[order])[-1] for one in rows], "f32")
-        assert max(errors(PRODUCT, values, dense, sums)) <= 1
-    first = array([products[1:40].sum(), products[40:].sum()], "f32")
-    assert [error > 1 for error in errors(PRODUCT, values, dense, first)] == [True, False]
-
-
-def test_sums_of_integers_are_exact() -> None:
-    values, dense = array(np.arange(100.0), "f32"), array(np.ones(50), "f32")
-    exact = array([np.arange(40).sum(), np.arange(40, 100).sum()], "f32")
-    assert errors(PRODUCT, values, dense, exact) == [0, 0]
-    assert errors(PRODUCT, values, dense, np.nextafter(exact, array(np.inf, "f32")))[0] > 1
-
-
-# --- Underflow ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("of", "flushes"),
     [("f32", True), ("bf16", True), ("f64", True), ("f16", False), ("f8E5M2", False),
@@ -518,10 +499,3 @@ def test_sums_of_integers_are_exact() -> None:
 )  # fmt: skip
 def test_hardware_flushes_wide_exponents_only(of: str, flushes: bool) -> None:
     assert has_flushing_modes(element_type(of)) is flushes
-
-
-def test_flushing_loses_up_to_the_smallest_normal_number() -> None:
-    f32, f16 = element_type("f32"), element_type("f16")
-    assert underflow(f32) == float(np.finfo(np.float32).smallest_subnormal)
-    assert underflow(f32, flushes=True) == float(np.finfo(np.float32).tiny)
-    assert underflow(f16, flushes=True) == underflow(f16) == 2.0**-24

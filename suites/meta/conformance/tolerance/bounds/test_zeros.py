@@ -17,9 +17,6 @@ from conformance.campaign.planning import cases_of
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement
-from conformance.tolerance.bounds.contraction import contraction_sums, depth_of
-from conformance.tolerance.bounds.products import DefaultPrecision
-from conformance.tolerance.bounds.zeros import make_either_zero
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.families.reduction import padding_of
@@ -287,57 +284,7 @@ def test_products_have_the_sign_that_their_elements_give() -> None:
     assert signs(program, inputs) == [MINUS]
 
 
-def times(lhs: complex, rhs: complex) -> complex:
-    """Return the textbook product of complex numbers."""
-    a, b, c, d = lhs.real, lhs.imag, rhs.real, rhs.imag
-    return complex(a * c - b * d, a * d + b * c)
-
-
-def hexadecimal_parts(number: complex) -> tuple[str, str]:
-    return float(number.real).hex(), float(number.imag).hex()
-
-
-@pytest.mark.parametrize("of", [C64, C128], ids=str)
-@pytest.mark.parametrize("init", [complex(1, 0), complex(-2, 3), complex(-0.0, -0.0)])
-def test_complex_products_follow_some_schedule(of: ElementType, init: complex) -> None:
-    body, start = fold_of("multiply", of), np.asarray(init).astype(of.storage)
-    program, inputs = reduction_program(body, [np.zeros((0, 1), of.storage)], [start])
-    assert hexadecimal_parts(evaluate(program, inputs)[0].item()) == hexadecimal_parts(init)
-    numbers = [complex(a, b) for a in (*ZEROS, -1.0, 1.0) for b in ZEROS]
-    for column in (*product(numbers, repeat=1), *product(numbers, repeat=2)):
-        leaves = np.array(column).reshape(-1, 1).astype(of.storage)
-        program, inputs = reduction_program(body, [leaves], [start])
-        whole = column[0] if len(column) == 1 else times(*column)
-        permitted = {
-            hexadecimal_parts(one) for one in (whole, times(init, whole), times(whole, init))
-        }
-        if len(column) == 2:
-            permitted.add(hexadecimal_parts(times(times(init, column[0]), column[1])))
-            permitted.add(hexadecimal_parts(times(column[0], times(init, column[1]))))
-            permitted.add(hexadecimal_parts(times(column[0], times(column[1], init))))
-        assert hexadecimal_parts(evaluate(program, inputs)[0].item()) in permitted, column
-
-
-def test_formats_without_negative_zero() -> None:
-    numbers = np.zeros((2, 3), FNUZ.storage)
-    program, inputs = reduction_program(fold_of("add", FNUZ), [numbers])
-    assert judge_result(program, inputs, *evaluate(program, inputs)).verdict is Verdict.PASS
-
-
 # -- sums of products -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("of", [C64, C128], ids=str)
-@pytest.mark.parametrize("zero", ZEROS)
-def test_complex_sums_of_products_are_never_negative_zero(of: ElementType, zero: float) -> None:
-    random = np.random.default_rng(1)
-    nothing = np.full((2, 2, 2), zero).view(np.complex128)[..., 0].astype(of.storage)
-    for _ in range(30):
-        numbers = random.normal(size=(2, 2, 2)).view(np.complex128)[..., 0].astype(of.storage)
-        for left, right in ((numbers, nothing), (nothing, numbers)):
-            (result,) = evaluate(dot(left, right), (left, right))
-            assert is_zero(result).all()
-            assert not is_negative_zero(result).any()
 
 
 def test_the_sign_of_a_zero_complex_product_is_free_and_of_a_cancelled_sum_is_not() -> None:
@@ -412,23 +359,6 @@ def test_product_that_may_underflow_may_have_either_sign() -> None:
     half = np.array([[1e-30, -1e-30]], np.float32)
     ones = np.ones((2, 1), np.float32)
     assert signs(dot(half, ones, F16), (half, ones)) == [EITHER]
-
-
-def test_a_complex_zero_of_the_wrong_sign_is_named() -> None:
-    negative = np.array([complex(-0.0, -0.0)], np.complex64)
-    program = program_of("add", (negative, negative), TensorType((1,), C64))
-    found = judge_result(program, (negative, negative), np.array([0], np.complex64))
-    assert (found.verdict, found.kind) == SIGNED
-
-
-def test_masks_are_made_only_where_a_zero_is_a_sum() -> None:
-    """A transform (`exact=False`) may give any zero another sign."""
-    lhs, rhs = row(F32, 1.0, -1.0)[None], row(F32, 1.0, 1.0)[:, None]
-    program, zero = dot(lhs, rhs), np.zeros((1, 1), np.float32)
-    for want, exact, found in ((zero, True, False), (zero + 1, True, None), (zero, False, True)):
-        mask = make_either_zero(contraction_sums, depth_of, DefaultPrecision(exact=exact))
-        (free,) = mask(program.subject, (lhs, rhs), (want,))
-        assert (None if free is None else bool(free.item())) is found
 
 
 # -- cases ----------------------------------------------------------------------------------------
