@@ -21,6 +21,7 @@ from conformance.backends.command.protocol import (
     ProtocolError,
 )
 from conformance.backends.command.serving import Server
+from conformance.backends.compiled.stages import dump_folder, dumped_stages
 from conformance.backends.python_file import FileBackend
 from conformance.backends.registry import parse
 from conformance.backends.self_test import checks, run_check
@@ -86,6 +87,20 @@ def test_a_served_backend_gives_the_same(backend: str) -> None:
         assert found[0].tobytes() == want[0].tobytes()
     [*session.run(ADD, [TWO])]
     assert bool(session.optimised_module(ADD)) is (backend == "cpu")
+    with dump_folder() as folder:
+        stages = dumped_stages(session, ADD, folder)
+    assert ("layout-assignment" in [one.name for one in stages]) is (backend == "cpu")
+
+
+def test_the_server_refuses_what_its_backend_is_sure_to_refuse() -> None:
+    program = parse_module("""func.func @main(%x: tensor<!quant.uniform<i8:f32, 0.5>>)
+        -> tensor<!quant.uniform<i8:f32, 0.5>> {
+      %0 = stablehlo.abs %x : tensor<!quant.uniform<i8:f32, 0.5>>
+      return %0 : tensor<!quant.uniform<i8:f32, 0.5>>
+    }""")
+    backend = CommandBackend("command:test", f"{SERVE} cpu")
+    with pytest.raises(Unsupported, match="quantized types can't be translated"):
+        backend.compile(emit(program), program)
 
 
 @pytest.mark.parametrize(
