@@ -111,6 +111,19 @@ def backend_sets(backend: str) -> frozenset[str]:
     return target_sets(maximum if maximum in MAXIMA else "") if _is_cpu(backend) else frozenset()
 
 
+def is_stated(backend: str) -> bool:
+    """Return whether only the open backend can say which instruction sets it targets."""
+    return backend.partition(":")[0] == "command"
+
+
+def stated_sets(text: str) -> frozenset[str]:
+    """Return the instruction sets that `instruction_sets_text` has written, with those that they
+    imply.
+    """
+    found = {name for name in text.split(", ") if name in INSTRUCTION_SETS}
+    return frozenset(found.union(*(_IMPLIED.get(name, ()) for name in found)))
+
+
 def _is_cpu(backend: str) -> bool:
     return backend.partition(":")[0] in ("cpu", "cpu-compile", "jaxlib")
 

@@ -148,7 +148,8 @@ def _limit_to_instruction_sets(backends: Sequence[str], entry: Expectation) -> E
     held = [
         name
         for name in dict.fromkeys(backends)
-        if entry.matches_backend(name) and isa.satisfies(isa.backend_sets(name), entry.isa)
+        if entry.matches_backend(name)
+        and (isa.is_stated(name) or isa.satisfies(isa.backend_sets(name), entry.isa))
     ]
     return structs.replace(entry, backends=tuple(held))
 

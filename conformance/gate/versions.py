@@ -10,6 +10,7 @@ from msgspec import structs
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.backends.versions import GIVEN
 from conformance.errors import UsageError, describe_unknown
@@ -27,11 +28,14 @@ _SHORTEST = 6
 
 @dataclass(frozen=True, slots=True)
 class OwnVersions:
-    """A backend's own versions, "" if unknown, and the reason why they are unknown."""
+    """A backend's own versions, "" if unknown, the reason why they are unknown, and the instruction
+    sets that it states.
+    """
 
     number: str
     library: str
     said: str
+    sets: frozenset[str] = frozenset()
 
 
 def check(versions: str | Versions) -> None:
@@ -86,9 +90,12 @@ def _is_in_range(specifier: str, version: str) -> bool:
 
 
 def needs_backend_version(entries: Collection[Expectation]) -> bool:
-    """Return whether any entry depends on a version that only the backend reports."""
+    """Return whether any entry depends on a version that only the backend reports, or on
+    instruction sets that only it knows.
+    """
     wanted = [conditions(one.versions) for one in entries]
-    return any(one.plugin or one.library for one in wanted)
+    stated = (one.isa and any(map(isa.is_stated, one.backends)) for one in entries)
+    return any(one.plugin or one.library for one in wanted) or any(stated)
 
 
 def given_versions(texts: Sequence[str], backends: Sequence[str]) -> dict[str, str]:
@@ -140,13 +147,15 @@ def own_versions(description: Description) -> OwnVersions:
     others = [number for name, number in description.versions if name not in _OURS]
     installed = others[:1] if library else []
     number = told.get(GIVEN) or (said[1] if said else "") or "".join(installed)
-    return OwnVersions(number, library, told.get(_RUNTIME, ""))
+    sets = isa.stated_sets(told.get("instruction-sets", ""))
+    return OwnVersions(number, library, told.get(_RUNTIME, ""), sets)
 
 
 def applicable_entries(
     entries: Sequence[Expectation], described: Sequence[Description]
 ) -> tuple[Expectation, ...]:
-    """Return the entries that apply to these backends, by the backends' own versions.
+    """Return the entries that apply to these backends, by the backends' own versions and the
+    instruction sets that they state.
 
     An entry that applies only to some backends is limited to these.
 
@@ -175,6 +184,8 @@ def _is_true(entry: Expectation, backend: str, own: OwnVersions) -> bool:
             "give it by --backend-version, such as --backend-version 2.1"
         )
     digests = [_DIGEST.fullmatch(one) for one in _digests(wanted.library)]
+    if entry.isa and isa.is_stated(backend) and not isa.satisfies(own.sets, entry.isa):
+        return False
     return (not wanted.plugin or _is_in_range(wanted.plugin, own.number)) and (
         not digests or any(_is_digest(found[1], own.library) for found in digests if found)
     )

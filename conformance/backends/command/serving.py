@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from conformance.backends.base import BackendError, HasOptimisedModule, Rejected, Unsupported
+from conformance.backends.base import BackendError, HasOptimisedModule, Unsupported
 from conformance.backends.command.protocol import (
     ANSWERS,
     VERSION,
@@ -17,6 +17,7 @@ from conformance.backends.command.protocol import (
 )
 from conformance.backends.compiled.stages import dump_folder, dumped_stages
 from conformance.backends.session import Compiled, Session
+from conformance.backends.xla_messages import verifier_error
 from conformance.stablehlo.parse import ParseError, parse_module
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -78,7 +79,7 @@ class Server:
         try:
             program = parse_module(text)
         except ParseError as error:
-            raise Rejected(str(error)) from error
+            raise verifier_error(str(error)) from error
         refusal = self.session.refusal(program)
         if refusal is not None:
             raise refusal

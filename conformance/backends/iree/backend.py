@@ -20,12 +20,12 @@ from conformance.backends.base import (
     BackendError,
     Description,
     Failed,
-    Rejected,
     Settings,
     Unsupported,
     single_process_inputs,
 )
 from conformance.backends.versions import distribution_versions
+from conformance.backends.xla_messages import verifier_error
 from conformance.errors import NotAvailable
 from conformance.text import one_line
 from conformance.tolerance.hardware import Hardware
@@ -205,7 +205,7 @@ def _compile(api: Any, text: str, flags: Sequence[str]) -> bytes:
     try:
         source = api.Source.wrap_buffer(session, text.encode() + b"\0")
         if not invocation.parse_source(source):
-            raise Rejected(_reason(said))
+            raise verifier_error(_reason(said))
         if not invocation.execute():
             reason = _reason(said)
             raise Unsupported(reason) if _UNSUPPORTED.search(reason) else Failed(reason)

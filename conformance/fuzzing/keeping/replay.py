@@ -20,6 +20,7 @@ from conformance.fuzzing.keeping.bundle import FINDING
 from conformance.fuzzing.trial import Trial
 from conformance.gate.files import Given
 from conformance.gate.reading import load
+from conformance.gate.versions import applicable_entries
 from conformance.judging.messages import verdict_text
 from conformance.limits import LIMITS, Limits
 from conformance.pipeline.outcome import Outcome
@@ -100,10 +101,14 @@ def replay(
 
 def _row(kept: SavedFailure, choice: Choice, limits: Limits, given_entries: Given) -> Row:
     known = load(given_entries, (choice.name,), versions())
-    trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, limits.evaluation)
     try:
         with executor_of(choice, jobs=1, limits=limits, functions=(OUTCOME_OF_FILE,)) as executor:
-            row = Row(choice.name, describe(executor, choice).versions)
+            described = describe(executor, choice)
+            row, known = (
+                Row(choice.name, described.versions),
+                applicable_entries(known, [described]),
+            )
+            trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, limits.evaluation)
             inputs = kept.folder / INPUTS
             given = (trial, kept.folder / PROGRAM, inputs if inputs.is_file() else None)
             value = executor.one(Call(choice.name, OUTCOME_OF_FILE, given, limits.timeout))

@@ -61,6 +61,34 @@ def test_an_entry_is_true_of_versions_of_the_plugin_and_digests_of_its_library(
     assert bool(applicable_entries([an_entry(**wanted)], [described])) == holds
 
 
+@pytest.mark.parametrize(
+    ("backend", "versions", "holds"),
+    [
+        ("jaxlib:0.7.2", "<0.8", True),
+        ("jaxlib:0.8.1", "<0.8", False),
+        ("cpu", "<0.8", False),
+    ],
+)
+def test_another_release_has_the_entries_about_cpu_by_its_own_version(
+    backend: str, versions: str, holds: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRY.format(f'"{versions}"\nbackends = ["cpu"]'))
+    found = load(str(path), (backend,), {"jaxlib": "0.10.2"})
+    assert [one.matches_backend(backend) for one in found] == [True] * holds
+
+
+@pytest.mark.parametrize(("stated", "holds"), [("AVX512", True), ("AVX2", False), ("", False)])
+def test_a_command_states_the_instruction_sets_on_which_entries_depend(
+    stated: str, holds: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRY.format('"<99"\nisa = ">=AVX512"'))
+    (found,) = load(str(path), ("command:far",), {"jaxlib": "0.10.2"})
+    described = Description("command:far", "cpu", "?", (("instruction-sets", stated),))
+    assert bool(applicable_entries([found], [described])) is holds
+
+
 def test_a_plugin_without_a_version_needs_backend_version() -> None:
     with pytest.raises(ExpectationError, match=r"'e' requires the version of .*'cuda 1"):
         applicable_entries([an_entry(plugin=">=2")], [a_plugin(("runtime", "cuda 12040"))])
