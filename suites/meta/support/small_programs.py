@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from conformance.backends.session import open_session
-from conformance.transforms.substitute import substitute_constant
 from reference.ir.program import Dense, Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array, to_bits
 
@@ -23,13 +22,6 @@ def op_program(
         Value(f"a{i}", of) if isinstance(of, TensorType) else of for i, of in enumerate(operands)
     )
     return single_op(op, values, (result,), given)
-
-
-def embed_inputs(program: Program, inputs: Sequence[Array]) -> Program:
-    """Return a program with its inputs as constants."""
-    for argument, value in zip(program.main.arguments, inputs, strict=True):
-        program = substitute_constant(program, argument.name, value)
-    return program
 
 
 def array(values, of: str = "f32") -> Array:
