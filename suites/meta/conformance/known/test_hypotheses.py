@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from conformance.catalog import CATALOG
 from conformance.judging.compare import judge_operation
 from conformance.judging.judgement import Judgement
 from conformance.known.in_f32 import is_narrow
-from conformance.known.subnormal_order import explained_elements, operations
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
-from reference.interpreter.evaluate import apply, evaluate
-from reference.ir.program import Operation, Program
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program
+from reference.ir.program import tensor_of as tensor_type_of
 from reference.ir.types import ELEMENT_TYPES, Array, from_bits
 from suites.meta.support.small_programs import are_same, array, op_program, tensor_of
 
@@ -152,59 +153,12 @@ def test_elements_of_a_sort_are_flushed() -> None:
 T = 2.0**-130
 """A subnormal number of f32."""
 
-
-def explained(operation: Operation, operands: tuple[Array, ...], *actual: Array) -> list[list]:
-    rule = CATALOG[operation.name].tolerance
-    return [one.tolist() for one in explained_elements(operation, operands, actual, rule)]
-
-
-@pytest.mark.parametrize(
-    ("lhs", "rhs", "got", "is_explained"),
-    [
-        (T, -T, T, True),
-        (T, -T, -T, True),
-        (T, 0.0, 0.0, True),
-        (T, -T, -0.0, True),  # the selected number is flushed, too
-        (T, 2 * T, -0.0, False),
-        (T, -T, 2 * T, False),
-        (2 * T, 1.0, 2 * T, False),
-    ],
-)
-def test_maximum_may_be_either_of_two_subnormal_numbers(
-    lhs: float, rhs: float, got: float, is_explained: bool
-) -> None:
-    operation = op_program("maximum", [tensor_of(1)] * 2, tensor_of(1)).subject
-    operands = (array([lhs]), array([rhs]))
-    assert explained(operation, operands, array([got])) == [[is_explained]]
-
-
 REDUCED = """
 func.func @main(%x: tensor<2x3xf32>, %i: tensor<f32>) -> tensor<2xf32> {
   %0 = stablehlo.reduce(%x init: %i) applies stablehlo.OP across dimensions = [1]
     : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }"""
-
-ROWS = array([[-T, T, 2 * T], [1, T, 2]])
-
-
-@pytest.mark.parametrize(
-    ("got", "is_explained"),
-    [
-        ([-T, 2], [True, True]),
-        ([T, 1], [True, False]),
-        ([2 * T, T], [True, False]),
-        ([0, 2], [True, True]),  # the init value
-        ([3 * T, 2], [False, True]),
-    ],
-)
-def test_extremum_may_be_any_of_its_subnormal_elements(
-    got: list[float], is_explained: list[bool]
-) -> None:
-    operation = parse_module(REDUCED.replace("OP", "maximum")).subject
-    assert explained(operation, (ROWS, array(0.0)), array(got)) == [is_explained]
-
-
 SORTED = """
 func.func @main(%x: tensor<3xf32>, %y: tensor<3xi32>) -> (tensor<3xf32>, tensor<3xi32>) {
   %0:2 = "stablehlo.sort"(%x, %y) ({
@@ -215,18 +169,44 @@ func.func @main(%x: tensor<3xf32>, %y: tensor<3xi32>) -> (tensor<3xf32>, tensor<
     : (tensor<3xf32>, tensor<3xi32>) -> (tensor<3xf32>, tensor<3xi32>)
   return %0#0, %0#1 : tensor<3xf32>, tensor<3xi32>
 }"""
+MAXIMUM = op_program("maximum", [tensor_of(1)] * 2, tensor_of(1))
+GREATEST, SUM, SORT = (
+    parse_module(one)
+    for one in (REDUCED.replace("OP", "maximum"), REDUCED.replace("OP", "add"), SORTED)
+)
+ROWS = [[-T, T, 2 * T], [1, T, 2]]
+SORTED_ALIKE = [[-1.0, T, -T], [1, 0, 2]]
 
 
-def test_stable_sort_keeps_the_order_of_subnormal_numbers() -> None:
-    operation = parse_module(SORTED).subject
-    x, y = array([T, -1.0, -T]), np.array([0, 1, 2], np.int32)
-    kept = array([-1.0, T, -T]), np.array([1, 0, 2], np.int32)
-    assert explained(operation, (x, y), *kept) == [[True] * 3, [True] * 3]
-    (flushed,) = operations(operation, (x, y))
-    assert [one.tolist() for one in apply(flushed, (x, y))] == [one.tolist() for one in kept]
-    normal = array([1.0, -1.0, 0.5])
-    assert operations(operation, (normal, y)) == ()
-    assert explained(operation, (normal, y), *kept) == [[False] * 3, [False] * 3]
+@pytest.mark.parametrize(
+    ("program", "operands", "results", "kinds"),
+    [
+        (MAXIMUM, [[T], [-T]], [[-T]], {"flushed"}),
+        (MAXIMUM, [[T], [0.0]], [[0.0]], {"flushed"}),
+        (MAXIMUM, [[T], [-T]], [[-0.0]], {"flushed"}),  # the selected number is flushed, too
+        (MAXIMUM, [[T], [2 * T]], [[-0.0]], {"wrong value"}),
+        (MAXIMUM, [[T], [-T]], [[2 * T]], {"wrong value"}),
+        (MAXIMUM, [[2 * T], [1.0]], [[2 * T]], {"wrong value"}),
+        (GREATEST, [ROWS, 0.0], [[-T, 2]], {"flushed"}),
+        (GREATEST, [ROWS, 0.0], [[T, 1]], {"flushed", "wrong value"}),
+        (GREATEST, [ROWS, 0.0], [[0, 2]], {"flushed"}),  # the init value
+        (GREATEST, [ROWS, 0.0], [[3 * T, 2]], {"wrong value"}),
+        (SUM, [ROWS, 0.0], [[-T, 1 + T + 2]], {"wrong value"}),
+        # a stable sort keeps the order of equal elements
+        (SORT, [[T, -1.0, -T], [0, 1, 2]], SORTED_ALIKE, {"flushed"}),
+        (SORT, [[1.0, -1.0, 0.5], [0, 1, 2]], SORTED_ALIKE, {"no possible order"}),
+        (SORT, [[1.0, -1.0, 0.5], [0, 1, 2]], [[-1.0, 1.0, 0.5], [1, 0, 2]], {"wrong value"}),
+    ],
+)
+def test_selections_among_subnormal_numbers_are_flushed(
+    program: Program, operands: list[Any], results: list[Any], kinds: set[str]
+) -> None:
+    types = [tensor_type_of(value) for value in program.main.arguments]
+    inputs = [np.array(one).astype(of.storage) for one, of in zip(operands, types, strict=True)]
+    expected = evaluate(program, inputs)
+    actual = [np.array(got).astype(one.dtype) for got, one in zip(results, expected, strict=True)]
+    found = judge_operation(program, inputs, expected, actual)
+    assert ({kind for _, kind in found.findings} or {found.kind}) == kinds
 
 
 def test_affected_types_have_normal_numbers_subnormal_in_f32() -> None:

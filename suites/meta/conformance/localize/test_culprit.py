@@ -240,3 +240,12 @@ def test_an_operation_in_a_wider_type_is_no_change_if_its_result_is_rounded() ->
     inputs = np.random.default_rng(0).uniform(1, 9, (2, 9)).astype(ml_dtypes.bfloat16)
     (found,) = find_changes(before, after, tuple(inputs))
     assert found.text == "convert<f32>(add(a, b)) => add(convert<f32>(a), convert<f32>(b))"
+
+
+def test_a_failure_of_one_operation_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "judge_operation", lambda *_: pytest.fail("judged again"))
+    session = open_session("cpu")
+    found = find_culprit(session, NEGATION, NUMBERS, WRONG, 5.0, is_failure=True)
+    assert found == Culprit(Step.CODE_GENERATION)
+    right = [array([-1.0, -2.0])]
+    assert find_culprit(session, NEGATION, NUMBERS, right, 5.0, is_failure=True) is None

@@ -19,7 +19,7 @@ from conformance.gate.reading import load
 from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.misshapen import find_misshaping
+from conformance.triage.misshapen import find_misshaping, judge_shown
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
@@ -210,3 +210,16 @@ def test_wrong_shape_of_a_branch_is_known(tmp_path: Path) -> None:
     shipped = load("cpu", ("cpu",), versions())
     found = check_text(tmp_path, BRANCHES, Settings("cpu", expectations=shipped))
     assert found.known == ("bitcast-i1-shape",)
+
+
+def test_shown_results_of_another_shape_have_a_wrong_shape() -> None:
+    program = parse_module(BITCASTS.format("1xf16", "1x2xi8", "1x2x8xi1"))
+    inputs, operation = [np.ones(1, np.float16)], program.main.body.operations[1]
+
+    def kinds(shown: Array) -> set[str] | None:
+        found = judge_shown(program, operation, inputs, [shown])
+        return None if found is None else {one.kind for one in found.failures}
+
+    assert kinds(np.array([[False, True]])) == {"wrong type"}
+    assert kinds(np.array([True])) == {"wrong type"}
+    assert kinds(np.ones((1, 2, 8), np.bool_)) is None
