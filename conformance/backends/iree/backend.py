@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Sequence
+from importlib import import_module
 from math import prod
 from typing import Any
 
@@ -62,8 +63,8 @@ class IreeBackend:
             NotAvailable: when they are not installed.
         """
         try:
-            import iree.compiler.api
-            import iree.runtime
+            self._compiler: Any = import_module("iree.compiler.api")
+            self._runtime: Any = import_module("iree.runtime")
         except ImportError as error:
             why = str(error).partition("\n")[0]
             raise NotAvailable(
@@ -71,8 +72,6 @@ class IreeBackend:
             ) from error
         self.name = name
         self._target = target
-        self._compiler: Any = iree.compiler.api
-        self._runtime: Any = iree.runtime
         self._config = self._runtime.Config("local-sync")
 
     def describe(self) -> Description:

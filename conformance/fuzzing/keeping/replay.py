@@ -104,10 +104,8 @@ def _row(kept: SavedFailure, choice: Choice, limits: Limits, given_entries: Give
     try:
         with executor_of(choice, jobs=1, limits=limits, functions=(OUTCOME_OF_FILE,)) as executor:
             described = describe(executor, choice)
-            row, known = (
-                Row(choice.name, described.versions),
-                applicable_entries(known, [described]),
-            )
+            row = Row(choice.name, described.versions)
+            known = applicable_entries(known, [described])
             trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, limits.evaluation)
             inputs = kept.folder / INPUTS
             given = (trial, kept.folder / PROGRAM, inputs if inputs.is_file() else None)
