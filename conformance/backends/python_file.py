@@ -1,55 +1,95 @@
-"""A backend in a Python file of the user's: `python:NAME=FILE`."""
+"""A backend in Python of the user's: in a file, `python:NAME=FILE`, or in an installed package that
+has an entry point of the group `hlo_conformance.backends`, `python:NAME`.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from conformance.backends.base import Backend, BackendError, Description, Executable, Settings
 from conformance.backends.versions import described_file
-from conformance.errors import NotAvailable
+from conformance.errors import NotAvailable, describe_unknown
 from reference.ir.program import Program
 
 FUNCTION = "open_backend"
 """The function of the file that returns the backend."""
 
+GROUP = "hlo_conformance.backends"
+"""The group of entry points, each a function without arguments that returns a backend."""
 
-class FileBackend:
-    """The backend that a file's `open_backend` returns, by the name that the user chose."""
 
-    def __init__(self, name: str, path: Path) -> None:
-        """Load the file and open the backend.
+def installed() -> dict[str, EntryPoint]:
+    """Return the entry points of installed packages by name."""
+    return {one.name: one for one in entry_points(group=GROUP)}
+
+
+def open_file(name: str, path: Path) -> PythonBackend:
+    """Return the backend that a file's `open_backend` returns, by the name that the user chose.
+
+    Raises:
+        NotAvailable: when there is no such file, it cannot be loaded, or it opens no backend.
+    """
+    opens = getattr(_load(name, path), FUNCTION, None)
+    if not callable(opens):
+        raise NotAvailable(f"{name}: {path} has no function {FUNCTION}()")
+    return PythonBackend(name, opens, f"{FUNCTION}() of {path}", ("file", described_file(path)))
+
+
+def open_installed(name: str, entry: str) -> PythonBackend:
+    """Return the backend of an entry point.
+
+    Raises:
+        NotAvailable: when there is no such entry point, or it cannot be loaded or opens no backend.
+    """
+    known = installed()
+    if entry not in known:
+        unknown = describe_unknown(f"entry point of {GROUP}", entry, known)
+        raise NotAvailable(f"{name}: {unknown}; a file is given as python:NAME=FILE")
+    found = known[entry]
+    try:
+        opens = found.load()
+    except Exception as error:
+        raise NotAvailable(f"{name}: {found.value} cannot be loaded: {_line(error)}") from error
+    made = found.dist
+    version = (made.name, made.version) if made else ("package", "?")
+    return PythonBackend(name, opens, found.value, version)
+
+
+class PythonBackend:
+    """The backend that a function of the user's returns, by the name that the user chose."""
+
+    def __init__(
+        self, name: str, opens: Callable[[], Any], where: str, version: tuple[str, str]
+    ) -> None:
+        """Open the backend; `where` is the function for messages, `version` what made it.
 
         Raises:
-            NotAvailable: when there is no such file, it cannot be loaded, or it opens no backend.
+            NotAvailable: when the function fails, or returns no backend.
         """
-        module = _load(name, path)
-        opens = getattr(module, FUNCTION, None)
-        if not callable(opens):
-            raise NotAvailable(f"{name}: {path} has no function {FUNCTION}()")
         try:
             backend: Any = opens()
         except NotAvailable:
             raise
         except Exception as error:
-            raise NotAvailable(f"{name}: {FUNCTION}() of {path}: {_line(error)}") from error
+            raise NotAvailable(f"{name}: {where}: {_line(error)}") from error
         missing = [one for one in _MEMBERS if not hasattr(backend, one)]
         if missing:
-            raise NotAvailable(
-                f"{name}: what {FUNCTION}() of {path} returns has no {', '.join(missing)}"
-            )
+            raise NotAvailable(f"{name}: what {where} returns has no {', '.join(missing)}")
         self._backend: Backend = backend
         self.name, self.hardware = name, backend.hardware
         self.batches: bool = getattr(backend, "batches", True)
-        self._file = ("file", described_file(path))
+        self._version = version
 
     def describe(self) -> Description:
-        """Return what the backend says of itself, and the digest of its file."""
+        """Return what the backend says of itself, and the version of its file or package."""
         own = self._backend.describe()
-        return Description(self.name, own.platform, own.device, (*own.versions, self._file))
+        return Description(self.name, own.platform, own.device, (*own.versions, self._version))
 
     def configured(self, settings: Settings) -> Backend:
         """Return the same backend with other compiler settings (see `base.Backend`)."""

@@ -311,7 +311,9 @@ def _open_outputs(choice: Choice) -> Backend:
 
 
 def _choose_python(family: str, argument: str) -> Choice:
-    name, _, path = argument.partition("=")
+    name, equals, path = argument.partition("=")
+    if _NAME.fullmatch(name) and not equals:
+        return _choice_of(family, name)
     if not (_NAME.fullmatch(name) and path):
         form = "FILE: the file, such as python:mine=my_backend.py"
         raise _no_name(family, argument, "Python file", form)
@@ -319,9 +321,10 @@ def _choose_python(family: str, argument: str) -> Choice:
 
 
 def _open_python(choice: Choice) -> Backend:
-    from conformance.backends.python_file import FileBackend
+    from conformance.backends.python_file import open_file, open_installed
 
-    return FileBackend(choice.name, Path(choice.argument.partition("=")[2]))
+    name, equals, path = choice.argument.partition("=")
+    return open_file(choice.name, Path(path)) if equals else open_installed(choice.name, name)
 
 
 def _library(given: str) -> Path:
@@ -421,11 +424,12 @@ BACKENDS: dict[str, Family] = {
         quantized=True,
     ),
     "python": Family(
-        "a backend in a Python file",
+        "a backend in a Python file, or in an installed package",
         _choose_python,
         _open_python,
         ("conformance.backends.python_file",),
-        arguments="NAME=FILE: a name that you choose, and a file with open_backend()",
+        arguments="NAME=FILE: a name that you choose, and a file with open_backend(); or the NAME "
+        "of an entry point of hlo_conformance.backends",
         needs_argument=True,
         workers=1,
     ),

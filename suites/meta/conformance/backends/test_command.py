@@ -22,7 +22,7 @@ from conformance.backends.command.protocol import (
 )
 from conformance.backends.command.serving import Server
 from conformance.backends.compiled.stages import dump_folder, dumped_stages
-from conformance.backends.python_file import FileBackend
+from conformance.backends.python_file import open_file
 from conformance.backends.registry import parse
 from conformance.backends.self_test import checks, run_check
 from conformance.backends.session import Session, open_session
@@ -320,7 +320,7 @@ def write(folder: Path, change: str = "array", source: str = SOURCE) -> Path:
 
 
 def test_a_file_is_a_backend_by_the_chosen_name(tmp_path: Path) -> None:
-    session = Session(FileBackend("python:mine", write(tmp_path)))
+    session = Session(open_file("python:mine", write(tmp_path)))
     program = op_program("tanh", [tensor_of(2)], tensor_of(2))
     (found,) = session.run(program, [[array([0.5, 1.0])]])
     assert np.allclose(found[0], np.tanh([0.5, 1.0]))
@@ -328,7 +328,7 @@ def test_a_file_is_a_backend_by_the_chosen_name(tmp_path: Path) -> None:
     assert (session.name, described.name) == ("python:mine", "python:mine")
     before = described.versions
     other = write(tmp_path, "array + 0")
-    assert Session(FileBackend("python:mine", other)).describe().versions != before
+    assert Session(open_file("python:mine", other)).describe().versions != before
     assert session.batch_kind(program) != session.batch_kind(program)
 
 
@@ -350,12 +350,29 @@ def test_a_file_that_opens_no_backend_is_one_line(
     if source is not None:
         path.write_text(source)
     with pytest.raises(NotAvailable, match=reason) as caught:
-        FileBackend("python:mine", path)
+        open_file("python:mine", path)
     assert "\n" not in str(caught.value)
 
 
+def test_an_entry_point_of_a_package_is_a_backend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path)
+    folder = tmp_path / "mine-2.1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 2.1\n")
+    points = "[hlo_conformance.backends]\nfast = mine:open_backend\nlost = mine:none\n"
+    (folder / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    session = open_session(parse("python:fast").spelling)
+    assert (session.name, session.describe().versions[-1]) == ("python:fast", ("mine", "2.1"))
+    for name, reason in (("lost", "mine:none cannot be loaded"), ("mine.py", "python:NAME=FILE")):
+        with pytest.raises(NotAvailable, match=reason):
+            open_session(f"python:{name}")
+
+
 def test_a_file_without_a_name_is_refused() -> None:
-    for name in ("python", "python:mine", "python:=mine.py"):
+    for name in ("python", "python:mine=", "python:=mine.py"):
         with pytest.raises(UsageError, match="write python:NAME=FILE"):
             parse(name)
     assert parse("python:mine=mine.py").spelling == f"python:mine={Path('mine.py').absolute()}"
