@@ -40,13 +40,15 @@ def bisect(
     """Find the releases of jaxlib between which a program's divergence came or went.
 
     Each release that is asked is installed once, into the cache, and runs the program on this
-    machine's CPU. Prints the verdict of each. Exits with 0 if a change was found, with 4 if all
+    machine's CPU. Prints the verdict of each, and writes them into the finding.json and issue.md of
+    a finding. Exits with 0 if a change was found, with 4 if all
     releases that were asked agree.
     """
     from packaging.version import InvalidVersion, Version
 
     from conformance.backends.releases.environments import releases
     from conformance.checking.bisecting import Bisection
+    from conformance.fuzzing.keeping.bundle import note_releases
 
     text, arrays = _read(subject, inputs)
     try:
@@ -71,6 +73,9 @@ def bisect(
         return answer
 
     windows = Bisection(known, fails).windows()
+    if subject.is_dir():
+        ordered = {one: said[one] for one in known if one in said}
+        note_releases(subject, ordered, [str(one) for one in windows])
     if format is LinesFormat.JSON:
         changes = [asdict(window) for window in windows]
         sys.stdout.write(json.dumps({"verdicts": said, "changes": changes}) + "\n")

@@ -66,6 +66,12 @@ class FindingFolder(msgspec.Struct, frozen=True, kw_only=True):
     programs: Annotated[Count, about("Programs of the campaign that fail in this way.")]
     culprits: Annotated[dict[str, Count], about("Those programs by the operation that goes wrong.")]
     signatures: Annotated[dict[str, Count], about("Those programs by their signature.")]
+    releases: Annotated[
+        dict[str, str], about("What other releases of jaxlib give, where `bisect` asked them.")
+    ] = {}
+    changes: Annotated[
+        tuple[str, ...], about("The releases between which it came or went, as `bisect` found.")
+    ] = ()
 
 
 class CheckFolder(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ outcomes of programs, and the covered pairs of ops.
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from conformance.fuzzing.grouping import element_types, operations
 from conformance.fuzzing.keeping import summary
+from conformance.fuzzing.keeping.bundle import FINDING
 from conformance.fuzzing.keeping.journal import StoredFinding
 from conformance.fuzzing.keeping.summary import CampaignData
 from conformance.fuzzing.trial import DEFECT, KNOWN_TO_CRASH, NOT_TESTED, ONLY_IN_BATCH
@@ -151,9 +153,19 @@ def _displayed_finding(data: CampaignData, kept: StoredFinding) -> ShownFinding:
         kept,
         tuple((str(name), str(value)) for name, value in told.get("inputs", {}).items()),
         tuple(told.get("elements", ())),
-        tuple(_cause(kept)),
+        tuple([*_cause(kept), *_releases(Path(meta.get("findings", "")) / kept.name)]),
         shlex.join(command),
     )
+
+
+def _releases(folder: Path) -> list[tuple[str, str]]:
+    """Return what `bisect` has written into the finding's folder, if anything."""
+    try:
+        told: dict[str, Any] = json.loads((folder / FINDING).read_text("utf-8"))
+    except (OSError, ValueError):
+        return []
+    changes: list[str] = told.get("changes", [])
+    return [("Releases", "; ".join(changes))] if changes else []
 
 
 def _cause(kept: StoredFinding) -> list[tuple[str, str]]:

@@ -54,6 +54,9 @@ _RUN_BY_JAX = ("cpu", "gpu", "tpu", "plugin")
 _GROUP = "## Where it was found"
 """The heading of the part of an issue that is rewritten when more programs lead to the finding."""
 
+_RELEASES = "## Releases"
+"""The heading of the part of an issue that `bisect` writes."""
+
 _MARK = "# --- what was found ---\n"
 
 
@@ -113,6 +116,31 @@ def regroup(
         text = (own / ISSUE).read_text("utf-8").partition(_GROUP)[0].rstrip()
         lines = _group(culprits, signatures, programs)
         _replace(own / ISSUE, "\n".join((text, "", _GROUP, "", *lines, "")))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write to {own}: {error}") from error
+
+
+def note_releases(own: Path, releases: Mapping[str, str], changes: Sequence[str]) -> None:
+    """Add what `bisect` found to the finding.json and the issue in a folder that has them.
+
+    `releases` has the verdict of each release of jaxlib that was asked, `changes` the releases
+    between which the divergence came or went.
+
+    Raises:
+        UsageError: if the files cannot be read or written.
+    """
+    if not (own / FINDING).is_file():
+        return
+    try:
+        told = json.loads((own / FINDING).read_text("utf-8"))
+        told |= {"releases": dict(releases), "changes": list(changes)}
+        _replace(own / FINDING, json.dumps(told, indent=2) + "\n")
+        text, group, rest = (own / ISSUE).read_text("utf-8").partition(_GROUP)
+        text = text.partition(_RELEASES)[0].rstrip()
+        table = ["| jaxlib | result |", "| --- | --- |"]
+        table += [f"| {name} | {one_line(said)} |" for name, said in releases.items()]
+        lines = (text, "", _RELEASES, "", *(f"{one[:1].upper()}{one[1:]}." for one in changes), "")
+        _replace(own / ISSUE, "\n".join((*lines, *table, "", group + rest)))
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot write to {own}: {error}") from error
 
