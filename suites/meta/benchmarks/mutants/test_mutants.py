@@ -21,7 +21,7 @@ from benchmarks.mutants.measuring import (
     verdict_on,
 )
 from benchmarks.mutants.reach import own_records
-from benchmarks.mutants.report import fates, table
+from benchmarks.mutants.report import table
 from benchmarks.mutants.swapping import LoadedFunctions, Mutant, run_with_codes, sources
 from benchmarks.mutants.trials import trials_of
 from benchmarks.mutants.workers import _add_other_ops, _foreign_mutants
@@ -81,10 +81,6 @@ def test_a_mutant_that_ends_in_an_error_does_not_count() -> None:
 
 def test_a_mutant_that_changes_no_result_is_equal_to_the_reference() -> None:
     assert fate("fft", "reference/ops/fft.py", INFERRED) == (Fate.EQUAL, ())
-
-
-def test_mutant_in_unreached_code_is_not_reached() -> None:
-    assert fate("slice", MOVEMENT, REVERSED) == (Fate.UNREACHED, ())
 
 
 def test_a_mutant_that_loops_for_ever_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,12 +145,6 @@ def test_shares_are_of_wrong_mutants() -> None:
     assert row("all", text)[:3] == ["6", "1", "5"]
     assert row("all", text)[3:5] == ["1/5", "20"]
     assert row("arithmetic", text) == row("add", text)
-
-
-def test_every_fate_is_counted() -> None:
-    lines = fates(FOUND).splitlines()
-    assert len(lines) == len(Fate)
-    assert [line.split()[0] for line in lines if Fate.WRONG.value in line] == ["5"]
 
 
 SETTINGS = Settings(profiles=("smoke",))

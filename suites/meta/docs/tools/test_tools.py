@@ -49,12 +49,6 @@ def test_a_sweep_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert function.correctly_rounded == function.values
 
 
-def test_a_sweep_of_all_values_replaces_a_sample() -> None:
-    found = {(one.op, one.element_type): one for one in accuracy.measurements()[0].functions}
-    assert found["exponential", "f32"].values == 1 << 32
-    assert found["exponential", "f16"].arguments == "all"
-
-
 def test_the_page_has_the_options_that_the_commands_take() -> None:
     """Of every command, under every name."""
     page_of = {part.partition(" {#")[0]: part for part in page().split("\n## ")[1:]}
