@@ -32,7 +32,7 @@ INFERRED = "return (*operand.shape[:1], fft_length[-1]) if fft_type == 'IRFFT' e
 
 
 MOVEMENT, CONTROL = "reference/ops/data_movement.py", "reference/ops/control_flow.py"
-INSTRUCTIONS, WINDOWS = "reference/ops/mhlo.py", "reference/ops/xla/windows.py"
+INSTRUCTIONS = "reference/ops/mhlo.py"
 
 
 def mutant(file: str, after: str) -> Mutant:
