@@ -21,7 +21,6 @@ from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
 from conformance.fuzzing import user_programs
 from conformance.fuzzing.crashes import CrashHandler
-from conformance.fuzzing.execution import run_trial
 from conformance.fuzzing.keeping import bundle
 from conformance.fuzzing.keeping import replay as finding_replay
 from conformance.fuzzing.minimisation import minimise_failure
@@ -181,16 +180,6 @@ def test_failing_program_written_by_any_command_is_read_by_all(
         return
     for folder in WRITERS[writer](tmp_path, PROGRAMS[program]):
         READERS[reader](folder)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("reader", READERS)
-def test_findings_of_campaigns_are_read(reader: str, tmp_path: Path) -> None:
-    trial = Trial(WRONG, 0, 0, 40, frozenset({"subtract"}))
-    failures = [failure for failure in run_trial(trial).failures if not failure.outcome.known]
-    assert failures
-    for failure in failures[:3]:
-        READERS[reader](bundle.write(tmp_path, minimise_failure(trial, failure, 20.0), CPU, ""))
 
 
 @pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "asserting"])

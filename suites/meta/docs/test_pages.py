@@ -12,13 +12,10 @@ from docs.tools.generated import PAGES_BY_NAME
 from docs.tools.pages import (
     PAGES,
     ROOT,
-    Command,
     PageError,
-    PageFile,
     blocks,
     commands,
     run_page,
-    steps,
 )
 from docs.tools.parsing import parse_all
 
@@ -74,15 +71,6 @@ a = 1
 $ false   # exit code 1
 ```
 """
-
-
-def test_a_page_is_read_as_files_and_commands() -> None:
-    assert list(steps(PAGE)) == [
-        PageFile("one.toml", "a = 1\n"),
-        Command("hlo-conformance fuzz --budget 8h", 9, not_run="it takes eight hours"),
-        Command("cat one.toml", 15, output=("a = 1",), options="--op add"),
-        Command("false", 17, 1, options="--op add"),
-    ]
 
 
 @pytest.mark.parametrize(

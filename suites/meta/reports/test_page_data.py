@@ -16,6 +16,7 @@ from reports.findings import CaseGroup, ShownCase
 from reports.page.cells import STATES, Tables
 from reports.page.changes import ABOUT, changes
 from reports.page.comparison import difference_rows
+from reports.page.data import data_of
 from reports.page.divergences import list_groups
 from reports.page.first_screen import (
     first_screen,
@@ -178,3 +179,19 @@ def test_a_case_of_another_version_has_no_constraint() -> None:
     _, (row,) = rows(miss(10_000, Verdict.ACCEPTED))
     assert row[1] == 0
     assert row[3][0][4] == [["", "accepted", 10_000]]
+
+
+def test_sections_that_a_run_does_not_have_are_empty() -> None:
+    """One backend differs from none, and nothing changed without a baseline."""
+    data = data_of(view.build(synthetic.run("passing")), [], dict)
+    assert data["differences"] is None
+    assert data["changes"] is None
+    assert data["groups"] == []
+    several = data_of(view.build(synthetic.run("partial")), [], dict)
+    assert several["differences"] is not None
+
+
+def test_no_backend_is_the_worst_without_failures() -> None:
+    both = failing_on("other")
+    well = replace(both, records=[replace(one, verdict=Verdict.PASS) for one in both.records])
+    assert not any(row.worst for row in first_screen(view.build(well)).rows)

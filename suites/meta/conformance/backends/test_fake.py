@@ -269,3 +269,19 @@ def test_a_product_with_a_number_that_is_computed_stays() -> None:
     constant, computed = CONSTANT.format(2.0), "stablehlo.negate %x : tensor<1xf32>"
     for program in (two_products(constant, computed), two_products(computed, constant)):
         assert constants_multiplied_first(program) == program
+
+
+def test_unsigned_operands_are_read_as_signed_where_that_matters() -> None:
+    x, y = array([200], "ui8"), array([2], "ui8")
+    assert faulty(wrong.unsigned_as_signed, "divide", x, y, to="ui8") == [228]  # -56 / 2
+    assert faulty(wrong.unsigned_as_signed, "add", x, y, to="ui8") == [202]
+    assert faulty(wrong.unsigned_as_signed, "convert", x, of="ui8") == [-56]
+    assert faulty(
+        wrong.unsigned_as_signed, "compare", x, y, of="ui8", to="i1",
+        comparison_direction="LT", compare_type="UNSIGNED",
+    ) == [True]  # fmt: skip
+
+
+def faulty(fault: wrong.Wrong, op: str, *operands: Array, **given: Any) -> list[Any]:
+    (result,) = fault(computation(op, *operands, **given), operands)
+    return result.tolist()

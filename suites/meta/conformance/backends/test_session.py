@@ -17,7 +17,7 @@ from conformance.backends.base import (
     Rejected,
     Unsupported,
 )
-from conformance.backends.registry import parse, parse_all
+from conformance.backends.registry import BACKENDS, parse, parse_all
 from conformance.backends.session import Session, open_session
 from conformance.errors import UsageError
 from conformance.executors.local import Call, LocalExecutor, WorkerCrash
@@ -177,3 +177,16 @@ def test_only_a_worker_ends_when_its_device_is_unusable() -> None:
 
 
 # Optimised modules
+
+
+def test_unknown_names_say_what_is_known():
+    known = ", ".join(BACKENDS)
+    with pytest.raises(UsageError, match=f"unknown backend 'abacus'; known: {known}"):
+        parse("abacus")
+    with pytest.raises(UsageError, match="unknown backend 'gpu:3'; did you mean gpu"):
+        parse("gpu:3")
+    with pytest.raises(UsageError, match=r"unknown fault 'zzzz'; known: right, .*hang"):
+        parse("reference:zzzz")
+    for name in ("sign_lost@nonsense", "reversed_elements@add"):
+        with pytest.raises(UsageError, match="cannot be confined to operations"):
+            parse(f"reference:{name}")

@@ -17,13 +17,14 @@ from conformance.campaign.planning import (
     plan,
     plan_of,
 )
-from conformance.campaign.recorded import RecordedCase
+from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.campaign.replay import find, replay
-from conformance.campaign.rerun import rerun
+from conformance.campaign.rerun import crash_replay, rerun
 from conformance.campaign.runner import run
 from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell
 from conformance.errors import UsageError
+from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.gate.classes import ONLY_IN_BATCH
 from conformance.verdict import Record, Verdict
 from generators.case.columns import INVALID
@@ -182,3 +183,16 @@ def test_failure_of_a_batch_is_run_with_its_batch() -> None:
     assert (found.record.element_type, found.record.index) == ("f32", 1)
     assert found.record.verdict is Verdict.PASS
     assert found.arguments == ()
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict"),
+    [(WorkerCrash("SIGSEGV"), Verdict.CRASHED), (WorkerTimeout(60.0), Verdict.TIMED_OUT)],
+)
+def test_replay_of_a_crash_runs_nothing(
+    reason: WorkerCrash | WorkerTimeout, verdict: Verdict
+) -> None:
+    found = crash_replay(recorded_case("add", "f32", "reference"), reason)
+    assert isinstance(found, Replay)
+    assert found.record.verdict is verdict
+    assert found.results == ()

@@ -483,3 +483,22 @@ def test_a_case_over_which_the_harness_raises_has_no_record_and_the_others_have_
     (line,) = noticed
     assert line.startswith("defect of hlo-conformance in ")
     assert "KeyError: 'x'" in line
+
+
+def test_a_case_whose_worker_had_no_processor_is_run_again_and_remarked_upon() -> None:
+    guilty, left = TASKS[1].singles()[1], [WorkerTimeout(20.0, waited=15.0)]
+
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        if tasks == (guilty,):
+            return left.pop() if left else run_tasks(tasks)
+        whole = any(task.cell == guilty.cell and 1 in task for task in tasks)
+        return WorkerTimeout(60.0) if whole else run_tasks(tasks)
+
+    remarks: list[str] = []
+    results, _, workers = outcomes(answer, remark=remarks.append)
+    assert results[TASKS[1]].records[1].verdict is Verdict.PASS
+    (remark,) = remarks
+    assert remark.startswith("add[si8]@reference:1: no answer within 20 s (15 s without a proc")
+    singles = [tasks for tasks, _ in calls_of(workers) if len(tasks) == len(tasks[0]) == 1]
+    assert singles.count((guilty,)) == 2
+    assert singles[-1] == (guilty,)

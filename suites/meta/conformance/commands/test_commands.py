@@ -347,11 +347,6 @@ def test_shards_are_merged_into_a_new_folder(tmp_path: Path) -> None:
     assert found.exit_code == 1
 
 
-def test_schema_of_an_output_is_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert schema("report") == 0
-    assert json.loads(capsys.readouterr().out)["$schema"].startswith("https://json-schema.org")
-
-
 def test_unknown_output_and_a_page_of_one_are_errors() -> None:
     with pytest.raises(UsageError, match=r"'repport'.*report"):
         schema("repport")

@@ -326,14 +326,6 @@ def test_each_assertion_of_iree_can_fail(right: str, wrong: str, tmp_path: Path)
     assert found.message.startswith("@sums: check.expect")
 
 
-def test_unknown_iree_dialect_is_named(tmp_path: Path) -> None:
-    found = check_text(
-        tmp_path, IREE.replace("util.unfoldable_constant dense<[1.0, 2.0]>", "util.x")
-    )
-    assert found.verdict is Verdict.NOT_JUDGED
-    assert found.message == "line 3, column 8: util.x is not read: jaxlib has no dialect util"
-
-
 ENDLESS = """
 func.func @good() {
   %0 = stablehlo.constant dense<2> : tensor<i32>

@@ -53,11 +53,6 @@ def test_backends_that_give_the_same_agree() -> None:
     assert case.answers == (("cpu", "1"), ("gpu", "1"))
 
 
-def test_passing_backend_counts_with_the_reference_value() -> None:
-    (case,) = unspecified_of(unspecified_record("cpu", element("1")), unspecified_record("gpu"))
-    assert (case.agree, case.answers) == (False, (("cpu", "1"), ("gpu", "7")))
-
-
 NAMES = ("cpu", "gpu", "plugin:x", "tpu")
 
 

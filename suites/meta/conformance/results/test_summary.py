@@ -14,7 +14,7 @@ from conformance.catalog import CATALOG
 from conformance.results.cells import FILTERED, UNTESTED, CellResults
 from conformance.results.known_elements import KnownElements, known_elements
 from conformance.results.left_out import LeftOut
-from conformance.results.lines import lines_of
+from conformance.results.lines import MOST_NEW, lines_of
 from conformance.results.lost_batches import unexplained_batches
 from conformance.results.read_back import read_back_of
 from conformance.results.remarks import remarks_on
@@ -278,3 +278,19 @@ def test_a_digest_of_sources_depends_on_paths_and_contents(tmp_path: Path) -> No
     }
     assert len(others) == 4
     assert first not in others
+
+
+def test_new_divergences_come_before_incidents_on_one_line() -> None:
+    (first, *_) = RUN.records
+    new = replace(
+        first, verdict=Verdict.CRASHED, kind="abnormal exit", message="F0000\n  in a pass\n"
+    )
+    incidents = tuple(f"incident {number}\nfurther" for number in range(MOST_NEW + 5))
+    run = replace(RUN, records=[new, *RUN.records[1:]], incidents=incidents)
+    lines = lines_of(run, "replay {}")
+    assert not [line for line in lines if "\n" in line]
+    told = [line.partition(":")[0] for line in lines]
+    assert told.index("new") < told.index("incident")
+    assert told.count("incident") == MOST_NEW + 1
+    assert f"new: {new.id}: crashed: F0000 in a pass" in lines
+    assert "incident: 5 more in the report" in lines

@@ -15,12 +15,13 @@ from conformance.sweep.function import Function, functions_of
 from conformance.sweep.judging import outcome_of
 from conformance.sweep.outcome import NOTHING, add_outcomes
 from conformance.sweep.properties import properties_of
+from conformance.sweep.rounding import preimages
 from conformance.sweep.strata import thresholds
 from conformance.tolerance.hardware import Hardware
 from reference.ir.op import plain_name
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, from_bits, to_bits
 from reference.numerics.elementary.functions import REAL
-from reference.numerics.rounding import to_float64
+from reference.numerics.rounding import round_to, to_float64
 from reference.ops.table import OPS
 from suites.meta.support import mpfr
 
@@ -175,3 +176,21 @@ def test_a_disagreement_is_said() -> None:
     figures = mpfr.mpfr_figures(function, operands, moved)
     assert figures.right == 0
     assert 0.5 < figures.worst < 1.5
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_table_holds_the_preimage_of_each_code(name: str) -> None:
+    of = ELEMENT_TYPES[name]
+    table = preimages(of)
+    codes = np.flatnonzero(table.count)
+    assert len(codes) > (1 << of.bits) // 2 - 2
+    first, count = table.first[codes], table.count[codes]
+    for bits, is_inside in ((first, True), (first + count - 1, True), (first + count, False)):
+        values = bits.view(np.float64)
+        numbers = ~np.isnan(values)
+        with np.errstate(all="ignore"):
+            rounded = to_bits(round_to(values, of))
+        assert ((rounded == codes) == is_inside)[numbers].all()
+        assert numbers.all() or not is_inside
+    narrow = preimages(of, 64)
+    assert (narrow.count <= table.count).all()
