@@ -153,7 +153,7 @@ def _displayed_finding(data: CampaignData, kept: StoredFinding) -> ShownFinding:
         kept,
         tuple((str(name), str(value)) for name, value in told.get("inputs", {}).items()),
         tuple(told.get("elements", ())),
-        tuple([*_cause(kept), *_releases(Path(meta.get("findings", "")) / kept.name)]),
+        (*_cause(kept), *_releases(Path(meta.get("findings", "")) / kept.name)),
         shlex.join(command),
     )
 

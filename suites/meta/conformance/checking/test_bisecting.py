@@ -11,6 +11,7 @@ from conformance.backends.releases import environments
 from conformance.backends.releases.environments import python_of, releases
 from conformance.checking.bisecting import Bisection
 from conformance.errors import NotAvailable
+from conformance.fuzzing.keeping.bundle import FINDING, ISSUE, note_releases
 
 NAMES = [f"0.{n}" for n in range(20)]
 BROUGHT_IN, MENDED = "brought in between jaxlib {} and {}", "mended between jaxlib {} and {}"
@@ -82,6 +83,21 @@ def test_a_crash_of_constant_folding_is_dated(tmp_path: Path, call) -> None:
     assert code == 0
     assert found["changes"] == [{"before": "0.8.0", "after": "0.8.1", "brought_in": True}]
     assert "SIGFPE" in found["verdicts"]["0.8.1"]
+
+
+def test_a_finding_and_its_issue_say_between_which_releases_it_came(tmp_path: Path) -> None:
+    (tmp_path / FINDING).write_text('{"verdict": "crashed", "changes": ["stale"]}')
+    (tmp_path / ISSUE).write_text("# cpu: divide\n\n## Where it was found\n\n12 programs\n")
+    for change in ("mended between jaxlib 0.10 and 0.11", "brought in between jaxlib 0.8 and 0.9"):
+        note_releases(tmp_path, {"0.8": "pass", "0.9": "crashed: SIGFPE"}, [change])
+    told = json.loads((tmp_path / FINDING).read_text())
+    assert told["changes"] == ["brought in between jaxlib 0.8 and 0.9"]
+    assert (told["verdict"], told["releases"]["0.9"]) == ("crashed", "crashed: SIGFPE")
+    text = (tmp_path / ISSUE).read_text()
+    assert text.count("## Releases") == text.count("| 0.9 | crashed: SIGFPE |") == 1
+    assert text.index("Brought in between") < text.index("## Where it was found")
+    assert text.endswith("12 programs\n")
+    note_releases(tmp_path / "other", {}, [])  # the folder of `check --save` has no such files
 
 
 @pytest.mark.parametrize(
