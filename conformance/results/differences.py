@@ -1,8 +1,9 @@
-"""Cases on which the backends of a run differ, and the backend that differs from all others.
+"""Cases on which the backends of a run differ, and by vote the one that differs from all others.
 
 The same case on several backends is the same program on the same inputs. Its answers are compared
 by verdict, by class and by the worst element. A backend that passed has the reference's results,
-within the op's tolerance.
+within the op's tolerance. The reference votes, too: where all backends agree on other results, it
+is the odd one out, and may be wrong. A backend that does not support a case has no vote.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from functools import cached_property
 
 from conformance.results.summary import RunData
 from conformance.verdict import Element, Record, Verdict
+
+REFERENCE = "the reference"
+"""The reference's name among those who vote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,8 @@ class BackendVerdict:
 class Difference:
     """A case on which backends differ.
 
-    `lone_backend` is the backend that differs from all others while they agree, "" if there is
-    none. `answers` are in the order of the run's backends.
+    `lone_backend` is the backend that differs from all others and from the reference while they
+    agree, or `REFERENCE`, "" if there is none. `answers` are in the order of the run's backends.
     """
 
     op: str
@@ -70,19 +74,16 @@ class Differences:
 
     @cached_property
     def lone_backends(self) -> Mapping[str, int]:
-        """The number of cases in which only this backend differs, by backend, the largest first.
-
-        Cases that only this backend does not support are left out.
+        """The number of cases in which only this backend differs, or the reference, the largest
+        first.
         """
         found = _count_lone(self.cases)
         return dict(found.most_common())
 
 
 def _count_lone(cases: Iterable[Difference]) -> Counter[str]:
-    """Count, by backend, the cases in which only this backend differs, but not in support."""
-    return Counter(
-        case.lone_backend for case in cases if case.lone_backend and not case.is_of_support
-    )
+    """Count, by backend, the cases in which only this backend differs."""
+    return Counter(case.lone_backend for case in cases if case.lone_backend)
 
 
 def differences(run: RunData) -> Differences:
@@ -112,21 +113,28 @@ def differences(run: RunData) -> Differences:
 _Signature = tuple[Verdict, str, int, tuple[int, ...], str]
 """Verdict, class, and the number, index and bits of the worst element."""
 
+_PASSES: _Signature = (Verdict.PASS, "", -1, (), "")
+
 
 def _compare(records: Sequence[Record]) -> Difference | None:
     first = records[0]
-    if all(record.verdict is first.verdict is Verdict.PASS for record in records):
+    alone = _odd_one_out(records)
+    if len({_signature(record) for record in records}) == 1 and alone != REFERENCE:
         return None
-    signatures = {record.backend: _signature(record) for record in records}
-    counts = Counter(signatures.values())
-    if len(counts) == 1:
-        return None
-    alone = ""
-    if len(counts) == 2 and len(records) > 2 and min(counts.values()) == 1:
-        odd = min(counts, key=lambda signature: counts[signature])
-        alone = next(name for name, signature in signatures.items() if signature == odd)
     answers = {record.backend: _answer(record) for record in records}
     return Difference(first.op, first.element_type, first.index, alone, answers)
+
+
+def _odd_one_out(records: Sequence[Record]) -> str:
+    """Return who differs from all others that have a vote, "" if there is none."""
+    votes = {one.backend: _signature(one) for one in records if one.verdict.is_tested}
+    if all(one.verdict is not Verdict.UNSPECIFIED for one in records):
+        votes[REFERENCE] = _PASSES
+    counts = Counter(votes.values())
+    if len(votes) < 3 or len(counts) != 2 or min(counts.values()) > 1:
+        return ""
+    odd = min(counts, key=lambda signature: counts[signature])
+    return next(name for name, signature in votes.items() if signature == odd)
 
 
 def _worst_element(record: Record) -> Element | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from conformance.results.differences import differences
 from conformance.results.known_elements import KnownElements
 from conformance.results.read_back import read_back_of
 from conformance.results.standings import PREDICATES, CellStatus, Standing, standings
@@ -33,12 +34,23 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
         *_describe_predicted(run.known_elements),
         *_describe_unpredicted(run),
         *map(standing_line, standings(run)),
+        *_describe_vote(run),
         *(one.line for one in read_back_of(run)),
         *(() if is_compared else _new_lines(run, replay)),
         *_first_lines("incident: ", run.incidents),
         *(f"note: {remark}" for remark in run.remarks),
     ]
     return [*lines, *_describe_cases_not_run(run), *_unsteady_lines(run), *_stale_lines(run)]
+
+
+def _describe_vote(run: RunData) -> list[str]:
+    """Return who differs from all others in how many cases, if several backends ran."""
+    if len(run.backends) < 2:
+        return []
+    found = differences(run)
+    alone = ", ".join(f"{name} in {count}" for name, count in found.lone_backends.items())
+    compared = plural(found.compared, "case")
+    return [f"by vote, of {compared} on several backends: alone are {alone or 'none'}"]
 
 
 def _first_lines(prefix: str, messages: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
+from conformance.results.differences import REFERENCE
 from conformance.results.standings import CellStatus, status_of
 from conformance.results.store import CellKey
 from conformance.results.summary import DIALECTS
@@ -54,6 +55,10 @@ class Tables:
     def backend(self, name: str) -> int:
         """Return the number by which rows refer to a backend."""
         return self._backends[name]
+
+    def voter(self, name: str) -> int:
+        """Return the number by which rows refer to a backend; the reference's is the next one."""
+        return len(self._backends) if name == REFERENCE else self._backends[name]
 
     def refusal(self, message: str) -> int:
         """Return the number of the message with which a backend refuses a case."""

@@ -19,9 +19,9 @@ def difference_rows(tables: Tables) -> dict[str, Any]:
     """Return the groups ordered by the backend that differs from all others, and the number of
     compared cases.
 
-    A group has the backend that differs from all others, or -1; the op; its columns; the verdict
-    and class of each backend; how many cases it has, and some of these cases with the elements that
-    differ.
+    A group has the number of the backend that differs from all others (of the reference, the number
+    of backends), or -1; the op; its columns; the verdict and class of each backend; how many cases
+    it has, and some of these cases with the elements that differ.
     """
     found = tables.seen.differences
     groups: dict[tuple[Any, ...], list[Difference]] = {}
@@ -33,7 +33,7 @@ def difference_rows(tables: Tables) -> dict[str, Any]:
         "compared": found.compared,
         "differing": len(found.cases),
         "of_support": sum(case.is_of_support for case in found.cases),
-        "alone": [[tables.backend(name), count] for name, count in found.lone_backends.items()],
+        "alone": [[tables.voter(name), count] for name, count in found.lone_backends.items()],
         "groups": [_group(tables, key[0], key[1], cases) for key, cases in shown],
         "omitted": len(groups) - len(shown),
     }
@@ -53,7 +53,7 @@ def _group(tables: Tables, alone: str, op: str, cases: Sequence[Difference]) -> 
     ]
     examples = [_example(tables, case) for case in cases[:EXAMPLES]]
     return [
-        tables.backend(alone) if alone else -1, tables.op(op), list(columns), answers, len(cases),
+        tables.voter(alone) if alone else -1, tables.op(op), list(columns), answers, len(cases),
         examples, int(first.is_of_support),
     ]  # fmt: skip
 

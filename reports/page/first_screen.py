@@ -70,7 +70,7 @@ def first_screen(seen: View) -> FirstScreen:
     several = len(seen.standings) > 1
     differing = seen.differences.cases if several else ()
     compared = seen.differences.compared if several else 0
-    has_alone = len(seen.standings) > 2 and compared > 0
+    has_alone = compared > 0
     most = max(((one.new, one.failing) for one in seen.standings), default=(0, 0))
     worst = [one.backend for one in seen.standings if (one.new, one.failing) == most and any(most)]
     label = "most new" if most[0] else "fails most"

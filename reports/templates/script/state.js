@@ -18,7 +18,7 @@
     $("q").value = state.q;
     if (!$("backend")) state.backend = "";
     if (!data.backends.includes(state.matrix)) state.matrix = "";
-    if (!data.backends.includes(state.alone) && state.alone !== "none") state.alone = "";
+    if (!data.backends.includes(state.alone) && !["none", "the reference"].includes(state.alone)) state.alone = "";
     return true;
   };
   const writeAddress = () => {

@@ -34,14 +34,15 @@
     const into = $("differing");
     if (!into) return;
     const { compared, differing: count, of_support: support, alone, groups, omitted } = data.differences;
+    const voters = [...data.backends, "the reference"];
     const chosenOps = new Set([...selected.cells].map((cell) => `${cell.op}/${cell.type}`));
-    const isShown = ([who, op, types, , , , isOfSupport]) => (state.alone ? (state.alone === "none" ? who < 0 : data.backends[who] === state.alone) && !isOfSupport : true)
+    const isShown = ([who, op, types, , , , isOfSupport]) => (state.alone ? (state.alone === "none" ? who < 0 : voters[who] === state.alone) && !isOfSupport : true)
       && (!isFiltered() || types.some((type) => chosenOps.has(`${op}/${type}`)));
     const shown = groups.filter(isShown);
     const said = make("p", { class: "hint" }, `Of ${plural(compared, "case")} that ran on several backends, ${number(count - support)} were answered differently`
       + `${support ? `, and ${number(support)} more are supported by some backends only` : ""}. `
-      + "Answers are compared by verdict, class and worst element. Click a backend to see the cases in which it is alone.");
-    const chips = alone.map(([who, cases]) => link({ alone: data.backends[who] }, `${data.backends[who]} alone: ${number(cases)}`, { "aria-current": state.alone === data.backends[who] ? "true" : null }));
+      + "Answers are compared by verdict, class and worst element, and the reference votes with those that pass. Where it is alone, all backends agree on other results. Click a name to see the cases in which it is alone.");
+    const chips = alone.map(([who, cases]) => link({ alone: voters[who] }, `${voters[who]} alone: ${number(cases)}`, { "aria-current": state.alone === voters[who] ? "true" : null }));
     const rest = count - support - alone.reduce((sum, [, cases]) => sum + cases, 0);
     if (alone.length && rest) chips.push(link({ alone: "none" }, `no one alone: ${number(rest)}`, { "aria-current": state.alone === "none" ? "true" : null }));
     if (state.alone) chips.push(link({}, "all", {}));
@@ -53,7 +54,7 @@
         return link(withState({ case: caseId(cell, index) }), `${data.types[type]} ${index}`);
       });
       const values = examples[0]?.[2];
-      return make("tr", {}, make("th", { scope: "row", "data-label": "Alone" }, who < 0 ? "no one" : make("b", {}, data.backends[who])),
+      return make("tr", {}, make("th", { scope: "row", "data-label": "Alone" }, who < 0 ? "no one" : make("b", {}, voters[who])),
         make("td", { "data-label": "Op" }, make("div", {}, link(withState({ op: data.ops[op].name }), data.ops[op].name), " ", make("small", {}, some(types.map((at) => data.types[at]), 4)))),
         make("td", { "data-label": "Cases", class: "n" }, number(cases)),
         make("td", { "data-label": "Answers" }, make("div", {}, ...answers.map((one, at) => {

@@ -13,7 +13,7 @@ import pytest
 from conformance.catalog import CATALOG
 from conformance.errors import UsageError
 from conformance.results.agreement import unspecified_cases
-from conformance.results.differences import differences
+from conformance.results.differences import REFERENCE, differences
 from conformance.results.history import (
     History,
     PastRun,
@@ -79,6 +79,50 @@ def test_a_backend_that_differs_from_all_others_is_named():
     assert [answer.verdict for answer in case.answers.values()] == [
         Verdict.PASS, Verdict.DIVERGENT, Verdict.PASS,
     ]  # fmt: skip
+
+
+def test_the_reference_votes_with_those_that_pass() -> None:
+    (two,) = compare_records(passing_case("cpu", 0), failing_case("gpu", 0)).cases
+    (agree,) = compare_records(*(failing_case(name, 0) for name in NAMES)).cases
+    (pairs,) = compare_records(
+        *(passing_case(name, 0) for name in NAMES[:2]), *(failing_case(n, 0) for n in NAMES[2:])
+    ).cases
+    assert [one.lone_backend for one in (two, agree, pairs)] == ["gpu", REFERENCE, ""]
+    assert compare_records(*(passing_case(name, 1) for name in NAMES)).cases == ()
+
+
+def test_a_backend_without_an_answer_and_an_unspecified_result_have_no_vote() -> None:
+    unsupported = replace(passing_case("cpu", 0), verdict=Verdict.UNSUPPORTED)
+    found = compare_records(unsupported, passing_case("gpu", 0), failing_case("tpu", 0))
+    assert found.lone_backends == {"tpu": 1}
+    found = compare_records(unsupported, passing_case("gpu", 0), passing_case("tpu", 0))
+    assert (found.lone_backends, found.cases[0].is_of_support) == ({}, True)
+    open_ = replace(failing_case("cpu", 0), verdict=Verdict.UNSPECIFIED)
+    (case,) = compare_records(open_, replace(open_, backend="gpu"), passing_case("tpu", 0)).cases
+    assert case.lone_backend == "tpu"
+
+
+def test_another_value_of_the_same_class_differs_and_another_program_is_not_compared() -> None:
+    one = failing_case("cpu", 0)
+    element = replace(one.detail.elements[0], actual="7.0", actual_hex="0x40e00000")
+    other = replace(failing_case("gpu", 0), detail=replace(one.detail, elements=(element,)))
+    (case,) = compare_records(one, other, replace(one, backend="tpu")).cases
+    assert (case.lone_backend, case.answers["gpu"].given) == ("", "7.0")
+    found = compare_records(passing_case("cpu", 0), replace(other, digest="another"))
+    assert (found.compared, found.cases) == (0, ())
+
+
+def test_who_is_alone_most_often_comes_first_and_support_last() -> None:
+    unsupported = replace(passing_case("cpu", 5), verdict=Verdict.UNSUPPORTED)
+    found = compare_records(
+        failing_case("cpu", 0), passing_case("gpu", 0), passing_case("tpu", 0),
+        *(record for index in (1, 2) for record in
+          (passing_case("cpu", index), failing_case("gpu", index), passing_case("tpu", index))),
+        unsupported, passing_case("gpu", 5), passing_case("tpu", 5),
+    )  # fmt: skip
+    places = [(case.lone_backend, case.index) for case in found.cases]
+    assert places == [("gpu", 1), ("gpu", 2), ("cpu", 0), ("", 5)]
+    assert found.lone_backends == {"gpu": 2, "cpu": 1}
 
 
 ADD, SINE, DOT = (("add", "f32", "cpu"), ("sine", "f32", "cpu"), ("dot_general", "f32", "cpu"))
