@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,7 @@ class Outputs:
         raise Failed("the vector has no such inputs")
 
 
+@lru_cache(maxsize=4)  # a run judges the cases of a cell one after the other
 def _read(name: str, path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

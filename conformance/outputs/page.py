@@ -101,6 +101,8 @@ def _type(schema: Mapping[str, Any]) -> str:
         return " or ".join(map(_type, schema["anyOf"]))
     if "enum" in schema:
         return _values(schema)
+    if "prefixItems" in schema:
+        return f"list of {', '.join(map(_type, schema['prefixItems']))}"
     if schema.get("type") == "array":
         return f"list of {_type(schema['items'])}"
     if schema.get("type") == "object":

@@ -18,6 +18,7 @@ from conformance.outputs.checked import Checked
 from conformance.outputs.report import Report
 from conformance.outputs.saved import CheckFolder, FindingFolder
 from conformance.outputs.sweep import Sweep
+from conformance.outputs.vectors import VectorFile, VectorSuite
 from conformance.verdict import Verdict
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -51,7 +52,12 @@ CAMPAIGN = Output("campaign", "1.0", CampaignSummary, "`campaign.json` of `fuzz`
 FINDING = Output("finding", "1.0", FindingFolder, "`finding.json` of a finding of `fuzz`")
 VERDICT = Output("verdict", "1.0", CheckFolder, "`verdict.json` of `check --save`")
 
-OUTPUTS = {one.name: one for one in (REPORT, CHECK, SWEEP, CAMPAIGN, FINDING, VERDICT)}
+VECTORS = Output("vectors", "1.0", VectorFile, "a file of vectors of `export`")
+SUITE = Output("vector-suite", "1.0", VectorSuite, "`suite.json` of `export`")
+
+OUTPUTS = {
+    one.name: one for one in (REPORT, CHECK, SWEEP, CAMPAIGN, FINDING, VERDICT, VECTORS, SUITE)
+}
 """Every output by its name."""
 
 

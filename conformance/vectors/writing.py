@@ -21,6 +21,7 @@ from conformance.backends.command.protocol import portable_artifact, spell
 from conformance.backends.outputs import text_digest
 from conformance.campaign.planning import Options, plan
 from conformance.campaign.tasks import Task, cases_of
+from conformance.outputs import schema
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.vectors.permitted import Permitted, permitted_results
 from generators.case.columns import Invalid
@@ -97,6 +98,10 @@ def write_vectors(folder: Path, options: Options) -> Iterator[Counts]:
         "skipped": counts.skipped,
     }
     (folder / SUITE).write_text(json.dumps(suite, indent=1) + "\n", encoding="utf-8")
+    for one in (schema.VECTORS, schema.SUITE):
+        path = folder / "schema" / one.file_name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(schema.schema_text(one), encoding="utf-8")
 
 
 def _vectors(task: Task, data: Data, counts: Counts) -> Iterator[dict[str, Any]]:

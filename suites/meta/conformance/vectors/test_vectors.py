@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
 from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.outputs import OutputsBackend
@@ -45,6 +46,21 @@ def each(vectors: Path):
         data = path.with_suffix(".bin").read_bytes()
         for vector in json.loads(path.read_text())["vectors"]:
             yield vector, data
+
+
+def test_files_are_of_the_schemas_beside_them(vectors: Path) -> None:
+    schemas = {
+        path.name.rpartition("-")[0]: Draft202012Validator(json.loads(path.read_text()))
+        for path in (vectors / "schema").iterdir()
+    }
+    assert set(schemas) == {"vectors", "vector-suite"}
+    schemas["vector-suite"].validate(json.loads((vectors / "suite.json").read_text()))
+    files = sorted(vectors.glob("*-*.json"))
+    for path in files:
+        schemas["vectors"].validate(json.loads(path.read_text()))
+    damaged = json.loads(files[0].read_text())
+    del damaged["vectors"][0]["sets"]
+    assert not schemas["vectors"].is_valid(damaged)
 
 
 def run(vectors: Path, outputs: Path, backend: str, change: Callable = lambda array: array) -> None:
