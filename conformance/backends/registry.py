@@ -268,7 +268,7 @@ def _choose_command(family: str, argument: str) -> Choice:
     except ValueError:
         words = []
     if not (_NAME.fullmatch(name) and words):
-        form = "COMMAND: the command as a shell takes it, such as 'command:mine=./driver --fast'"
+        form = f"COMMAND: the command as a shell takes it, such as '{family}:mine=./driver --fast'"
         raise _no_name(family, argument, "command", form)
     if os.sep in words[0]:
         words[0] = str(Path(words[0]).expanduser().absolute())
@@ -279,6 +279,12 @@ def _open_command(choice: Choice) -> Backend:
     from conformance.backends.command.backend import CommandBackend
 
     return CommandBackend(choice.name, choice.argument.partition("=")[2])
+
+
+def _open_folder(choice: Choice) -> Backend:
+    from conformance.backends.command.folder import FolderBackend
+
+    return FolderBackend(choice.name, choice.argument.partition("=")[2])
 
 
 def _choose_release(family: str, argument: str) -> Choice:
@@ -402,6 +408,15 @@ BACKENDS: dict[str, Family] = {
         _open_command,
         ("conformance.backends.command.backend",),
         arguments="NAME=COMMAND: a name that you choose, and the command that starts it",
+        needs_argument=True,
+        workers=1,
+    ),
+    "folder": Family(
+        "any compiler that is run once for each program, on a folder with files",
+        _choose_command,
+        _open_folder,
+        ("conformance.backends.command.folder",),
+        arguments="NAME=COMMAND: a name that you choose, and the command that gets the folder",
         needs_argument=True,
         workers=1,
     ),

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -72,11 +73,49 @@ class Process:
             self.end()
             return Failed("the process has closed its output, and still runs")
         self.end()
-        if code < 0 and multiprocessing.parent_process() is not None:
-            _end_by_signal(-code)
         self._listener.join(_PATIENCE)
-        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-        return Failed(": ".join([f"the process ended {how}", *self._said]))
+        return _ended(code, self._said)
+
+
+def run_once(command: str, *more: str) -> None:
+    """Run a command with more words, and wait for its end.
+
+    The time limit is the worker's: the process and all that it has started end with this process.
+
+    Raises:
+        Failed: when it cannot be started, or ends with another exit code than 0; with the last line
+            of its standard error.
+    """
+    said: deque[str] = deque(maxlen=1)
+    try:
+        child = subprocess.Popen(
+            [*shlex.split(command), *more],
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+            stderr=subprocess.PIPE,
+            process_group=0,
+        )
+    except OSError as error:
+        raise Failed(f"{command} cannot be started: {error.strerror}") from error
+    guard = _guard(child.pid)
+    try:
+        Thread(target=_end_group_after, args=(child,), daemon=True).start()
+        _pass_on(cast("IO[bytes]", child.stderr), said)
+        code = child.wait()
+    finally:
+        guard.kill()
+        guard.wait()
+        cast("IO[bytes]", guard.stdin).close()
+    if code:
+        raise _ended(code, said)
+
+
+def _ended(code: int, said: Sequence[str]) -> Failed:
+    """Return the answer of a process that has ended; a worker ends by the same signal."""
+    if code < 0 and multiprocessing.parent_process() is not None:
+        _end_by_signal(-code)
+    how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+    return Failed(": ".join([f"the process ended {how}", *said]))
 
 
 _LONGEST = 400
