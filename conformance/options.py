@@ -28,7 +28,8 @@ PROFILES = ("smoke", "standard", "deep")
 PROFILE_HELP = "Cases per cell: smoke 2, standard 8, deep 100."
 BACKEND_HELP = (
     "cpu, gpu, tpu, plugin:NAME=PATH (a PJRT plugin: its library, or the installed package that "
-    "has it), command:NAME=COMMAND (a process), python:NAME=FILE, jaxlib:VERSION (another "
+    "has it), command:NAME=COMMAND (a process), folder:NAME=COMMAND (one for each program), "
+    "python:NAME=FILE, iree, jaxlib:VERSION (another "
     "release), interpreter (StableHLO's), reference (the suite's own). cpu-compile, "
     "gpu-compile[:GPU] and tpu-compile[:TPU] compile and run nothing: they need no device."
 )
