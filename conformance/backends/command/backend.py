@@ -26,7 +26,9 @@ from conformance.backends.command.protocol import (
     portable_artifact,
     quote,
 )
+from conformance.backends.verification import verify
 from conformance.backends.versions import described_file
+from conformance.backends.xla_messages import refused_by_verifier, verifier_error
 from conformance.errors import NotAvailable
 from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Program, TensorType
@@ -97,11 +99,12 @@ class CommandBackend:
 
     def compile(self, text: str, program: Program) -> CommandExecutable:
         """Send a module (see `conformance.backends.base.Backend`)."""
-        refusal = self.refusal(program)
-        if refusal is not None:
-            raise refusal
+        verify(text, program, self.refusal)
         key, module = next(self._numbers), text.encode()
         if self._portable:
+            invalid = refused_by_verifier(text)  # there are no artifacts of invalid modules
+            if invalid is not None:
+                raise verifier_error(invalid)
             module = portable_artifact(text, self._portable)
 
         def send(connection: Connection) -> None:

@@ -16,8 +16,12 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from conformance.backends.command.backend import CommandBackend
+from conformance.backends.base import BackendError, Failed, Unsupported
+from conformance.backends.command.backend import CommandBackend, CommandExecutable
+from conformance.backends.xla_messages import classify
 from conformance.errors import NotAvailable
+from reference.interpreter.quantized import has_quantized_values
+from reference.ir.program import Program
 
 SERVER = Path(__file__).with_name("server.py")
 """The program that runs in the release's environment."""
@@ -28,7 +32,24 @@ OLDEST = "0.4.30"
 _PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.10", "python3.14", "python3")
 
 
-def open_release(name: str, version: str) -> CommandBackend:
+class ReleaseBackend(CommandBackend):
+    """XLA of another release; its messages are read as those of the installed one."""
+
+    def refusal(self, program: Program) -> BackendError | None:
+        """Return the error for programs that no release takes (see `base.Backend`)."""
+        if any(map(has_quantized_values, program.walk())):
+            return Unsupported("quantized types can't be translated to XLA HLO")
+        return super().refusal(program)
+
+    def compile(self, text: str, program: Program) -> CommandExecutable:
+        """Compile a module (see `base.Backend`)."""
+        try:
+            return super().compile(text, program)
+        except Failed as error:
+            raise classify(str(error), text, program) from error
+
+
+def open_release(name: str, version: str) -> ReleaseBackend:
     """Return the backend of a release, whose environment is made if there is none.
 
     Raises:
@@ -36,7 +57,7 @@ def open_release(name: str, version: str) -> CommandBackend:
     """
     if Version(version) < Version(OLDEST):
         raise NotAvailable(f"{name}: releases before {OLDEST} have another interface")
-    return CommandBackend(name, shlex.join([str(python_of(version)), str(SERVER)]))
+    return ReleaseBackend(name, shlex.join([str(python_of(version)), str(SERVER)]))
 
 
 def cache_folder() -> Path:

@@ -24,6 +24,7 @@ from conformance.backends.command.serving import Server
 from conformance.backends.compiled.stages import dump_folder, dumped_stages
 from conformance.backends.python_file import open_file
 from conformance.backends.registry import parse
+from conformance.backends.releases.environments import ReleaseBackend
 from conformance.backends.self_test import checks, run_check
 from conformance.backends.session import Session, open_session
 from conformance.errors import NotAvailable, UsageError
@@ -161,6 +162,24 @@ def driver(stage: str, behaviour: str) -> CommandBackend:
 def run(backend: CommandBackend) -> list[Array]:
     (results,) = backend.compile(emit(PROGRAM), PROGRAM).execute([[X]])
     return results
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        ("Invalid type: PRIMITIVE_TYPE_INVALID", Unsupported),
+        ("INVALID_ARGUMENT: no such dimension", Rejected),
+        ("INTERNAL: oops", Failed),
+    ],
+)
+def test_messages_of_another_release_are_read_as_those_of_the_installed_one(
+    said: str, error: type[BackendError]
+) -> None:
+    answer = rf"failed {len(said)}\n{said}"
+    release = ReleaseBackend("jaxlib:0.9.2", f"{sys.executable} {DRIVER} compile '{answer}'")
+    with pytest.raises(error) as caught:
+        release.compile(emit(PROGRAM), PROGRAM)
+    assert type(caught.value) is error
 
 
 @pytest.mark.parametrize(
