@@ -44,7 +44,13 @@ _HAL = {
 _UNSUPPORTED = re.compile(
     r"failed to legalize|not supported|unsupported|unimplemented|not implemented|not yet supported"
 )
-"""Words of IREE's messages about programs that it does not implement."""
+"""Words of the compiler's messages about programs that it does not implement."""
+
+_UNKNOWN_ALGORITHM = re.compile("dot algorithm not known to be supported")
+"""Words of StableHLO's verifier about an algorithm that the specification permits."""
+
+_NOT_IMPLEMENTED = re.compile(r"\bUNIMPLEMENTED;")
+"""The status of the runtime's errors about what a device does not implement."""
 
 _ERROR = 2
 """The severity of an error in iree/compiler/embedding_api.h."""
@@ -130,7 +136,8 @@ class IreeExecutable:
         """Run main (see `conformance.backends.base.Executable`).
 
         Raises:
-            Failed: when the runtime stops with a message.
+            Unsupported: when the device does not implement an operation.
+            Failed: when the runtime stops with another message.
         """
         arrays = single_process_inputs(inputs)
         given = self._runtime.VmVariantList(len(arrays))
@@ -140,7 +147,9 @@ class IreeExecutable:
         try:
             self._context.invoke(self._main, given, made)
         except RuntimeError as error:
-            raise Failed(one_line(str(error))) from error
+            reason = one_line(str(error))
+            unsupported = _NOT_IMPLEMENTED.search(reason)
+            raise (Unsupported(reason) if unsupported else Failed(reason)) from error
         return [[self._array(made, *result) for result in enumerate(self._results)]]
 
     def _view(self, array: Array, value: Value) -> Any:
@@ -205,7 +214,10 @@ def _compile(api: Any, text: str, flags: Sequence[str]) -> bytes:
     try:
         source = api.Source.wrap_buffer(session, text.encode() + b"\0")
         if not invocation.parse_source(source):
-            raise Rejected(_reason(said))
+            reason = _reason(said)
+            if _UNKNOWN_ALGORITHM.search(reason):
+                raise Unsupported(reason)
+            raise Rejected(reason)
         if not invocation.execute():
             reason = _reason(said)
             raise Unsupported(reason) if _UNSUPPORTED.search(reason) else Failed(reason)
