@@ -92,9 +92,12 @@ class IreeBackend:
         raise Unsupported(f"the backend {self.name} takes no compiler options")
 
     def refusal(self, program: Program) -> BackendError | None:
-        """Return the error for programs whose arguments or results no buffer view can hold."""
+        """Return the error for programs that IREE has no dialect or no buffer views for."""
         if program.process_count > 1:
             return Unsupported("a program of several processes")
+        foreign = next((op.name for op in program.walk() if op.name.startswith("mhlo.")), None)
+        if foreign is not None:
+            return Unsupported(f"{foreign}: IREE has no dialect of this name")
         for of in (*(one.type for one in program.main.arguments), *program.main.result_types):
             if not (isinstance(of, TensorType) and of.is_static):
                 return Unsupported(f"an argument or a result of type {of}")
