@@ -42,12 +42,16 @@ _HAL = {
 """The element types that a buffer view of IREE may have, by the specification's names."""
 
 _UNSUPPORTED = re.compile(
-    r"failed to legalize|not supported|unsupported|unimplemented|not implemented|not yet supported"
+    r"failed to legalize|not supported|unsupported|unimplemented|not implemented|not yet supported",
+    re.IGNORECASE,
 )
 """Words of the compiler's messages about programs that it does not implement."""
 
 _UNKNOWN_ALGORITHM = re.compile("dot algorithm not known to be supported")
 """Words of StableHLO's verifier about an algorithm that the specification permits."""
+
+_INVALID = re.compile("incompatible shapes for broadcasting")
+"""Words of a pass about programs that the verifier should have refused."""
 
 _NOT_IMPLEMENTED = re.compile(r"\bUNIMPLEMENTED;")
 """The status of the runtime's errors about what a device does not implement."""
@@ -223,6 +227,8 @@ def _compile(api: Any, text: str, flags: Sequence[str]) -> bytes:
             raise Rejected(reason)
         if not invocation.execute():
             reason = _reason(said)
+            if _INVALID.search(reason):
+                raise Rejected(reason)
             raise Unsupported(reason) if _UNSUPPORTED.search(reason) else Failed(reason)
         output = api.Output.open_membuffer()
         try:
