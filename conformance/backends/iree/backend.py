@@ -21,6 +21,7 @@ from conformance.backends.base import (
     BackendError,
     Description,
     Failed,
+    Rejected,
     Settings,
     Unsupported,
     single_process_inputs,
@@ -43,9 +44,16 @@ _HAL = {
 """The element types that a buffer view of IREE may have, by the specification's names."""
 
 _UNSUPPORTED = re.compile(
-    r"failed to legalize|not supported|unsupported|unimplemented|not implemented|not yet supported"
+    r"failed to legalize|not supported|unsupported|unimplemented|not implemented|not yet supported",
+    re.IGNORECASE,
 )
-"""Words of IREE's messages about programs that it does not implement."""
+"""Words of the compiler's messages about programs that it does not implement."""
+
+_INVALID = re.compile("incompatible shapes for broadcasting")
+"""Words of a pass about programs that the verifier should have refused."""
+
+_NOT_IMPLEMENTED = re.compile(r"\bUNIMPLEMENTED;")
+"""The status of the runtime's errors about what a device does not implement."""
 
 _ERROR = 2
 """The severity of an error in iree/compiler/embedding_api.h."""
@@ -85,9 +93,12 @@ class IreeBackend:
         raise Unsupported(f"the backend {self.name} takes no compiler options")
 
     def refusal(self, program: Program) -> BackendError | None:
-        """Return the error for programs whose arguments or results no buffer view can hold."""
+        """Return the error for programs that IREE has no dialect or no buffer views for."""
         if program.process_count > 1:
             return Unsupported("a program of several processes")
+        foreign = next((op.name for op in program.walk() if op.name.startswith("mhlo.")), None)
+        if foreign is not None:
+            return Unsupported(f"{foreign}: IREE has no dialect of this name")
         for of in (*(one.type for one in program.main.arguments), *program.main.result_types):
             if not (isinstance(of, TensorType) and of.is_static):
                 return Unsupported(f"an argument or a result of type {of}")
@@ -129,7 +140,8 @@ class IreeExecutable:
         """Run main (see `conformance.backends.base.Executable`).
 
         Raises:
-            Failed: when the runtime stops with a message.
+            Unsupported: when the device does not implement an operation.
+            Failed: when the runtime stops with another message.
         """
         arrays = single_process_inputs(inputs)
         given = self._runtime.VmVariantList(len(arrays))
@@ -139,7 +151,9 @@ class IreeExecutable:
         try:
             self._context.invoke(self._main, given, made)
         except RuntimeError as error:
-            raise Failed(one_line(str(error))) from error
+            reason = one_line(str(error))
+            unsupported = _NOT_IMPLEMENTED.search(reason)
+            raise (Unsupported(reason) if unsupported else Failed(reason)) from error
         return [[self._array(made, *result) for result in enumerate(self._results)]]
 
     def _view(self, array: Array, value: Value) -> Any:
@@ -207,6 +221,8 @@ def _compile(api: Any, text: str, flags: Sequence[str]) -> bytes:
             raise verifier_error(_reason(said))
         if not invocation.execute():
             reason = _reason(said)
+            if _INVALID.search(reason):
+                raise Rejected(reason)
             raise Unsupported(reason) if _UNSUPPORTED.search(reason) else Failed(reason)
         output = api.Output.open_membuffer()
         try:
