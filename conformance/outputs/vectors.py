@@ -28,7 +28,7 @@ class VectorInterval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VectorResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a result may be."""
+    """The permitted values of a result."""
 
     expected: Annotated[VectorArray, about("What the reference gives.")]
     judge: Annotated[

@@ -137,6 +137,7 @@ STATE = {
         "conformance.backends.fake.faults._compilations",
     ),
     "a size in the code": (
+        "conformance.backends.outputs._read",
         "conformance.campaign.cache.digests._content_digest",
         "conformance.checking.in_python._description",
         "conformance.checking.in_python._executor",
