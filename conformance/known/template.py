@@ -57,6 +57,8 @@ _PLACEHOLDER = re.compile(
     r"|(?P<name>[a-z]\w*)(?P<number>\.\d+)?(?:\.(?P<part>[ESRD])(?P<of_part>x?))?)"
 )
 _EVERY = re.compile(r"([%$]\w+)\.\*")
+_EVERY_STATED = re.compile(rf"{_EVERY.pattern}(: \w+)?")
+"""The same with the element type that `$op` is given for each."""
 _ASSIGNED = re.compile(rf"\s*({_OPERAND})(?::\d+)?\s*=[^=]")
 _ITSELF_LAST = re.compile(rf"({_OPERAND})\s*=\s*(\${_ITSELF}\([^()]*\)\s*)\Z")
 _RETURNS = re.compile(r"\s*(?:func\.)?return\b")
@@ -178,7 +180,12 @@ def _repeat_lines(text: str, record: Op, count: int) -> str:
     for line in text.splitlines():
         if f"${_ITSELF}(" in line or _RETURNS.match(line):
             lines.append(
-                _EVERY.sub(lambda found: ", ".join(f"{found[1]}.{n}" for n in range(count)), line)
+                _EVERY_STATED.sub(
+                    lambda found: ", ".join(
+                        f"{found[1]}.{n}{found[2] or ''}" for n in range(count)
+                    ),
+                    line,
+                )
             )
         elif _EVERY.search(line):
             lines += [line.replace("*", str(n)) for n in range(count)]
