@@ -383,3 +383,26 @@ def test_a_number_fills_dynamic_sizes() -> None:
     program = Program((Function("main", body, (filled.type,)),))
     (found,) = evaluate(program, [np.ones((3, 2), np.float32)])
     assert found.tolist() == [[7, 7]] * 3
+
+
+TWO_INDICES = """
+func.func @main(%x: tensor<3x4xi32>, %i: tensor<i8>, %j: tensor<i8>) -> tensor<1x1xi32> {
+  %0 = stablehlo.dynamic_slice %x, %i, %j, sizes = [1, 1] :
+    (tensor<3x4xi32>, tensor<i8>, tensor<i8>) -> tensor<1x1xi32>
+  return %0 : tensor<1x1xi32>
+}
+"""
+
+UNSIGNED = """
+%unsigned.* = stablehlo.bitcast_convert %start_indices.* : ($start_indices.*) -> tensor<ui8>
+%wide.* = stablehlo.convert %unsigned.* : (tensor<ui8>) -> tensor<i64>
+%result = $op(%operand, %wide.*: i64)
+"""
+
+
+def test_stated_element_type_is_that_of_each_operand_of_several() -> None:
+    numbers = np.arange(12, dtype=np.int32).reshape(3, 4)
+    known = EntryPrediction("mine", ("dynamic_slice",), ("si32",), UNSIGNED)
+    inputs = [numbers, np.asarray(-1, np.int8), np.asarray(-1, np.int8)]
+    found = judge_result(parse_module(TWO_INDICES), inputs, numbers[2:, 3:], known)
+    assert found.kind == "as computed by mine"
