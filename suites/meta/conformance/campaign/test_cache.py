@@ -170,6 +170,22 @@ def test_damaged_cache_is_replaced_with_a_message(tmp_path: Path, damage: str) -
     assert run(options(tmp_path, "third"), heard).from_cache == len(first.records)
 
 
+def test_a_damaged_entry_is_run_again(tmp_path: Path) -> None:
+    first = run(options(tmp_path, "first"))
+    with sqlite3.connect(tmp_path / "cache" / FILE_NAME) as database:
+        rows = database.execute("SELECT key, value FROM entries").fetchall()
+        for key, value in rows:
+            changed = value[:-1] + bytes([value[-1] ^ 1])
+            database.execute("UPDATE entries SET value = ? WHERE key = ?", (changed, key))
+    database.close()
+    heard = Hearing()
+    second = run(options(tmp_path, "second"), heard)
+    assert_same(second, first)
+    assert second.from_cache == 0
+    assert sum("has damaged entries: these cases are run again" in line for line in heard.said) == 1
+    assert run(options(tmp_path, "third")).from_cache == len(first.records)
+
+
 def test_foreign_database_is_refused_and_unchanged(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     path = tmp_path / "cache" / FILE_NAME
