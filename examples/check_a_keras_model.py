@@ -1,6 +1,6 @@
 """Check what XLA makes of a Keras model on the backend JAX (it needs keras).
 
-    python examples/check_a_keras_model.py [BACKEND]
+python examples/check_a_keras_model.py [BACKEND]
 """
 
 from __future__ import annotations
