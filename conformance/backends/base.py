@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
-from reference.ir.program import Program
+from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
 
 
@@ -187,6 +187,12 @@ class Backend(Protocol):
             Failed: if the backend fails.
         """
         ...
+
+
+def has_static_arrays(program: Program) -> bool:
+    """Return whether the arguments and results of main are tensors of static sizes."""
+    types = (*(one.type for one in program.main.arguments), *program.main.result_types)
+    return all(isinstance(one, TensorType) and one.is_static for one in types)
 
 
 def single_process_inputs(inputs: Sequence[Sequence[Array]]) -> Sequence[Array]:

@@ -15,6 +15,7 @@ from conformance.backends.base import (
     Failed,
     Settings,
     Unsupported,
+    has_static_arrays,
 )
 from conformance.backends.command.process import Process, program_of
 from conformance.backends.command.protocol import (
@@ -92,8 +93,7 @@ class CommandBackend:
 
     def refusal(self, program: Program) -> BackendError | None:
         """Return the error for programs whose arguments or results are no tensors."""
-        types = [*(one.type for one in program.main.arguments), *program.main.result_types]
-        if all(isinstance(one, TensorType) and one.is_static for one in types):
+        if has_static_arrays(program):
             return None
         return Unsupported("the protocol has arrays of static sizes only")
 
@@ -102,10 +102,13 @@ class CommandBackend:
         verify(text, program, self.refusal)
         key, module = next(self._numbers), text.encode()
         if self._portable:
-            invalid = refused_by_verifier(text)  # there are no artifacts of invalid modules
-            if invalid is not None:
-                raise verifier_error(invalid)
-            module = portable_artifact(text, self._portable)
+            try:
+                module = portable_artifact(text, self._portable)
+            except Unsupported:
+                invalid = refused_by_verifier(text)  # there are no artifacts of invalid modules
+                if invalid is None:
+                    raise
+                raise verifier_error(invalid) from None
 
         def send(connection: Connection) -> None:
             connection.send("compile", key, len(module), blocks=[module])

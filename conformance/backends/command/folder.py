@@ -20,6 +20,7 @@ from conformance.backends.base import (
     Failed,
     Settings,
     Unsupported,
+    has_static_arrays,
     single_process_inputs,
 )
 from conformance.backends.command.process import program_of, run_once
@@ -65,10 +66,9 @@ class FolderBackend:
         """Return the error for programs of several processes, or with values that are no tensors
         of static sizes.
         """
-        types = [*(one.type for one in program.main.arguments), *program.main.result_types]
         if program.process_count > 1:
             return Unsupported("a folder has the arguments of one process")
-        if all(isinstance(one, TensorType) and one.is_static for one in types):
+        if has_static_arrays(program):
             return None
         return Unsupported("a folder has arrays of static sizes only")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from conformance.backends.base import BackendError, HasOptimisedModule, Unsupported
 from conformance.backends.command.protocol import (
@@ -26,14 +27,21 @@ MOST = 1 << 40
 """Largest length of a program or array in bytes."""
 
 
+class _Served(NamedTuple):
+    """A compiled program, with what it was compiled from."""
+
+    compiled: Compiled
+    program: Program
+    text: str
+
+
 @dataclass(slots=True)
 class Server:
     """A session that answers the requests of a connection, one after the other."""
 
     session: Session
     connection: Connection
-    programs: dict[int, Compiled] = field(default_factory=dict[int, Compiled])
-    texts: dict[int, tuple[Program, str]] = field(default_factory=dict[int, tuple[Program, str]])
+    programs: dict[int, _Served] = field(default_factory=dict[int, "_Served"])
 
     def serve(self) -> None:
         """Answer requests until the stream ends.
@@ -83,22 +91,22 @@ class Server:
         refusal = self.session.refusal(program)
         if refusal is not None:
             raise refusal
-        self.programs[number(key, MOST)] = self.session.compile(program, text)
-        self.texts[number(key, MOST)] = program, text
+        compiled = self.session.compile(program, text)
+        self.programs[number(key, MOST)] = _Served(compiled, program, text)
         self.connection.send("ok")
 
     def _execute(self, words: Sequence[str]) -> None:
         key, processes, count = (number(word, MOST) for word in words)
         arrays = [self.connection.array(lambda _: True) for _ in range(count)]
-        program = self.programs.get(key)
-        if program is None or program.processes != processes:
+        served = self.programs.get(key)
+        if served is None or served.compiled.processes != processes:
             raise ProtocolError(f"there is no program {key} of {processes} processes")
-        results: Sequence[Array] = program.run(arrays)
+        results: Sequence[Array] = served.compiled.run(arrays)
         self.connection.send_arrays("ok", arrays=results)
 
     def _module(self, words: Sequence[str]) -> None:
-        program = self.programs.get(number(words[0], MOST))
-        executable = None if program is None else program.executable
+        served = self.programs.get(number(words[0], MOST))
+        executable = None if served is None else served.compiled.executable
         if not isinstance(executable, HasOptimisedModule) or not (
             module := executable.optimised_module()
         ):
@@ -106,12 +114,11 @@ class Server:
         self.connection.send("ok", len(module), blocks=[module])
 
     def _stages(self, words: Sequence[str]) -> None:
-        given = self.texts.get(number(words[0], MOST))
-        if given is None:
+        served = self.programs.get(number(words[0], MOST))
+        if served is None:
             raise Unsupported("there is no such program")
-        program, text = given
         with dump_folder() as folder:
-            if not dumped_stages(self.session, program, folder, text):
+            if not dumped_stages(self.session, served.program, folder, served.text):
                 raise Unsupported("there are no stages")
             found = {path.name: path.read_bytes() for path in sorted(folder.glob("*.hlo.pb"))}
         blocks: list[bytes] = []
@@ -121,7 +128,6 @@ class Server:
 
     def _free(self, words: Sequence[str]) -> None:
         self.programs.pop(number(words[0], MOST), None)
-        self.texts.pop(number(words[0], MOST), None)
         self.connection.send("ok")
 
 
