@@ -49,7 +49,9 @@ def open_installed(name: str, entry: str) -> PythonBackend:
     """
     known = installed()
     if entry not in known:
-        unknown = describe_unknown(f"entry point of {GROUP}", entry, known)
+        unknown = f"no installed package has an entry point of {GROUP}"
+        if known:
+            unknown = describe_unknown(f"entry point of {GROUP}", entry, known)
         raise NotAvailable(f"{name}: {unknown}; a file is given as python:NAME=FILE")
     found = known[entry]
     try:
