@@ -25,7 +25,6 @@ from conformance.judging.perturbation.evaluations import SAMPLES, PermittedResul
 from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import (
     failure_answers,
-    is_narrow,
     is_near,
     is_within,
     narrow_limit,
@@ -231,12 +230,8 @@ class _Hull:
     def find_impossible(self, among: Array) -> Array:
         """Return a mask of elements that no execution gives, among those in the mask.
 
-        They are outside of the program's set. An element between samples that differ by some ulp
-        needs no set: nothing discrete lies between these.
+        They are outside of the program's set, or of a row that is no permutation.
         """
-        if self.is_number:
-            between = self.is_within(self.samples, 0.0) & is_narrow(self.samples, self.type)
-            among = among & ~between
         return among & (self.is_outside(self.got) | self.is_lost()) if among.any() else among
 
     @property
