@@ -165,8 +165,9 @@ class _Enclosure:
                 open_ |= depends_on_zero_signs(operation, operands, result.shape)
             if open_.any():
                 others = others or _of_choices(operation, operands, results)
-                made = made.where(open_, others[number])
-                made = replace(made, permuted=others[number].permuted)
+                choice = others[number]
+                rounded = choice if is_same else union_of([choice, made])  # sums in any precision
+                made = replace(made.where(open_, rounded), permuted=choice.permuted)
             found.append(made)
         return tuple(found)
 
