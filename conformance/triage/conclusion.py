@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from conformance.backends.base import BackendError
 from conformance.judging.compare import describe_malformed
 from conformance.judging.judgement import Judgement, passing_judgement
+from conformance.judging.lapack.residuals import has_free_choices
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import (
     judge_program,
@@ -32,6 +33,9 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array
+
+CHOICE = "choice that cannot be shown"
+"""The class of results that follow from a decomposition whose values the backend cannot return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,8 @@ class Concluder:
         if not numbers:
             return Conclusion(right)
         found = audit(self.run, self.platform, program, inputs, numbers)
+        if found is None and any(map(has_free_choices, program.walk())):
+            return Conclusion(replace(right, verdict=Verdict.UNSPECIFIED, kind=CHOICE))
         if found is None or found.wrong:
             return Conclusion(_judge_failed(permitted, actual, found, on_wrong), found)
         adopted = len(found.adopted)

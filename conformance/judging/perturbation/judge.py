@@ -284,15 +284,6 @@ def _find_moved_further(hull: _Hull) -> Answer:
             return
 
 
-def _find_choice_dependent(hull: _Hull) -> Answer:
-    if others := hull.pick(hull.permitted.choice_samples()):
-        outside = [
-            ~is_within(hull.samples, one, hull.type) if hull.is_number else one != hull.want
-            for one in others
-        ]
-        yield Verdict.UNSPECIFIED, hull.permitted.choices[0], np.any(outside, axis=0)
-
-
 def _find_unspecified_dependent(hull: _Hull) -> Answer:
     if filled := hull.pick(hull.permitted.filled_samples()):
         varying = ~np.all([equal_elements(hull.want, sample) for sample in filled], axis=0)
@@ -324,7 +315,6 @@ def _find_wrong(hull: _Hull) -> Answer:
 _QUESTIONS: tuple[Question[_Hull], ...] = (
     _find_moved,
     _find_moved_further,
-    _find_choice_dependent,
     _find_unspecified_dependent,
     _find_other_arithmetic,
     _find_wrong,
