@@ -1,6 +1,7 @@
 """The evaluation hook that perturbs the results of a program's operations.
 
-It moves results within their tolerances, fills unspecified elements, and flushes subnormals. conformance/judging/perturbation/evaluations.py selects among these.
+It moves results within their tolerances, fills unspecified elements, and flushes subnormals.
+conformance/judging/perturbation/evaluations.py selects among these.
 """
 
 from __future__ import annotations
