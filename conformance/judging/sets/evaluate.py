@@ -31,10 +31,10 @@ from reference.ir.program import (
 from reference.ir.types import Array
 from reference.ops.structure import COMMUNICATION, is_structure, structure_of
 
-MOST_OPERATIONS = 20_000
+MOST_OPERATIONS = 12_000
 """Largest number of operations that are evaluated, with those of each iteration of a loop."""
 
-MOST_UNDECIDED = 24
+MOST_UNDECIDED = 3
 """Largest number of iterations of a loop whose condition is not decided."""
 
 Held = ValueSet | tuple["Held", ...] | None
