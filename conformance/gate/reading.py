@@ -19,8 +19,14 @@ from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.backends.registry import release_of
 from conformance.errors import describe_unknown
-from conformance.gate import computes, unpredictable
-from conformance.gate.classes import CLASSES
+from conformance.gate import computes
+from conformance.gate.classes import (
+    CLASSES,
+    FLUSHED,
+    NOT_DETERMINISTIC,
+    ONLY_IN_BATCH,
+    UNPREDICTED,
+)
 from conformance.gate.expectations import (
     FAILING,
     WITHOUT_RESULTS,
@@ -53,6 +59,9 @@ from reference.ops.table import OPS
 
 _CONSTRAINT = re.compile(r"[A-Z]\d+|exit code \d+")
 """Further failure classes, besides CLASSES: the id of a constraint, the exit code of a process."""
+
+COLUMNS = (*ELEMENT_TYPES, *QUANTIZED_COLUMNS, INVALID.name)
+"""The names of all columns of the matrix, which `element_types` may match."""
 
 _NEEDED = ("id", "op", "reason")
 
@@ -241,18 +250,46 @@ def _check_meaning(found: Expectation) -> None:
     if not found.max_ulp >= 0:
         raise ValueError("'max_ulp' must be a number that is not negative")
     ops = tuple(op for pattern in found.op for op in pattern.split(" + "))
-    columns = (*ELEMENT_TYPES, *QUANTIZED_COLUMNS, INVALID.name)
     _check_names("op", ops, OPS)
-    _check_names("element type", found.element_types, columns)
+    _check_names("element type", found.element_types, COLUMNS)
     classes = [kind for kind in found.kinds if not _CONSTRAINT.fullmatch(kind)]
     if found.predicts:
         classes = []
         computes.check(found)
     _check_names("class", classes, CLASSES)
-    unpredictable.check(found)
+    _check_unpredictable(found)
     _check_names("failing verdict", found.verdicts, FAILING, globs=False)
     check_versions(found.versions)
     isa.check_condition(found.isa)
+
+
+def _check_unpredictable(found: Expectation) -> None:
+    """Check that an entry is `unpredictable` if and only if its classes are: memory outside the
+    program, or results that change when the program is compiled or executed again.
+
+    Raises:
+        ValueError: if not; the message says how to mend the entry.
+    """
+    if found.predicts:
+        return
+    if not found.unpredictable:
+        if NOT_DETERMINISTIC in found.kinds and not found.flaky:
+            raise ValueError(
+                f"class {NOT_DETERMINISTIC!r} has elements that no program predicts: "
+                "write 'unpredictable = true', and why in 'reason'"
+            )
+        return
+    without = [verdict for verdict in found.verdicts if verdict in WITHOUT_RESULTS]
+    if without:
+        raise ValueError(f"'unpredictable' applies to results, and {without[0]!r} has none")
+    permitted = UNPREDICTED | {NOT_DETERMINISTIC, ONLY_IN_BATCH, FLUSHED}
+    wrong = [kind for kind in found.kinds if kind not in permitted]
+    if wrong:
+        listed = ", ".join(map(repr, sorted(permitted)))
+        raise ValueError(
+            f"class {wrong[0]!r} does not say which elements are 'unpredictable': "
+            f"name one of {listed}, or predict the other elements by 'computes' with a mask"
+        )
 
 
 def _check_words(found: Expectation, given: Collection[str]) -> None:

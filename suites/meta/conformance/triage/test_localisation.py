@@ -77,26 +77,15 @@ def test_a_wrong_value_that_nothing_uses_is_not_named() -> None:
         assert found.operation.name == name
 
 
-OPS = ("negate", "abs")
 
-
-def chain(length: int, ops: Sequence[str] = OPS, unused: int = 0) -> str:
-    """Return a chain of operations; a select ignores operation `unused`, if it is not 0."""
-    lines = [
-        "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {",
-        "  %no = stablehlo.compare NE, %x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>",
-    ]
+def chain(length: int, ops: Sequence[str]) -> str:
+    """Return a chain of operations."""
+    lines = ["func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {"]
     last = "x"
     for number in range(length):
         op = ops[number % len(ops)]
         lines.append(f"  %v{number} = stablehlo.{op} %{last} : tensor<3xf32>")
-        if unused and number == unused:
-            lines.append(
-                f"  %u = stablehlo.select %no, %v{number}, %x : tensor<3xi1>, tensor<3xf32>"
-            )
-            last = "u"
-        else:
-            last = f"v{number}"
+        last = f"v{number}"
     return "\n".join([*lines, f"  return %{last} : tensor<3xf32>", "}"])
 
 
