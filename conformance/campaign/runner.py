@@ -31,9 +31,8 @@ from conformance.campaign.tasks import peak_rss_mb, run_tasks
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of, libraries
 from conformance.executors.executor import LOCAL, Executor
-from conformance.gate.baselines.baseline import ReadBaseline
+from conformance.gate.baselines.baseline import ReadBaseline, apply_recordings
 from conformance.gate.baselines.comparison import compare, rename_backends
-from conformance.gate.baselines.recordings import apply_recordings
 from conformance.gate.conclusion import exit_code
 from conformance.gate.expectations import Expectation, match_record
 from conformance.gate.files import Given, as_tuple
