@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -85,8 +84,8 @@ def load(
     found = entries_of(given, backends)
     _check_instances([one for path, one in found if not is_shipped(path)])
     jaxlib = versions.get("jaxlib", "")
-    here = (_limit_to_releases(backends, jaxlib, entry) for _, entry in found)
-    return tuple(e for e in map(partial(_limit_to_instruction_sets, backends), here) if e.backends)
+    limited = (_limit_to_backends(entry, backends, jaxlib) for _, entry in found)
+    return tuple(entry for entry in limited if entry.backends)
 
 
 def load_applicable(
@@ -141,26 +140,21 @@ def _check_instances(found: Sequence[Expectation]) -> None:
             raise ExpectationError(f"entry {one.id!r}: {error}") from None
 
 
-def _limit_to_releases(backends: Sequence[str], jaxlib: str, entry: Expectation) -> Expectation:
-    """Return an entry limited to the backends whose version of jaxlib satisfies its condition."""
-    held = {name: holds_for_jaxlib(entry, release_of(name) or jaxlib) for name in backends}
-    if all(held.values()):
-        return entry
-    left = tuple(name for name in held if held[name] and entry.matches_backend(name))
-    return structs.replace(entry, backends=left)
+def _limit_to_backends(entry: Expectation, backends: Sequence[str], jaxlib: str) -> Expectation:
+    """Return an entry limited to the backends whose version of jaxlib and whose instruction sets
+    satisfy its conditions.
+    """
 
+    def holds(name: str) -> bool:
+        has_sets = (
+            not entry.isa or isa.is_stated(name) or isa.satisfies(isa.backend_sets(name), entry.isa)
+        )
+        return has_sets and holds_for_jaxlib(entry, release_of(name) or jaxlib)
 
-def _limit_to_instruction_sets(backends: Sequence[str], entry: Expectation) -> Expectation:
-    """Return an entry limited to backends whose instruction sets satisfy its condition."""
-    if not entry.isa:
+    about = [name for name in dict.fromkeys(backends) if entry.matches_backend(name)]
+    if all(map(holds, about)):
         return entry
-    held = [
-        name
-        for name in dict.fromkeys(backends)
-        if entry.matches_backend(name)
-        and (isa.is_stated(name) or isa.satisfies(isa.backend_sets(name), entry.isa))
-    ]
-    return structs.replace(entry, backends=tuple(held))
+    return structs.replace(entry, backends=tuple(filter(holds, about)))
 
 
 def read(path: Path) -> list[Expectation]:

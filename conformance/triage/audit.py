@@ -25,7 +25,7 @@ from conformance.judging.judgement import Judgement
 from conformance.judging.lapack.residuals import judge_by_equations
 from conformance.judging.perturbation.error_model import make_mover
 from conformance.judging.perturbation.evaluations import PermittedResults
-from conformance.judging.perturbation.hull import is_within
+from conformance.judging.perturbation.hull import MARGIN, is_within
 from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
@@ -330,15 +330,7 @@ class _Auditor:
         operands = tuple(self._values[value.name] for value in operation.operands)
         move = make_mover(operation, operands, expected, self._platform)
         there = [move(lambda shape, way=way: np.full(shape, way)) for way in (1.0, -1.0)]
-        for number, (want, actual) in enumerate(zip(expected, got, strict=True)):
-            of = element_type_of(want)
-            right = equal_elements(want, actual)
-            if of.is_float or of.is_complex:
-                samples = [want, *(one[number] for one in there)]
-                right = right | is_within(samples, actual, of, margin=0.0)
-            if not right.all():
-                return False
-        return True
+        return _are_between([expected, *there], got, margin=0.0)
 
     def _judge_in_window(
         self,
@@ -445,16 +437,17 @@ class _Auditor:
         """Return None if an operation's regions are right, or their faults are recorded."""
         before = len(self._wrong)
         try:
-            if structure_of(operation) is Structure.LOOPS:
-                told = self._judge_loop(operation, expected, got)
-            elif structure_of(operation) is Structure.BRANCHES:
-                told = self._judge_branch(operation, got)
-            elif structure_of(operation) is Structure.SHARDS:
-                told = self._judge_devices(operation, got)
-            elif structure_of(operation) is Structure.AWAITS:
-                told = self._judge_start(operation, got)
-            else:
-                return judgement
+            match structure_of(operation):
+                case Structure.LOOPS:
+                    told = self._judge_loop(operation, expected, got)
+                case Structure.BRANCHES:
+                    told = self._judge_branch(operation, got)
+                case Structure.SHARDS:
+                    told = self._judge_devices(operation, got)
+                case Structure.AWAITS:
+                    told = self._judge_start(operation, got)
+                case _:
+                    return judgement
         except (BackendError, EvaluationError, KeyError):
             told = len(self._wrong) > before
         if told:
@@ -523,7 +516,7 @@ class _Auditor:
         else:
             return noted > before
         if noted > before:
-            return _is_consequence(expected, carried, got)
+            return _are_between([expected, carried], got)
         return equal_results(carried, got)
 
     def _judge_region(
@@ -540,14 +533,10 @@ class _Auditor:
         found = audit(self._run, self._platform, program, inputs, range(len(actual)))
         if found is None:
             return False
-        for one in found.wrong:
-            inner = (operation, *one.within)
-            self._wrong.append(
-                WrongOperation(one.operation, one.judgement, one.program, one.values, inner)
-            )
+        self._wrong += [replace(one, within=(operation, *one.within)) for one in found.wrong]
         if found.wrong:
             ends = [found.ends[number] for number in range(len(actual))]
-            return _is_consequence(permitted.expected, ends, actual)
+            return _are_between([permitted.expected, ends], actual)
         return found.has_same_results(actual) and not found.unsettled
 
 
@@ -587,19 +576,18 @@ def _join(first: Sequence[Array], last: Sequence[Sequence[Array]]) -> list[Array
     return [array for share, own in zip(shares, last, strict=True) for array in (*share, *own)]
 
 
-def _is_consequence(
-    expected: Sequence[Array], shown: Sequence[Array], actual: Sequence[Array]
+def _are_between(
+    samples: Sequence[Sequence[Array]], actual: Sequence[Array], margin: float = MARGIN
 ) -> bool:
-    """Return whether recorded faults explain all errors of the results.
+    """Return whether each element is as in a sample, or within the hull of the samples.
 
-    Each result is as in the audit, or as expected, or no further from these two than they are from
-    each other.
+    `margin` is in widths of the hull.
     """
-    for want, one, got in zip(expected, shown, actual, strict=True):
+    for got, *each in zip(actual, *samples, strict=True):
         of = element_type_of(got)
-        right = equal_elements(want, got) | equal_elements(one, got)
+        right = np.any([equal_elements(one, got) for one in each], axis=0)
         if of.is_float or of.is_complex:
-            right = right | is_within([want, one], got, of)
+            right = right | is_within(each, got, of, margin)
         if not right.all():
             return False
     return True
@@ -610,16 +598,14 @@ def _taken_branch(operation: Operation, values: Mapping[str, Any]) -> Region:
     index = np.asarray(values[operation.operands[0].name])
     if index.dtype == np.bool_:
         return operation.regions[0 if index else 1]
-    index = int(index)
-    last = len(operation.regions) - 1
-    return operation.regions[index if 0 <= index <= last else last]
+    is_listed = 0 <= index < len(operation.regions)
+    return operation.regions[int(index) if is_listed else -1]
 
 
 def is_stated(operation: Operation, judgement: Judgement) -> bool:
     """Return whether expectations in force predict everything wrong with an operation's results.
 
-    Such an operation may be right in isolation, where compilers
-    may compute it in another way.
+    It may be right in isolation, where compilers may compute it in another way.
     """
     kinds = judgement.wrong_classes
     return bool(kinds) and {one.label for one in stated_hypotheses(operation)} >= kinds

@@ -1,4 +1,7 @@
-"""Fewer operations: fewer results, a later start, values replaced, regions simplified."""
+"""Fewer operations: fewer results, a later start, values replaced, regions simplified.
+
+Programs that fail by operations whose results are unused keep these: all others are dropped.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import replace
 from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.pipeline.items import Inputs
 from conformance.transforms.dead_code import remove_unused, restrict_to
-from conformance.transforms.extract import replace_body, replace_main
+from conformance.transforms.extract import replace_body, replace_main, replace_results
 from conformance.transforms.substitute import (
     substitute_constant,
     substitute_parameter,
@@ -235,3 +238,42 @@ def _is_named(name: str, program: Program) -> bool:
         for operation in program.walk()
         for _, value in operation.attributes
     )
+
+
+# --- Unused operations ---------------------------------------------------------------------------
+
+
+def is_unused_to_blame(attempts: Minimisation) -> bool:
+    """Return whether the program stops failing without its unused operations.
+
+    If it still fails without them, the smaller program replaces it.
+    """
+    smaller = tidy(attempts.program, attempts.inputs)
+    has_none = smaller[0] == attempts.program
+    return not (has_none or attempts.try_program(*smaller))
+
+
+def reduce_unused(attempts: Minimisation) -> bool:
+    """Make main return a parameter, and drop unused operations from the last to the first.
+
+    Return whether the program became smaller.
+    """
+    program = attempts.program
+    given = next(filter(can_be_result, program.main.arguments), None)
+    shrunk = given is not None and attempts.try_program(
+        *prune_parameters(replace_results(program, [given]), attempts.inputs)
+    )
+    return attempts.try_repeatedly(_programs_without_one, prune_parameters) or shrunk
+
+
+def _programs_without_one(program: Program) -> Iterator[Program]:
+    """Yield the program without each operation whose results are unused."""
+    body = program.main.body
+    wanted = {value.name for one in body.operations for value in used_values(one)}
+    for number in reversed(range(len(body.operations) - 1)):
+        if any(value.name in wanted for value in body.operations[number].results):
+            continue
+        operations = body.operations[:number] + body.operations[number + 1 :]
+        yield replace_main(
+            program, replace(program.main, body=replace(body, operations=operations))
+        )
