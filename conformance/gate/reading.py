@@ -82,7 +82,12 @@ def load(
         ExpectationError: if a file cannot be read or has no meaning.
     """
     found = entries_of(given, backends)
-    _check_instances([one for path, one in found if not is_shipped(path)])
+    for path, entry in found:
+        if not is_shipped(path):
+            try:
+                computes.check_instances(entry)
+            except ValueError as error:
+                raise ExpectationError(f"entry {entry.id!r}: {error}") from None
     jaxlib = versions.get("jaxlib", "")
     limited = (_limit_to_backends(entry, backends, jaxlib) for _, entry in found)
     return tuple(entry for entry in limited if entry.backends)
@@ -127,19 +132,6 @@ def paths_of(given: Given, backends: Sequence[str]) -> dict[str, Path]:
     return {entry.id: path for path, entry in entries_of(given, backends)}
 
 
-def _check_instances(found: Sequence[Expectation]) -> None:
-    """Parse the `computes` of entries with MLIR, for the ops that they match.
-
-    Raises:
-        ExpectationError: if any does not parse.
-    """
-    for one in found:
-        try:
-            computes.check_instances(one)
-        except ValueError as error:
-            raise ExpectationError(f"entry {one.id!r}: {error}") from None
-
-
 def _limit_to_backends(entry: Expectation, backends: Sequence[str], jaxlib: str) -> Expectation:
     """Return an entry limited to the backends whose version of jaxlib and whose instruction sets
     satisfy its conditions.
@@ -152,7 +144,7 @@ def _limit_to_backends(entry: Expectation, backends: Sequence[str], jaxlib: str)
         return has_sets and holds_for_jaxlib(entry, release_of(name) or jaxlib)
 
     about = [name for name in dict.fromkeys(backends) if entry.matches_backend(name)]
-    if all(map(holds, about)):
+    if not entry.isa and all(map(holds, about)):
         return entry
     return structs.replace(entry, backends=tuple(filter(holds, about)))
 
@@ -230,11 +222,7 @@ def _describe_error(error: msgspec.ValidationError) -> str:
 
 
 def _check_meaning(found: Expectation) -> None:
-    """Check that every pattern matches something; a misspelt pattern would silently match nothing.
-
-    Raises:
-        ValueError: if a pattern matches nothing.
-    """
+    """Raise ValueError for a pattern that matches nothing, and for keys without a meaning."""
     for key in _NEEDED:
         if not getattr(found, key):
             raise ValueError(f"{key!r} is missing")
@@ -258,11 +246,8 @@ def _check_meaning(found: Expectation) -> None:
 
 
 def _check_unpredictable(found: Expectation) -> None:
-    """Check that an entry is `unpredictable` if and only if its classes are: memory outside the
-    program, or results that change when the program is compiled or executed again.
-
-    Raises:
-        ValueError: if not; the message says how to mend the entry.
+    """Raise ValueError unless an entry is `unpredictable` if and only if its classes are: memory
+    outside the program, or results that change when the program is compiled or executed again.
     """
     if found.predicts:
         return
@@ -287,11 +272,7 @@ def _check_unpredictable(found: Expectation) -> None:
 
 
 def _check_words(found: Expectation, given: Collection[str]) -> None:
-    """Check that an entry about programs without results has `words` or `where`.
-
-    Raises:
-        ValueError: with the missing key.
-    """
+    """Raise ValueError unless an entry about programs without results has `words` or `where`."""
     for key in ("words", "where"):
         texts = getattr(found, key)
         if (key in given and not texts) or "" in texts:

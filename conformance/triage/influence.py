@@ -95,12 +95,6 @@ def _part(program: Program, numbers: Sequence[int], ends: Sequence[Value]) -> Pr
 
 
 def _parameter_values(program: Program, values: Mapping[str, Array]) -> list[Array]:
-    """Return the values of a program's parameters.
-
-    Raises:
-
-        KeyError: if a value is missing.
-    """
     return [values[argument.name] for argument in program.main.arguments]
 
 
