@@ -93,7 +93,9 @@ class Explainer:
             fault = _fault_of(new, self._group(new), proven=proven)
             return Explanation(tuple(known), first, fault, left)
         found = Explanation(tuple(known), first, None, left)
-        return found if found.is_known else self._explain_rest(failed, steps, found)
+        if found.is_known or failed.steps is None:
+            return found
+        return self._explain_rest(failed, steps, found)
 
     def _explain_rest(
         self, failed: FailedProgram, steps: OperationAudit, found: Explanation
@@ -125,7 +127,8 @@ class Explainer:
         new: WrongOperation | None,
     ) -> Judgement:
         """Judge the program again with the backend's values of known divergences."""
-        if new is None and steps.has_same_results(failed.actual):
+        is_complete = new is None and failed.steps is not None
+        if is_complete and steps.has_same_results(failed.actual):
             return passing_judgement(failed.judgement.total)
         left = self._judge_with(failed, shifts)
         return failed.judgement if left is None or (new and not left.verdict.fails) else left

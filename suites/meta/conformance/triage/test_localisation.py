@@ -77,7 +77,6 @@ def test_a_wrong_value_that_nothing_uses_is_not_named() -> None:
         assert found.operation.name == name
 
 
-
 def chain(length: int, ops: Sequence[str]) -> str:
     """Return a chain of operations."""
     lines = ["func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {"]
@@ -115,10 +114,14 @@ def test_the_operation_is_named_and_known(
     change = wrong_at(number, program)
     found = on(text, {"x": X}, change)
     assert found.verdict is Verdict.DIVERGENT
-    assert f"tanh %v{number - 1}" in found.operation
+    assert f"tanh %v{number}" in found.operation
     known = Expectation("off", ("tanh",), "It is off.", verdicts=("divergent", "inaccurate"))
     found = on(text, {"x": X}, change, known)
     assert found.known == ("off",)
+    later = next(n for n in range(100, 121) if program.main.body.operations[n].name == "abs")
+    found = on(text, {"x": X}, compose_changes(change, wrong_at(later, program)), known)
+    assert (found.is_new_failure, found.known) == (True, ())
+    assert "a known divergence, off; no other fault was found" in found.message
 
 
 SIZE = 256
