@@ -188,3 +188,49 @@ def test_operation_is_new_if_it_is_worse_in_the_program_than_in_isolation(
     given = ([1e-20, 1.0], [1e-20, 2.0], [1e-40, 3.0])
     inputs = tuple(np.array(one, np.float32) for one in given)
     assert explain_results(sums(first), SUM, inputs, known).is_known == is_known
+
+
+LOOP = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %start = stablehlo.constant dense<0> : tensor<ui8>
+  %0:2 = stablehlo.while(%i = %start, %sum = %x) : tensor<ui8>, tensor<2xf32>
+  cond {
+    %limit = stablehlo.constant dense<2> : tensor<ui8>
+    %more = stablehlo.compare LT, %i, %limit : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %step = stablehlo.constant dense<1> : tensor<ui8>
+    %next = stablehlo.add %i, %step : tensor<ui8>
+    %twice = stablehlo.add %sum, %sum : tensor<2xf32>
+    stablehlo.return %next, %twice : tensor<ui8>, tensor<2xf32>
+  }
+  %1 = stablehlo.negate %0#1 : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("change", "is_known"), [("add(*) => multiply(*)", True), ("add(*) => C", False)]
+)
+def test_loop_with_right_iterations_is_matched_by_the_rewriting_of_its_own_module(
+    change: str, is_known: bool
+) -> None:
+    def rewrite(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (results[0], results[1] + 1) if operation.name == "while" else results
+
+    def explain(program: Program, *_: object) -> ModuleExplanation:
+        names = [one.name for one in program.main.body.operations]
+        if "while" not in names or "negate" in names:
+            return UNEXPLAINED
+        return ModuleExplanation((Rewriting("algsimp", "add(a, a) => multiply(a, C)", looped),))
+
+    program, inputs = parse_module(LOOP), (np.array([1, 2], np.float32),)
+    looped = next(one for one in program.walk() if one.name == "while")
+    run = run_changed(rewrite)
+    (actual,) = run(program, [inputs])
+    judgement = judge_program(PermittedResults(program, inputs), actual)
+    known = Expectation("twice", ("while",), "", cause=Cause("algsimp", change))
+    explainer = Explainer(Search(run, "cpu", explain), (known,), "cpu")
+    steps = audit(run, "cpu", program, inputs, range(1))
+    found = explainer.explain(FailedProgram(program, inputs, actual, judgement, steps))
+    assert found.is_known is is_known
