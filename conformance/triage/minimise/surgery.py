@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.pipeline.items import Inputs
@@ -31,20 +32,12 @@ SECONDS = 2.0
 
 def reduce_results(attempts: Minimisation) -> bool:
     """Make main return only its earliest value that fails; return whether any was accepted."""
-    program = attempts.program
+    program, inputs = attempts.program, attempts.inputs
     results = program.main.body.operations[-1].operands
-    for value in dict.fromkeys(results):
-        if len(results) > 1 and attempts.try_program(
-            *tidy(restrict_to(program, [value]), attempts.inputs)
-        ):
-            return True
     made = [v for one in program.main.body.operations[:-1] for v in one.results]
-    for value in filter(can_be_result, made):
-        if value in results:
-            return False
-        if attempts.try_program(*tidy(restrict_to(program, [value]), attempts.inputs)):
-            return True
-    return False
+    earlier = takewhile(lambda value: value not in results, filter(can_be_result, made))
+    values = [*(dict.fromkeys(results) if len(results) > 1 else ()), *earlier]
+    return any(attempts.try_program(*tidy(restrict_to(program, [v]), inputs)) for v in values)
 
 
 def drop_first_operations(attempts: Minimisation) -> bool:
@@ -166,14 +159,17 @@ def replace_constants(attempts: Minimisation) -> bool:
 
 def simplify_regions(attempts: Minimisation) -> bool:
     """Replace values in the regions of main's operations by others of their type."""
-    return attempts.try_repeatedly(_programs_with_simpler_regions, tidy)
+    return attempts.try_repeatedly(_programs_with_simpler_regions)
 
 
-def _programs_with_simpler_regions(program: Program) -> Iterator[Program]:
+def _programs_with_simpler_regions(
+    program: Program, inputs: Inputs
+) -> Iterator[tuple[Program, Inputs]]:
     operations = program.main.body.operations
     for number, operation in enumerate(operations):
         for changed in _simpler_operations(operation):
-            yield replace_body(program, (*operations[:number], changed, *operations[number + 1 :]))
+            others = *operations[:number], changed, *operations[number + 1 :]
+            yield tidy(replace_body(program, others), inputs)
 
 
 def _simpler_operations(operation: Operation) -> Iterator[Operation]:
@@ -263,10 +259,10 @@ def reduce_unused(attempts: Minimisation) -> bool:
     shrunk = given is not None and attempts.try_program(
         *prune_parameters(replace_results(program, [given]), attempts.inputs)
     )
-    return attempts.try_repeatedly(_programs_without_one, prune_parameters) or shrunk
+    return attempts.try_repeatedly(_programs_without_one) or shrunk
 
 
-def _programs_without_one(program: Program) -> Iterator[Program]:
+def _programs_without_one(program: Program, inputs: Inputs) -> Iterator[tuple[Program, Inputs]]:
     """Yield the program without each operation whose results are unused."""
     body = program.main.body
     wanted = {value.name for one in body.operations for value in used_values(one)}
@@ -274,6 +270,4 @@ def _programs_without_one(program: Program) -> Iterator[Program]:
         if any(value.name in wanted for value in body.operations[number].results):
             continue
         operations = body.operations[:number] + body.operations[number + 1 :]
-        yield replace_main(
-            program, replace(program.main, body=replace(body, operations=operations))
-        )
+        yield prune_parameters(replace_body(program, operations), inputs)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from conformance.pipeline.items import Inputs
 from conformance.transforms.extract import replace_body
 from conformance.triage.minimise.attempts import Minimisation
 from generators.regions.bodies import number_of
@@ -107,12 +108,17 @@ def _simpler_arrays(array: Array, start: int, stop: int) -> Iterator[Array]:
 
 def shrink_shapes(attempts: Minimisation) -> bool:
     """Try each size smaller, by itself and with its multiples; return whether any was accepted."""
-    shrunk = False
-    going_on = True
-    while going_on and not attempts.is_over:
-        going_on = any(_try_sizes(attempts, sizes) for sizes in _changes(attempts.program))
-        shrunk |= going_on
-    return shrunk
+    return attempts.try_repeatedly(_programs_of_smaller_sizes)
+
+
+def _programs_of_smaller_sizes(
+    program: Program, inputs: Inputs
+) -> Iterator[tuple[Program, Inputs]]:
+    """Yield the program with smaller sizes, on the first and on the last elements."""
+    for sizes in _changes(program):
+        smaller = resize_dimensions(program, sizes)
+        for last in (False, True):
+            yield smaller, tuple(_crop(array, sizes, last=last) for array in inputs)
 
 
 def _changes(program: Program) -> Iterator[Sizes]:
@@ -133,16 +139,6 @@ def _changes(program: Program) -> Iterator[Sizes]:
             for other in (size + 1, size - 1, 2 * size):
                 if other in found and other != smaller:
                     yield {size: smaller, other: max(other + smaller - size, 1)}
-
-
-def _try_sizes(attempts: Minimisation, sizes: Sizes) -> bool:
-    """Return whether the program fails with these sizes, on the first or last elements."""
-    smaller = resize_dimensions(attempts.program, sizes)
-    for last in (False, True):
-        inputs = tuple(_crop(array, sizes, last=last) for array in attempts.inputs)
-        if attempts.try_program(smaller, inputs):
-            return True
-    return False
 
 
 def _crop(array: Array, sizes: Sizes, *, last: bool) -> Array:
