@@ -109,7 +109,11 @@ class Concluder:
         if judgement.verdict is Verdict.PASS:
             return Conclusion(judgement)
         if found.adopted:
-            left = self._judge_with_adopted(program, inputs, actual, found.adopted, judgement)
+            try:
+                given = program, inputs, self.platform, None, found.adopted
+                left = judge_program(PermittedResults(*given), actual)
+            except EvaluationError:
+                left = judgement
             if left.verdict is Verdict.PASS:
                 return Conclusion(right, found, adopted)
             judgement = left if left.verdict.fails else judgement
@@ -122,21 +126,6 @@ class Concluder:
             if self._is_derivable(program, inputs, wanted, given, cut):
                 return Conclusion(right, found, adopted, follows=True)
         return Conclusion(judgement, found)
-
-    def _judge_with_adopted(
-        self,
-        program: Program,
-        inputs: Sequence[Array],
-        actual: Sequence[Array],
-        adopted: Sequence[Override],
-        otherwise: Judgement,
-    ) -> Judgement:
-        """Judge the program with the backend's values of unspecified results."""
-        try:
-            permitted = PermittedResults(program, inputs, self.platform, shifts=adopted)
-        except EvaluationError:
-            return otherwise
-        return judge_program(permitted, actual)
 
     def _is_derivable(
         self,
@@ -170,18 +159,16 @@ def _judge_failed(
     found: OperationAudit | None,
     on_wrong: Callable[[OperationAudit], None],
 ) -> Judgement:
-    """Return the judgement on a program without an audit, or with wrong operations in it."""
+    """Return the judgement on a program without an audit, or with wrong operations in it: on the
+    whole if it fails, else on the worst operation.
+    """
     if found is None or not found.shows_errors(actual):
         return judge_program(permitted, actual)
     on_wrong(found)
-    return _blame_operation(judge_program(permitted, actual), found)
-
-
-def _blame_operation(judgement: Judgement, steps_made: OperationAudit) -> Judgement:
-    """Return the judgement on the whole if it fails, else the judgement on the worst operation."""
+    judgement = judge_program(permitted, actual)
     if judgement.verdict.fails:
         return judgement
-    worst = max((one.judgement for one in steps_made.wrong), key=lambda one: one.verdict.severity)
+    worst = max((one.judgement for one in found.wrong), key=lambda one: one.verdict.severity)
     message = (
         f"an operation is wrong, though the program's result is unspecified ({judgement.kind})"
     )
