@@ -102,30 +102,53 @@ class Concluder:
             return Conclusion(replace(right, verdict=Verdict.UNSPECIFIED, kind=CHOICE))
         if found is None or found.wrong:
             return Conclusion(_judge_failed(permitted, actual, found, on_wrong), found)
-        adopted = len(found.adopted)
+        return self._follow_values(program, inputs, actual, permitted, found)
+
+    def _follow_values(
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        actual: Sequence[Array],
+        permitted: PermittedResults,
+        found: OperationAudit,
+    ) -> Conclusion:
+        """Return whether results follow from the backend's values, none of which is wrong."""
+        right, adopted = passing_judgement(sum(one.size for one in actual)), len(found.adopted)
         if found.has_same_results(actual) and not found.unsettled:
             return Conclusion(right, found, adopted, follows=True)
         judgement = judge_program(permitted, actual)
         if judgement.verdict is Verdict.PASS:
             return Conclusion(judgement)
         if found.adopted:
-            try:
-                given = program, inputs, self.platform, None, found.adopted
-                left = judge_program(PermittedResults(*given), actual)
-            except EvaluationError:
-                left = judgement
+            left = self._judge_with_adopted(program, inputs, actual, found.adopted) or judgement
             if left.verdict is Verdict.PASS:
                 return Conclusion(right, found, adopted)
             judgement = left if left.verdict.fails else judgement
         if program.process_count > 1:  # each process has its own values
             return Conclusion(judgement, found)
         ends = program.main.body.operations[-1].operands
-        wanted = [ends[number] for number in numbers]
-        given = [actual[number] for number in numbers]
+        wanted = [ends[number] for number in found.ends]
+        given = [actual[number] for number in found.ends]
         for cut in _cuts(restrict_to(program, wanted), found.adopted):
             if self._is_derivable(program, inputs, wanted, given, cut):
                 return Conclusion(right, found, adopted, follows=True)
         return Conclusion(judgement, found)
+
+    def _judge_with_adopted(
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        actual: Sequence[Array],
+        adopted: Sequence[Override],
+    ) -> Judgement | None:
+        """Judge the program with the backend's values of unspecified results, if that is
+        possible.
+        """
+        try:
+            permitted = PermittedResults(program, inputs, self.platform, shifts=adopted)
+        except EvaluationError:
+            return None
+        return judge_program(permitted, actual)
 
     def _is_derivable(
         self,
