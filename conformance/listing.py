@@ -128,7 +128,7 @@ def coverage_page() -> str:
     """
     lines = [
         "# Coverage", "",
-        "Made by `hlo-conformance ops --format markdown`; a test compares it.", "",
+        "Made by `hlo-conformance ops --format markdown`.", "",
     ]  # fmt: skip
     for dialect, title in _DOCUMENTS.items():
         rows = [row for row in CATALOG.values() if row.dialect == dialect]

@@ -91,7 +91,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is never stale. An `unpredictable` entry is about elements that
     may have any value (conformance/gate/unpredictable.py).
 
-    An entry with a `cause` matches only failures that this rewriting explains.
+    An entry with a `cause` matches only failures that this rewriting explains. An entry with a
+    `title` is on the page of findings.
 
     `computes` is what the backend computes in place of the op (conformance/known/template.py). The
     entry then matches only elements that differ from it by no more than `within`, or that it
@@ -111,6 +112,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
     link: str = ""
+    title: str = ""
     counterexample: Counterexample | None = None
     versions: str | Versions = ""
     max_ulp: float = float("inf")
