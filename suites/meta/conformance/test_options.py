@@ -138,8 +138,10 @@ def test_an_operation_is_of_the_column_that_its_cases_are_in(op: str) -> None:
             assert found[-1:] == [of.name]
 
 
-def test_the_page_lists_every_op() -> None:
+def test_the_page_lists_every_op_and_every_rule() -> None:
     page = coverage_page()
+    rules = {row.tolerance.name for row in CATALOG.values()}
+    assert [rule for rule in rules if f"\n| {rule} |" not in page] == []
     assert [op for op in CATALOG if f"\n| {op} |" not in page] == []
 
 
