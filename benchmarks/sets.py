@@ -1,4 +1,5 @@
-"""Share of results whose set is known: `python -m benchmarks.sets [--programs 300] [--seed 0]`.
+"""Share of results whose set is known: `python -m benchmarks.sets [--programs 300] [--seed 0]`, or
+`--folder DIR` for the programs that `benchmarks.third_party export DIR` made.
 
 A result of a program must lie in the set of what the program may give. The set says nothing where
 it has all values, for example after an operation that no enclosure follows. Generates the programs
@@ -14,10 +15,13 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from conformance.frontends.archives import read_inputs
+from conformance.frontends.modules import Unit, read_units
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.sets import evaluate as evaluation
 from conformance.judging.sets.enclosures import Enclosures
@@ -62,7 +66,7 @@ class CountedEnclosures(Enclosures):
 
 def specified_elements(permitted: PermittedResults) -> list[Array]:
     """Return a mask for each result of the elements that no unspecified result changes."""
-    others = [*permitted.filled_samples(), *permitted.choice_samples()]
+    others = permitted.filled_samples()
     return [
         np.all([equal_elements(expected, one[number]) for one in others], axis=0)
         if others
@@ -81,15 +85,27 @@ def programs_with_inputs(seed: int) -> Iterator[tuple[Program, Sequence[Array]]]
         number += 1
 
 
+def programs_of_folder(folder: Path) -> Iterator[tuple[Program, Sequence[Array]]]:
+    """Yield the exported programs of a folder, each as one function, with its own inputs."""
+    for path in sorted(folder.glob("*.mlir")):
+        for unit in read_units(path):
+            if isinstance(unit, Unit):
+                yield unit.flat.program, read_inputs(unit, path.with_suffix(".npz")).arrays
+
+
 def main() -> None:
     """Evaluate programs on sets, and print the shares."""
     asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     asked.add_argument("--programs", type=int, default=300)
     asked.add_argument("--seed", type=int, default=0)
+    asked.add_argument("--folder", type=Path, help="exported programs, in place of a campaign's")
     given = asked.parse_args()
     evaluation.Enclosures = CountedEnclosures
     tried = unfollowed = elements = open_elements = 0
-    for program, inputs in islice(programs_with_inputs(given.seed), given.programs):
+    programs = (
+        programs_of_folder(given.folder) if given.folder else programs_with_inputs(given.seed)
+    )
+    for program, inputs in islice(programs, given.programs):
         with np.errstate(all="ignore"):
             try:
                 permitted = PermittedResults(program, inputs)

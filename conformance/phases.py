@@ -38,7 +38,6 @@ _AROUND = {
     "more": "with intermediate results perturbed in further directions",
     "flushed": "with subnormal numbers as zero",
     "filled": "with other values for unspecified elements",
-    "chosen": "with other choices",
     "locating": "during the search for the first wrong operation",
     "settling": "while operations were judged on the backend's own operands",
 }

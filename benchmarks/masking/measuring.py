@@ -21,7 +21,6 @@ from conformance.backends.session import Session, open_session
 from conformance.campaign.tasks import Task, cases_of
 from conformance.gate.baselines.baseline import outcome_of
 from conformance.gate.baselines.comparison import REGRESSIONS, kind_by_values
-from conformance.gate.baselines.recordings import has_same_values
 from conformance.gate.expectations import Expectation, hypotheses_of, match_record
 from conformance.gate.reading import load
 from conformance.known.in_force import in_force
@@ -360,7 +359,7 @@ class _Judging:
         flaky = {one.id for one in self.expectations if one.flaky}
         varying = flaky | {one.id for one in self.expectations if one.unpredictable}
         then, now = (outcome_of(one, flaky, varying) for one in (before, after))
-        if has_same_values(then, now):
+        if then.has_same_values(now):
             return End.PASS  # the changed elements are permitted, or NaN as before
         if kind_by_values(then, now, after, True, is_same_backend=True) in REGRESSIONS:
             return End.NEW

@@ -31,16 +31,18 @@ from conformance.campaign.tasks import peak_rss_mb, run_tasks
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of, libraries
 from conformance.executors.executor import LOCAL, Executor
-from conformance.gate.baselines.baseline import ReadBaseline
+from conformance.gate.baselines.baseline import ReadBaseline, apply_recordings
 from conformance.gate.baselines.comparison import compare, rename_backends
-from conformance.gate.baselines.recordings import apply_recordings
 from conformance.gate.conclusion import exit_code
 from conformance.gate.expectations import Expectation, match_record
 from conformance.gate.files import Given, as_tuple
-from conformance.gate.other_backends import files_about_others
-from conformance.gate.overlaps import overlap_line, overlaps_between_files
 from conformance.gate.reading import load, paths_of
-from conformance.gate.strict import check_finished
+from conformance.gate.remarks import (
+    check_finished,
+    files_about_others,
+    shadowed_in_files,
+    shadowed_line,
+)
 from conformance.gate.versions import (
     add_given_version,
     applicable_entries,
@@ -133,7 +135,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
 def _load_expectations(
     options: Options, names: Sequence[str], found: Mapping[str, str], watcher: Watcher
 ) -> tuple[Expectation, ...]:
-    """Return the entries of the given files. Say which overlap, or are about other backends.
+    """Return the entries of the given files. Say which are shadowed or about other backends.
 
     Raises:
         ExpectationError: when a file is invalid, or `strict` refuses an entry.
@@ -141,8 +143,8 @@ def _load_expectations(
     expectations = load(options.expectations, names, found)
     if options.strict:
         check_finished(expectations, paths_of(options.expectations, names))
-    if hinted := overlap_line(overlaps_between_files(options.expectations, names, expectations)):
-        watcher.say(hinted)
+    if hint := shadowed_line(shadowed_in_files(options.expectations, names, expectations)):
+        watcher.say(hint)
     for line in files_about_others(options.expectations, names):
         watcher.say(line)
     return expectations

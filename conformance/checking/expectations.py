@@ -19,13 +19,12 @@ from conformance.checking.explained import MatchedFailures, count_matched, failu
 from conformance.checking.settings import ReplayedCounterexample
 from conformance.errors import NOTHING_TESTED, UsageError, describe_unknown
 from conformance.executors.backend_workers import describe, executor_of, workers
-from conformance.gate import strict
+from conformance.gate import remarks
 from conformance.gate.expectations import Expectation, Versions
 from conformance.gate.files import Given
 from conformance.gate.formatting import NotFormatted, format_text
-from conformance.gate.other_backends import files_about_others
-from conformance.gate.overlaps import Overlap, overlaps_between_files
 from conformance.gate.reading import load_applicable, paths_of, read
+from conformance.gate.remarks import Shadowed, files_about_others, shadowed_in_files
 from conformance.gate.versions import given_versions, versions_text
 from conformance.judging.messages import verdict_text
 from conformance.results.versions import versions
@@ -93,15 +92,15 @@ def expectation_json(expectation: Expectation) -> dict[str, Any]:
     }
 
 
-def find_overlaps(
+def find_shadowed(
     given: Given, name: str, expectations: Sequence[Expectation]
-) -> tuple[Overlap, ...]:
-    """Return the overlaps of a backend's entries with earlier entries.
+) -> tuple[Shadowed, ...]:
+    """Return the entries of a backend that earlier entries shadow.
 
     Raises:
         ExpectationError: when a file cannot be read.
     """
-    return overlaps_between_files(given, (parse(name).name,), expectations)
+    return shadowed_in_files(given, (parse(name).name,), expectations)
 
 
 def warn_about_other_backends(given: Given, name: str) -> None:
@@ -120,7 +119,7 @@ def check_finished(given: Given, name: str, expectations: Sequence[Expectation])
     Raises:
         ExpectationError: if either is missing.
     """
-    strict.check_finished(expectations, paths_of(given, (parse(name).name,)))
+    remarks.check_finished(expectations, paths_of(given, (parse(name).name,)))
 
 
 def _versions(found: str | Versions) -> str | dict[str, str]:
@@ -144,7 +143,7 @@ def check(
     as_json: bool,
     jobs: int,
     db: Path | None = None,
-    clashing: Sequence[Overlap] = (),
+    clashing: Sequence[Shadowed] = (),
 ) -> int:
     """Replay the counterexamples, print the outcome of each, and return the exit code.
 
@@ -190,7 +189,7 @@ def _entry_line(
     id_: str,
     seen: ReplayedCounterexample | None,
     about: MatchedFailures | None,
-    beside: Sequence[Overlap],
+    beside: Sequence[Shadowed],
 ) -> str:
     del beside  # told before all else
     of_run = f"; {about}" if about else ""
@@ -204,7 +203,7 @@ def _entry_json(
     id_: str,
     seen: ReplayedCounterexample | None,
     about: MatchedFailures | None,
-    beside: Sequence[Overlap],
+    beside: Sequence[Shadowed],
 ) -> str:
     shown: dict[str, Any] = {"id": id_, "reproduces": None if seen is None else seen.reproduces}
     if seen is not None:
@@ -215,9 +214,7 @@ def _entry_json(
             "message": seen.message,
         }
     if beside:
-        shown["shadowed_by"] = [id_ for one in beside if one.is_shadowed for id_ in one.earlier]
-        others = [id_ for one in beside if not one.is_shadowed for id_ in one.earlier]
-        shown["overlaps_with"] = others
+        shown["shadowed_by"] = [one.earlier for one in beside]
     if about is not None:
         shown["run"] = {
             "programs": about.programs,

@@ -49,11 +49,10 @@ from conformance.phases import phase
 from conformance.pipeline.outcome import NotJudged, Outcome, Settled, ignore
 from conformance.transforms.extract import replace_results
 from conformance.transforms.values import operations_within
-from conformance.triage.attribute import Explainer
+from conformance.triage.attribute import Explainer, explain_results
 from conformance.triage.audit import OperationAudit, audit
 from conformance.triage.conclusion import Concluder
 from conformance.triage.fault import FailedProgram, Fault, group_title
-from conformance.triage.isolation import explain_results
 from conformance.triage.localise import Search
 from conformance.triage.misshapen import judge_shown, malformed_results
 from conformance.verdict import Verdict
@@ -271,8 +270,9 @@ class ProgramChecker:
         """Return the outcome with the first operation that is wrong on its own operands."""
         if found is None or not found.wrong:
             return outcome
-        fault = Fault.from_blamed(found.wrong[0])
-        return self._blame(outcome, replace(fault, proven=found.shows_errors(actual)))
+        first, proven = found.wrong[0], found.shows_errors(actual)
+        fault = Fault(first.operation, first.judgement, first.within, proven=proven)
+        return self._blame(outcome, fault)
 
     def _blame(self, outcome: Outcome, fault: Fault) -> Outcome:
         """Return the outcome with the operation at fault, or with what an audit suggests."""

@@ -72,7 +72,7 @@ def check_expectations(
 ) -> int:
     """Replay the counterexamples, and exit with 1 if any does not reproduce.
 
-    Reports entries whose bug is fixed, and your entries that an earlier entry overlaps.
+    Reports entries whose bug is fixed, and your entries that an earlier entry shadows.
     """
     from conformance.checking import expectations as known
 
@@ -87,7 +87,7 @@ def check_expectations(
         as_json=format is LinesFormat.JSON,
         jobs=jobs or 0,
         db=db,
-        clashing=known.find_overlaps(expectations, backend, every),
+        clashing=known.find_shadowed(expectations, backend, every),
     )
 
 

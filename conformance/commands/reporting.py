@@ -183,8 +183,8 @@ def _report_run(
 
     `writes` says whether the reports are written beside JSON, too.
     """
+    from conformance.gate.baselines.baseline import apply_recordings
     from conformance.gate.baselines.comparison import compare
-    from conformance.gate.baselines.recordings import apply_recordings
     from conformance.gate.conclusion import exit_code
     from conformance.outputs.schema import json_text
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from msgspec import structs
 
@@ -45,98 +46,53 @@ def first_unmet_condition(
 
     The op and element type of the failure must be the entry's.
     """
-    checks = (
-        _backend_mismatch,
-        _version_mismatch,
-        _isa_mismatch,
-        _verdict_mismatch,
-        _class_mismatch,
-        _cause_mismatch,
-        _message_mismatch,
-        _size_mismatch,
-        _operation_mismatch,
-    )
-    return next((told for check in checks if (told := check(entry, failure, under))), "")
+    unmet = chain(_unmet_by_backend(entry, failure.backend, under), _unmet(entry, failure))
+    return next(unmet, "")
 
 
-def _backend_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
-    del under
-    if entry.matches_backend(failure.backend):
-        return ""
-    return f"it applies to the backends {_quote_all(entry.backends)}, not to {failure.backend}"
-
-
-def _version_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
-    wanted = versions_text(entry.versions)
-    jaxlib = release_of(failure.backend) or under.jaxlib
+def _unmet_by_backend(entry: Expectation, backend: str, under: Circumstances) -> Iterator[str]:
+    """Yield the conditions of an entry that a backend does not satisfy."""
+    if not entry.matches_backend(backend):
+        yield f"it applies to the backends {_quote_all(entry.backends)}, not to {backend}"
+    jaxlib = release_of(backend) or under.jaxlib
     if not holds_for_jaxlib(entry, jaxlib):
-        return f"it applies to jaxlib {conditions(entry.versions).jaxlib}, not to {jaxlib}"
-    if under.described is None or applicable_entries([entry], [under.described]):
-        return ""
-    own = own_versions(under.described)
-    found = ", ".join(filter(None, (own.number, own.library and f"library {own.library}")))
-    return f"it applies to {wanted}; the backend has {found or 'no known version'}"
+        yield f"it applies to jaxlib {conditions(entry.versions).jaxlib}, not to {jaxlib}"
+    elif under.described is not None and not applicable_entries([entry], [under.described]):
+        own = own_versions(under.described)
+        found = ", ".join(filter(None, (own.number, own.library and f"library {own.library}")))
+        wanted = versions_text(entry.versions)
+        yield f"it applies to {wanted}; the backend has {found or 'no known version'}"
+    if entry.isa and not isa.satisfies(isa.backend_sets(backend), entry.isa):
+        yield f"it applies if XLA's CPU compiler targets {entry.isa}, which it does not"
 
 
-def _isa_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
-    del under
-    if not entry.isa or isa.satisfies(isa.backend_sets(failure.backend), entry.isa):
-        return ""
-    return f"it applies if XLA's CPU compiler targets {entry.isa}, which it does not"
-
-
-def _verdict_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
-    del under
-    if failure.verdict.value in entry.verdicts:
-        return ""
-    return f"it matches {_quote_all(entry.verdicts)}, not {failure.verdict.value}"
-
-
-def _class_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
-    del under
-    classes = classes_of(failure)
-    if entry.matches_class(failure.kind, classes):
-        return ""
-    if failure.kind == NOT_DETERMINISTIC and not entry.flaky:
-        return "it lacks flaky = true, and the case does not fail every time"
-    if entry.predicts:
-        key = "computes" if entry.computes else "sums"
-        return f"its {key!r} does not predict these values, of class {failure.kind!r}"
-    found = _quote_all(classes) if classes else repr(failure.kind)
-    return f"it matches the class {_quote_all(entry.kinds)}, not {found}"
-
-
-def _cause_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
-    del under
-    cause = entry.cause
-    if cause is None or any(map(cause.matches, failure.causes)):
-        return ""
-    found = f"not by {_quote_all(failure.causes)}" if failure.causes else "which none explains"
-    return f"it matches failures explained by a rewriting of {cause.name!r}, {found}"
-
-
-def _message_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
-    del under
-    if entry.matches_words(failure.verdict, failure.message):
-        return ""
-    said = failure.message
-    if not failure.verdict.has_results:
-        said = own_words(said) or ending(said)
-    return f"it requires the words {_quote_all(entry.words)}; the message is {said!r}"
-
-
-def _size_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
-    del under
-    if (failure.worst_ulp or 0.0) <= entry.max_ulp:
-        return ""
-    return f"it matches errors up to {entry.max_ulp:g} ulp, not {failure.worst_ulp:g}"
-
-
-def _operation_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
-    del under
-    if not entry.where or any(map(entry.matches_operation, operation_texts(failure))):
-        return ""
-    return f"it requires an operation that contains {_quote_all(entry.where)}"
+def _unmet(entry: Expectation, failure: Failure | Record) -> Iterator[str]:
+    """Yield the conditions of an entry that a failure does not satisfy, whatever its backend."""
+    verdict, kind, classes = failure.verdict, failure.kind, classes_of(failure)
+    if verdict.value not in entry.verdicts:
+        yield f"it matches {_quote_all(entry.verdicts)}, not {verdict.value}"
+    if not entry.matches_class(kind, classes):
+        if kind == NOT_DETERMINISTIC and not entry.flaky:
+            yield "it lacks flaky = true, and the case does not fail every time"
+        elif entry.predicts:
+            key = "computes" if entry.computes else "sums"
+            yield f"its {key!r} does not predict these values, of class {kind!r}"
+        else:
+            found = _quote_all(classes or (kind,))
+            yield f"it matches the class {_quote_all(entry.kinds)}, not {found}"
+    cause, causes = entry.cause, failure.causes
+    if cause is not None and not any(map(cause.matches, causes)):
+        found = f"not by {_quote_all(causes)}" if causes else "which none explains"
+        yield f"it matches failures explained by a rewriting of {cause.name!r}, {found}"
+    if not entry.matches_words(verdict, failure.message):
+        said = failure.message
+        if not verdict.has_results:
+            said = own_words(said) or ending(said)
+        yield f"it requires the words {_quote_all(entry.words)}; the message is {said!r}"
+    if (failure.worst_ulp or 0.0) > entry.max_ulp:
+        yield f"it matches errors up to {entry.max_ulp:g} ulp, not {failure.worst_ulp:g}"
+    if entry.where and not any(map(entry.matches_operation, operation_texts(failure))):
+        yield f"it requires an operation that contains {_quote_all(entry.where)}"
 
 
 def _quote_all(texts: Sequence[str]) -> str:

@@ -75,32 +75,18 @@ class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"na
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One known divergence: a [[known]] table of a file, whose keys are these fields.
 
-    It matches a failure if its patterns (names or globs) match backend, op and element type, if it
-    has any of the verdicts, a class that any of `kinds` matches, and no error over `max_ulp`. Any
-    of `words` must be in the message; for a program without results, in the backend's own words.
-    Any of `where` must be in the operation in MLIR's generic form. `contains` defines the patterns
-    of `words` and `where`. A process that ends without a message matches only if `where` is given;
-    its words are then the signal, such as "SIGSEGV". An op "convolution + maximum" means these
-    operations, wrong only as a group. `versions` limits the entry to versions of jaxlib, such as
-    "<0.11", or to other versions (see `Versions`). The cells of a `rare` entry do not run every
-    case in a process of its own, although it matches crashes. `isa` is a condition on the
-    instruction sets that XLA's CPU compiler targets, such as "<AVX512_FP16"
-    (conformance/backends/isa.py).
+    docs/divergences.md describes the keys. An entry matches a failure if all its conditions hold:
+    patterns (names or globs) of backend, op and element type; any of `verdicts` and `kinds`; no
+    error over `max_ulp`; any of `words` in the message, for a program without results in the
+    backend's own words; any of `where` in the operation in MLIR's generic form; the `cause`. A
+    process that ends without a message matches only if `where` is given; its words are then the
+    signal, such as "SIGSEGV". An op "convolution + maximum" means these operations, wrong only as a
+    group. `flaky` entries, and no others, match what does not fail every time; they are never
+    stale.
 
-    A `flaky` entry matches cases and batches that do not fail every time; no other entry does. It
-    is never stale. An `unpredictable` entry is about elements that
-    may have any value (conformance/gate/unpredictable.py).
-
-    An entry with a `cause` matches only failures that this rewriting explains. An entry with a
-    `title` is on the page of findings.
-
-    `computes` is what the backend computes in place of the op (conformance/known/template.py). The
-    entry then matches only elements that differ from it by no more than `within`, or that it
-    permits as a program (`ROUNDING`). If it `flushes`, intermediate subnormal numbers are zeros.
-    `constants` are the operands that must be constants to a compiler, by name or glob. With
-    `any_value`, elements for which its mask is false may have any value. `sums` instead is the type
-    in which the backend adds products up, `$E` for the result's: the entry then matches only
-    elements within the bound of such sums.
+    An entry with `computes` (conformance/known/template.py) or `sums` states the values instead. It
+    matches only elements that differ from these by no more than `within`. An entry with a `title`
+    is on the page of findings.
     """
 
     id: str
@@ -136,26 +122,14 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def hypothesis(self) -> EntryPrediction | None:
-        """The stated hypothesis: what a backend computes in place of the op. None if the entry
-        states no hypothesis.
-        """
+        """What the backend computes in place of the op; None if the entry does not state it."""
         if not self.predicts:
             return None
-        within = ulps(self.within)
         return EntryPrediction(
-            self.id,
-            self.op,
-            self.element_types,
-            self.computes,
-            within,
-            self.flushes,
-            self.constants,
-            self.where,
-            self.unpredictable,
-            self.any_value,
-            self.within == ROUNDING,
-            self.sums,
-        )
+            self.id, self.op, self.element_types, self.computes, ulps(self.within), self.flushes,
+            self.constants, self.where, self.unpredictable, self.any_value,
+            self.within == ROUNDING, self.sums,
+        )  # fmt: skip
 
     def applies(self, cell: CellKey) -> bool:
         """Return whether the entry is about a cell."""

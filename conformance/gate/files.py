@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,8 +50,10 @@ class Table(NamedTuple):
     keys: Mapping[str, Any]
 
 
-_Found = dict[Path, dict[int, Table]]
-"""The used tables by file and number, each with the key `backends`; `SHIPPED` has the shipped."""
+_Used = tuple[Path, Table, tuple[str, ...]]
+"""A table to use: its file (`SHIPPED` for all shipped ones), and the backends that it is about;
+none for those that it names itself.
+"""
 
 
 def is_shipped(path: Path) -> bool:
@@ -81,17 +83,28 @@ def tables_of(given: Given, backends: Sequence[str]) -> list[Table]:
                 "give one or the other"
             )
         return []
-    found: _Found = {}
+    found: dict[Path, dict[int, Table]] = {}
     for name in asked or (str(SHIPPED),):
-        if name == str(SHIPPED):
-            own = [one for backend in backends for one in names_of(backend)]
-            _use(SHIPPED, shipped_about(*own), (), found)
-        elif is_shipped_backend(name):
-            _use(SHIPPED, shipped_about(name), EVERY, found)
-        else:
-            for path, about in files_for_name(name, backends).items():
-                _add(path, about, (), found)
+        for file, table, about in _named_tables(name, backends):
+            used, named = found.setdefault(file, {}), table.keys.get("backends")
+            if named is None or file == SHIPPED:
+                before = used[table.number].keys["backends"] if table.number in used else ()
+                both = (*before, *(about or named or ()))
+                named = EVERY if EVERY[0] in both else tuple(dict.fromkeys(both))
+            used[table.number] = table._replace(keys={**table.keys, "backends": named})
     return [table for used in found.values() for _, table in sorted(used.items())]
+
+
+def _named_tables(name: str, backends: Sequence[str]) -> Iterator[_Used]:
+    """Yield the tables of one value of `--expectations`."""
+    if name == str(SHIPPED):
+        own = [one for backend in backends for one in names_of(backend)]
+        yield from ((SHIPPED, table, ()) for table in shipped_about(*own))
+    elif is_shipped_backend(name):
+        yield from ((SHIPPED, table, EVERY) for table in shipped_about(name))
+    else:
+        for path, about in files_for_name(name, backends).items():
+            yield from _tables_of_file(path, about, ())
 
 
 @cache
@@ -132,20 +145,24 @@ def files_for_name(name: str, backends: Sequence[str]) -> dict[Path, tuple[str, 
     return found
 
 
-def _add(path: Path, backends: tuple[str, ...], within: tuple[Path, ...], found: _Found) -> None:
-    """Add a file's tables after those that it includes; `within` are the files that include it."""
+def _tables_of_file(
+    path: Path, about: tuple[str, ...], within: tuple[Path, ...]
+) -> Iterator[_Used]:
+    """Yield a file's tables after those that it includes; files `within` include it."""
     if path.resolve() in [one.resolve() for one in within]:
         circle = " includes ".join(map(str, (*within, path)))
         raise ExpectationError(f"{circle}: a file cannot include itself: remove one 'include'")
     tables, names = read_file(path)
     for name in names:
-        _include(name, backends, (*within, path), found)
-    _use(path.resolve(), tables, backends, found)
+        yield from _included_tables(name, about, (*within, path))
+    yield from ((path.resolve(), table, about) for table in tables)
 
 
-def _include(name: str, backends: tuple[str, ...], within: tuple[Path, ...], found: _Found) -> None:
-    """Add what the last of some files includes: a file, the shipped tables about a backend, or one
-    table of either.
+def _included_tables(
+    name: str, about: tuple[str, ...], within: tuple[Path, ...]
+) -> Iterator[_Used]:
+    """Yield what the last of some files includes: a file, the shipped tables about a backend, or
+    one table of either.
     """
     path = within[-1]
     of, separator, id_ = name.rpartition(_ENTRY)
@@ -154,9 +171,10 @@ def _include(name: str, backends: tuple[str, ...], within: tuple[Path, ...], fou
     beside = path.parent / Path(of).expanduser()
     if beside.is_dir():
         raise ExpectationError(f"{path}: include {of!r} is a folder: name its files")
+    if beside.is_file() and id_ is None:
+        yield from _tables_of_file(beside, about, within)
+        return
     if beside.is_file():
-        if id_ is None:
-            return _add(beside, backends, within, found)
         file, tables = beside.resolve(), read_file(beside)[0]
     elif of in shipped_backends():
         file, tables = SHIPPED, shipped_about(of)
@@ -168,23 +186,9 @@ def _include(name: str, backends: tuple[str, ...], within: tuple[Path, ...], fou
     ids = [str(table.keys.get("id")) for table in tables]
     if id_ is not None and id_ not in ids:
         raise ExpectationError(f"{path}: include {name!r}: {describe_unknown('entry', id_, ids)}")
-    chosen = [one for one, own in zip(tables, ids, strict=True) if id_ in (None, own)]
-    return _use(file, chosen, backends, found)
-
-
-def _use(file: Path, tables: Iterable[Table], backends: tuple[str, ...], found: _Found) -> None:
-    """Add tables of a file for some backends, or shipped tables for their own if there are none.
-
-    Tables of a user's file keep the backends that they name.
-    """
-    used = found.setdefault(file, {})
-    for table in tables:
-        about = named = table.keys.get("backends")
-        if named is None or file == SHIPPED:
-            before = used[table.number].keys["backends"] if table.number in used else ()
-            both = (*before, *(backends or named or ()))
-            about = EVERY if EVERY[0] in both else tuple(dict.fromkeys(both))
-        used[table.number] = table._replace(keys={**table.keys, "backends": about})
+    for table, own in zip(tables, ids, strict=True):
+        if id_ in (None, own):
+            yield file, table, about
 
 
 def read_file(path: Path) -> tuple[list[Table], list[str]]:
@@ -193,7 +197,19 @@ def read_file(path: Path) -> tuple[list[Table], list[str]]:
     Raises:
         ExpectationError: if it cannot be read, or has other content.
     """
-    content = _content(path)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ExpectationError(
+            f"cannot read expectations {path}: {error.strerror or error}"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ExpectationError(f"{path} is not a TOML file: {one_line(error)}") from error
+    wrong = sorted(content.keys() - set(_KEYS))
+    if wrong:
+        raise ExpectationError(
+            f"{path}: unknown key {wrong[0]!r}; a file holds [[known]] tables, and 'include'"
+        )
     entries, names = content.get("known", []), content.get("include", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ExpectationError(f"{path}: 'known' must be tables, each headed [[known]]")
@@ -203,26 +219,3 @@ def read_file(path: Path) -> tuple[list[Table], list[str]]:
             'include = ["cpu"] or ["cpu#f6-constants"]'
         )
     return [Table(path, number, keys) for number, keys in enumerate(entries, 1)], names
-
-
-def _content(path: Path) -> dict[str, Any]:
-    """Return the content of a file as TOML.
-
-    Raises:
-        ExpectationError: if it cannot be read, or has unknown keys.
-    """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ExpectationError(
-            f"cannot read expectations {path}: {error.strerror or error}"
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        reason = one_line(error)
-        raise ExpectationError(f"{path} is not a TOML file: {reason}") from error
-    wrong = sorted(content.keys() - set(_KEYS))
-    if wrong:
-        raise ExpectationError(
-            f"{path}: unknown key {wrong[0]!r}; a file holds [[known]] tables, and 'include'"
-        )
-    return content

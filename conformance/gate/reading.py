@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -19,8 +18,14 @@ from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.backends.registry import release_of
 from conformance.errors import describe_unknown
-from conformance.gate import computes, unpredictable
-from conformance.gate.classes import CLASSES
+from conformance.gate import computes
+from conformance.gate.classes import (
+    CLASSES,
+    FLUSHED,
+    NOT_DETERMINISTIC,
+    ONLY_IN_BATCH,
+    UNPREDICTED,
+)
 from conformance.gate.expectations import (
     FAILING,
     WITHOUT_RESULTS,
@@ -54,6 +59,9 @@ from reference.ops.table import OPS
 _CONSTRAINT = re.compile(r"[A-Z]\d+|exit code \d+")
 """Further failure classes, besides CLASSES: the id of a constraint, the exit code of a process."""
 
+COLUMNS = (*ELEMENT_TYPES, *QUANTIZED_COLUMNS, INVALID.name)
+"""The names of all columns of the matrix, which `element_types` may match."""
+
 _NEEDED = ("id", "op", "reason")
 
 
@@ -74,10 +82,15 @@ def load(
         ExpectationError: if a file cannot be read or has no meaning.
     """
     found = entries_of(given, backends)
-    _check_instances([one for path, one in found if not is_shipped(path)])
+    for path, entry in found:
+        if not is_shipped(path):
+            try:
+                computes.check_instances(entry)
+            except ValueError as error:
+                raise ExpectationError(f"entry {entry.id!r}: {error}") from None
     jaxlib = versions.get("jaxlib", "")
-    here = (_limit_to_releases(backends, jaxlib, entry) for _, entry in found)
-    return tuple(e for e in map(partial(_limit_to_instruction_sets, backends), here) if e.backends)
+    limited = (_limit_to_backends(entry, backends, jaxlib) for _, entry in found)
+    return tuple(entry for entry in limited if entry.backends)
 
 
 def load_applicable(
@@ -119,39 +132,21 @@ def paths_of(given: Given, backends: Sequence[str]) -> dict[str, Path]:
     return {entry.id: path for path, entry in entries_of(given, backends)}
 
 
-def _check_instances(found: Sequence[Expectation]) -> None:
-    """Parse the `computes` of entries with MLIR, for the ops that they match.
-
-    Raises:
-        ExpectationError: if any does not parse.
+def _limit_to_backends(entry: Expectation, backends: Sequence[str], jaxlib: str) -> Expectation:
+    """Return an entry limited to the backends whose version of jaxlib and whose instruction sets
+    satisfy its conditions.
     """
-    for one in found:
-        try:
-            computes.check_instances(one)
-        except ValueError as error:
-            raise ExpectationError(f"entry {one.id!r}: {error}") from None
 
+    def holds(name: str) -> bool:
+        has_sets = (
+            not entry.isa or isa.is_stated(name) or isa.satisfies(isa.backend_sets(name), entry.isa)
+        )
+        return has_sets and holds_for_jaxlib(entry, release_of(name) or jaxlib)
 
-def _limit_to_releases(backends: Sequence[str], jaxlib: str, entry: Expectation) -> Expectation:
-    """Return an entry limited to the backends whose version of jaxlib satisfies its condition."""
-    held = {name: holds_for_jaxlib(entry, release_of(name) or jaxlib) for name in backends}
-    if all(held.values()):
+    about = [name for name in dict.fromkeys(backends) if entry.matches_backend(name)]
+    if not entry.isa and all(map(holds, about)):
         return entry
-    left = tuple(name for name in held if held[name] and entry.matches_backend(name))
-    return structs.replace(entry, backends=left)
-
-
-def _limit_to_instruction_sets(backends: Sequence[str], entry: Expectation) -> Expectation:
-    """Return an entry limited to backends whose instruction sets satisfy its condition."""
-    if not entry.isa:
-        return entry
-    held = [
-        name
-        for name in dict.fromkeys(backends)
-        if entry.matches_backend(name)
-        and (isa.is_stated(name) or isa.satisfies(isa.backend_sets(name), entry.isa))
-    ]
-    return structs.replace(entry, backends=tuple(held))
+    return structs.replace(entry, backends=tuple(filter(holds, about)))
 
 
 def read(path: Path) -> list[Expectation]:
@@ -227,11 +222,7 @@ def _describe_error(error: msgspec.ValidationError) -> str:
 
 
 def _check_meaning(found: Expectation) -> None:
-    """Check that every pattern matches something; a misspelt pattern would silently match nothing.
-
-    Raises:
-        ValueError: if a pattern matches nothing.
-    """
+    """Raise ValueError for a pattern that matches nothing, and for keys without a meaning."""
     for key in _NEEDED:
         if not getattr(found, key):
             raise ValueError(f"{key!r} is missing")
@@ -241,26 +232,47 @@ def _check_meaning(found: Expectation) -> None:
     if not found.max_ulp >= 0:
         raise ValueError("'max_ulp' must be a number that is not negative")
     ops = tuple(op for pattern in found.op for op in pattern.split(" + "))
-    columns = (*ELEMENT_TYPES, *QUANTIZED_COLUMNS, INVALID.name)
     _check_names("op", ops, OPS)
-    _check_names("element type", found.element_types, columns)
+    _check_names("element type", found.element_types, COLUMNS)
     classes = [kind for kind in found.kinds if not _CONSTRAINT.fullmatch(kind)]
     if found.predicts:
         classes = []
         computes.check(found)
     _check_names("class", classes, CLASSES)
-    unpredictable.check(found)
+    _check_unpredictable(found)
     _check_names("failing verdict", found.verdicts, FAILING, globs=False)
     check_versions(found.versions)
     isa.check_condition(found.isa)
 
 
-def _check_words(found: Expectation, given: Collection[str]) -> None:
-    """Check that an entry about programs without results has `words` or `where`.
-
-    Raises:
-        ValueError: with the missing key.
+def _check_unpredictable(found: Expectation) -> None:
+    """Raise ValueError unless an entry is `unpredictable` if and only if its classes are: memory
+    outside the program, or results that change when the program is compiled or executed again.
     """
+    if found.predicts:
+        return
+    if not found.unpredictable:
+        if NOT_DETERMINISTIC in found.kinds and not found.flaky:
+            raise ValueError(
+                f"class {NOT_DETERMINISTIC!r} has elements that no program predicts: "
+                "write 'unpredictable = true', and why in 'reason'"
+            )
+        return
+    without = [verdict for verdict in found.verdicts if verdict in WITHOUT_RESULTS]
+    if without:
+        raise ValueError(f"'unpredictable' applies to results, and {without[0]!r} has none")
+    permitted = UNPREDICTED | {NOT_DETERMINISTIC, ONLY_IN_BATCH, FLUSHED}
+    wrong = [kind for kind in found.kinds if kind not in permitted]
+    if wrong:
+        listed = ", ".join(map(repr, sorted(permitted)))
+        raise ValueError(
+            f"class {wrong[0]!r} does not say which elements are 'unpredictable': "
+            f"name one of {listed}, or predict the other elements by 'computes' with a mask"
+        )
+
+
+def _check_words(found: Expectation, given: Collection[str]) -> None:
+    """Raise ValueError unless an entry about programs without results has `words` or `where`."""
     for key in ("words", "where"):
         texts = getattr(found, key)
         if (key in given and not texts) or "" in texts:

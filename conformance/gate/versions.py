@@ -22,14 +22,14 @@ _SAID = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|dev|post)\d*)?
 """Pattern of a version number in a client's description: digits with at least one dot."""
 _OURS = frozenset({_RUNTIME, _LIBRARY, GIVEN, "instruction sets", "PJRT API", "StableHLO", "jax",
                    "jaxlib"})  # fmt: skip
-_DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{6,64})", re.IGNORECASE)
 _SHORTEST = 6
+_DIGEST = re.compile(rf"[0-9a-f]{{{_SHORTEST},64}}")
 
 
 @dataclass(frozen=True, slots=True)
 class OwnVersions:
-    """A backend's own versions, "" if unknown, the reason why they are unknown, and the instruction
-    sets that it states.
+    """A backend's own versions, "" if unknown, what its client says, and the instruction sets that
+    it states.
     """
 
     number: str
@@ -76,7 +76,9 @@ def versions_text(versions: str | Versions) -> str:
 
 
 def _digests(text: str) -> list[str]:
-    return [one.strip() for one in text.split(",")] if text else []
+    """Return the beginnings of digests that a condition on a library lists."""
+    listed = text.lower().split(",") if text else []
+    return [one.strip().removeprefix("sha256:") for one in listed]
 
 
 def holds_for_jaxlib(entry: Expectation, jaxlib: str) -> bool:
@@ -183,15 +185,12 @@ def _is_true(entry: Expectation, backend: str, own: OwnVersions) -> bool:
             f"entry {entry.id!r} requires the version of {backend}, which is not known ({said}): "
             "give it by --backend-version, such as --backend-version 2.1"
         )
-    digests = [_DIGEST.fullmatch(one) for one in _digests(wanted.library)]
     if entry.isa and isa.is_stated(backend) and not isa.satisfies(own.sets, entry.isa):
         return False
-    return (not wanted.plugin or _is_in_range(wanted.plugin, own.number)) and (
-        not digests or any(_is_digest(found[1], own.library) for found in digests if found)
+    if wanted.plugin and not _is_in_range(wanted.plugin, own.number):
+        return False
+    library = own.library.lower()  # a description may have its first digits
+    return not wanted.library or any(
+        bool(library) and (library.startswith(one) or one.startswith(library))
+        for one in _digests(wanted.library)
     )
-
-
-def _is_digest(wanted: str, digest: str) -> bool:
-    """Return whether either of two digests is the beginning of the other."""
-    wanted, digest = wanted.lower(), digest.lower()
-    return bool(digest) and (digest.startswith(wanted) or wanted.startswith(digest))

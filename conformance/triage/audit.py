@@ -11,9 +11,10 @@ manual computation is a program of several processes: each process is judged on 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,36 +25,71 @@ from conformance.judging.judgement import Judgement
 from conformance.judging.lapack.residuals import judge_by_equations
 from conformance.judging.perturbation.error_model import make_mover
 from conformance.judging.perturbation.evaluations import PermittedResults
-from conformance.judging.perturbation.hull import is_within
+from conformance.judging.perturbation.hull import MARGIN, is_within
 from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
 from conformance.known.in_force import stated_hypotheses
 from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import extract, extract_operation, replace_results
+from conformance.transforms.outline import device_shards, outline, outline_devices
 from conformance.transforms.values import (
     can_be_result,
+    definition_index,
     element_count,
     operations_within,
+    used_values,
 )
 from conformance.triage.influence import influential_overrides
-from conformance.triage.recomputed import is_operand_recomputed
-from conformance.triage.region_judge import RegionJudge, Run, WrongOperation, is_consequence
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate, split_by_process
-from reference.ir.op import Structure
-from reference.ir.program import Operation, Program, Value
+from reference.ir.op import Rounding, Structure
+from reference.ir.program import Operation, Program, Region, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements, equal_results
 from reference.numerics.rounding import to_float64
 from reference.ops.structure import COMMUNICATION, calls_target, is_structure, structure_of
+from reference.ops.table import OPS
 from reference.unspecified.table import unspecified_mask
+
+Run = Callable[[Program, Sequence[Sequence[Array]]], Iterator[list[Array]]]
+"""A function run(program, input sets) that yields the backend's results on each; raises
+BackendError.
+"""
+
+ITERATIONS = 500
+"""Largest number of iterations of a loop that are judged."""
+
+FAULTY_ITERATIONS = 8
+"""Largest number of wrong iterations that are judged; later iterations seldom show another fault.
+"""
 
 MOST_ELEMENTS = 1 << 24
 """Largest total number of elements of values that are returned at once."""
 
 WINDOW = 3
 """Depth of the search for operands that a backend may have recomputed."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongOperation:
+    """An operation whose results are wrong for its operands, and the judgement on them.
+
+    `program` and `values` are its surroundings: main, or the body of a loop or a branch in one
+    iteration. `within` are the loops, branches and manual computations around it, the outermost
+    first.
+    """
+
+    operation: Operation
+    judgement: Judgement
+    program: Program = field(repr=False)
+    values: Mapping[str, Array] = field(repr=False)
+    within: tuple[Operation, ...] = ()
+
+    @property
+    def results(self) -> list[Array]:
+        """The operation's results that have values."""
+        return [self.values[one.name] for one in self.operation.results if one.name in self.values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +138,15 @@ def _agreeing(array: Array, other: Array) -> Array:
 
 
 def audit(
-    run: Run, platform: str, program: Program, inputs: Sequence[Array], numbers: Sequence[int]
+    run: Run,
+    platform: str,
+    program: Program,
+    inputs: Sequence[Array],
+    numbers: Sequence[int],
+    *,
+    only: Operation | None = None,
 ) -> OperationAudit | None:
-    """Return the audit of the operations that lead to the results in `numbers`.
+    """Return the audit of the operations that lead to the results in `numbers`, or of `only` one.
 
     Results of several processes are numbered like the results of `evaluate`. None if values cannot
     be shown: there are too many, or the backend or the reference refuses.
@@ -113,7 +155,8 @@ def audit(
     wanted = [*dict.fromkeys(ends[number % len(ends)] for number in numbers)]
     less = restrict_to(program, wanted)
     made = (value for one in less.main.body.operations[:-1] for value in one.results)
-    shown = [value for value in made if can_be_result(value)]
+    around = None if only is None else {*used_values(only), *only.results}
+    shown = [v for v in made if can_be_result(v) and (around is None or v in around)]
     if not shown or sum(map(element_count, shown)) > MOST_ELEMENTS:
         return None
     returned = {value.name for value in wanted}
@@ -131,7 +174,7 @@ def audit(
         whole = replace_results(less, shown)
         if program.process_count > 1:
             return _audit_processes(run, platform, whole, processes, results)
-        found = _Auditor(run, platform, whole, processes).audit(results)
+        found = _Auditor(run, platform, whole, processes).audit(results, only)
         return _separate_harmless(less, platform, found)
     except (BackendError, EvaluationError):
         return None
@@ -177,22 +220,27 @@ def _separate_harmless(program: Program, platform: str, found: OperationAudit) -
     return replace(found, wrong=wrong, differing=culprits, harmless=harmless)
 
 
-class _Auditor(RegionJudge):
+class _Auditor:
     """Judge of the operations of one program, given the backend's values."""
 
     def __init__(
         self, run: Run, platform: str, program: Program, processes: Sequence[Mapping[str, Array]]
     ) -> None:
-        super().__init__(run, program, processes)
+        self._run, self._program, self._processes = run, program, processes
+        self._operations = program.main.body.operations[:-1]
+        self._makers = definition_index(program)
+        self._wrong: list[WrongOperation] = []
+        self.unsettled: list[Operation] = []
         self._platform, self._values = platform, processes[0] if len(processes) == 1 else {}
         self._by_values: PermittedResults | None = None
         self._adopted: list[Override] = []
         self._differing: list[Override] = []
 
-    def audit(self, ends: Mapping[int, Array]) -> OperationAudit:
-        """Judge every operation in order."""
+    def audit(self, ends: Mapping[int, Array], only: Operation | None = None) -> OperationAudit:
+        """Judge every operation in order, or `only` one."""
         for number, operation in enumerate(self._operations):
-            self.judge_operation(number, operation)
+            if only is None or operation == only:
+                self.judge_operation(number, operation)
         return OperationAudit(
             self._values, ends, tuple(self._wrong), tuple(self._adopted), tuple(self._differing),
             tuple(self.unsettled),
@@ -273,11 +321,7 @@ class _Auditor(RegionJudge):
         judgement = self._judge_in_window(number, operation, expected, got, judgement)
         if judgement is None or judgement.verdict in (Verdict.FLUSHED, Verdict.UNSPECIFIED):
             return judgement
-        inputs = [self._values[one.name] for one in self._program.main.arguments]
-        around = (self._program, inputs)
-        if is_operand_recomputed(self._run, self._platform, around, operation, taken, got):
-            return None
-        return judgement
+        return None if self._is_operand_recomputed(operation, taken, got) else judgement
 
     def _is_near(
         self, operation: Operation, expected: tuple[Array, ...], got: tuple[Array, ...]
@@ -286,15 +330,7 @@ class _Auditor(RegionJudge):
         operands = tuple(self._values[value.name] for value in operation.operands)
         move = make_mover(operation, operands, expected, self._platform)
         there = [move(lambda shape, way=way: np.full(shape, way)) for way in (1.0, -1.0)]
-        for number, (want, actual) in enumerate(zip(expected, got, strict=True)):
-            of = element_type_of(want)
-            right = equal_elements(want, actual)
-            if of.is_float or of.is_complex:
-                samples = [want, *(one[number] for one in there)]
-                right = right | is_within(samples, actual, of, margin=0.0)
-            if not right.all():
-                return False
-        return True
+        return _are_between([expected, *there], got, margin=0.0)
 
     def _judge_in_window(
         self,
@@ -345,6 +381,27 @@ class _Auditor(RegionJudge):
                 judgement = min(judgement, found, key=lambda one: one.verdict.severity)
         return judgement
 
+    def _is_operand_recomputed(
+        self, operation: Operation, taken: tuple[Program, tuple[Array, ...]], got: Sequence[Array]
+    ) -> bool:
+        """Return whether an operation that never rounds had other operands than those returned.
+
+        If it is right in isolation, and the rounding errors of all operations before it explain its
+        results, its operands were computed once more.
+        """
+        if OPS[operation.name].rounding not in (Rounding.MOVES, Rounding.EXACT):
+            return False
+        inputs = [self._values[one.name] for one in self._program.main.arguments]
+        before = restrict_to(self._program, operation.results)
+        try:
+            permitted = PermittedResults(before, inputs, self._platform)
+            if judge_program(permitted, got).verdict is not Verdict.PASS:
+                return False
+            (isolated,) = self._run(taken[0], [taken[1]])
+            return equal_results(evaluate(*taken), isolated)
+        except (BackendError, EvaluationError):
+            return False
+
     def _add_copies(self, kept: set[int]) -> set[int]:
         """Add to `kept` the operations that copy a value of an operation in `kept`, if another
         operation in `kept` takes the copy.
@@ -370,6 +427,98 @@ class _Auditor(RegionJudge):
 
     # --- Regions ---------------------------------------------------------------------------------
 
+    def _judge_regions(
+        self,
+        operation: Operation,
+        expected: Sequence[Array],
+        got: Sequence[Array],
+        judgement: Judgement,
+    ) -> Judgement | None:
+        """Return None if an operation's regions are right, or their faults are recorded."""
+        before = len(self._wrong)
+        try:
+            match structure_of(operation):
+                case Structure.LOOPS:
+                    told = self._judge_loop(operation, expected, got)
+                case Structure.BRANCHES:
+                    told = self._judge_branch(operation, got)
+                case Structure.SHARDS:
+                    told = self._judge_devices(operation, got)
+                case Structure.AWAITS:
+                    told = self._judge_start(operation, got)
+                case _:
+                    return judgement
+        except (BackendError, EvaluationError, KeyError):
+            told = len(self._wrong) > before
+        if told:
+            return None
+        self.unsettled.append(operation)
+        return judgement
+
+    def _values_of(self, values: Iterable[Value]) -> list[Array]:
+        """Return the backend's values, process by process."""
+        return [known[value.name] for known in self._processes for value in values]
+
+    def _outline(self, region: Region) -> tuple[Program, list[list[Array]]]:
+        """Return a region as a program, and the values of its last parameters in each process."""
+        outlined = [outline(self._program, region, known) for known in self._processes]
+        program = replace(outlined[0][0], process_grid=self._program.process_grid)
+        return program, [around for _, around in outlined]
+
+    def _judge_branch(self, operation: Operation, got: Sequence[Array]) -> bool:
+        regions = [_taken_branch(operation, known) for known in self._processes]
+        if any(one is not regions[0] for one in regions):
+            raise EvaluationError("processes take different branches")
+        program, around = self._outline(regions[0])
+        return self._judge_region(operation, program, _join([], around), got)
+
+    def _judge_start(self, operation: Operation, got: Sequence[Array]) -> bool:
+        """Judge the operation that was started and is now awaited."""
+        start = self._operations[self._makers[operation.operands[0].name]]
+        program, around = self._outline(start.regions[0])
+        inputs = _join(self._values_of(start.operands), around)
+        return self._judge_region(start, program, inputs, got)
+
+    def _judge_devices(self, operation: Operation, got: Sequence[Array]) -> bool:
+        operands = self._values_of(operation.operands)
+        inputs = device_shards(operation, operands, "in_shardings")
+        actual = device_shards(operation, got, "out_shardings")
+        return self._judge_region(operation, outline_devices(operation), inputs, actual)
+
+    def _judge_loop(
+        self, operation: Operation, expected: Sequence[Array], got: Sequence[Array]
+    ) -> bool:
+        """Return whether the backend's own condition and body, iterated, give its results.
+
+        Every iteration must be right, or its faults are recorded.
+        """
+        (condition, around), (body, inside) = map(self._outline, operation.regions)
+        carried = self._values_of(operation.operands)
+        faulty, before = 0, len(self._wrong)
+        noted = before
+        for _ in range(ITERATIONS):
+            inputs = _join(carried, around)
+            (goes_on,) = self._run(condition, [inputs])
+            if not self._judge_region(operation, condition, inputs, goes_on):
+                return False
+            if len({bool(one) for one in goes_on}) > 1:
+                raise EvaluationError("processes leave a loop at different iterations")
+            if not bool(goes_on[0]):
+                break
+            inputs = _join(carried, inside)
+            (carried,) = self._run(body, [inputs])
+            if not self._judge_region(operation, body, inputs, carried):
+                return False
+            if len(self._wrong) > noted:
+                faulty, noted = faulty + 1, len(self._wrong)
+            if faulty == FAULTY_ITERATIONS:
+                return True
+        else:
+            return noted > before
+        if noted > before:
+            return _are_between([expected, carried], got)
+        return equal_results(carried, got)
+
     def _judge_region(
         self,
         operation: Operation,
@@ -384,14 +533,10 @@ class _Auditor(RegionJudge):
         found = audit(self._run, self._platform, program, inputs, range(len(actual)))
         if found is None:
             return False
-        for one in found.wrong:
-            inner = (operation, *one.within)
-            self._wrong.append(
-                WrongOperation(one.operation, one.judgement, one.program, one.values, inner)
-            )
+        self._wrong += [replace(one, within=(operation, *one.within)) for one in found.wrong]
         if found.wrong:
             ends = [found.ends[number] for number in range(len(actual))]
-            return is_consequence(permitted.expected, ends, actual)
+            return _are_between([permitted.expected, ends], actual)
         return found.has_same_results(actual) and not found.unsettled
 
 
@@ -424,11 +569,43 @@ class _JointAuditor(_Auditor):
         self._record(operation, judgement)
 
 
+def _join(first: Sequence[Array], last: Sequence[Sequence[Array]]) -> list[Array]:
+    """Return the arguments of all processes, given the last arguments of each."""
+    count = len(first) // len(last)
+    shares = (first[number * count : (number + 1) * count] for number in range(len(last)))
+    return [array for share, own in zip(shares, last, strict=True) for array in (*share, *own)]
+
+
+def _are_between(
+    samples: Sequence[Sequence[Array]], actual: Sequence[Array], margin: float = MARGIN
+) -> bool:
+    """Return whether each element is as in a sample, or within the hull of the samples.
+
+    `margin` is in widths of the hull.
+    """
+    for got, *each in zip(actual, *samples, strict=True):
+        of = element_type_of(got)
+        right = np.any([equal_elements(one, got) for one in each], axis=0)
+        if of.is_float or of.is_complex:
+            right = right | is_within(each, got, of, margin)
+        if not right.all():
+            return False
+    return True
+
+
+def _taken_branch(operation: Operation, values: Mapping[str, Any]) -> Region:
+    """Return the branch of an `if` or a `case` that is taken."""
+    index = np.asarray(values[operation.operands[0].name])
+    if index.dtype == np.bool_:
+        return operation.regions[0 if index else 1]
+    is_listed = 0 <= index < len(operation.regions)
+    return operation.regions[int(index) if is_listed else -1]
+
+
 def is_stated(operation: Operation, judgement: Judgement) -> bool:
     """Return whether expectations in force predict everything wrong with an operation's results.
 
-    Such an operation may be right in isolation, where compilers
-    may compute it in another way.
+    It may be right in isolation, where compilers may compute it in another way.
     """
     kinds = judgement.wrong_classes
     return bool(kinds) and {one.label for one in stated_hypotheses(operation)} >= kinds

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from conformance.backends.base import BackendError
 from conformance.judging.compare import describe_malformed
 from conformance.judging.judgement import Judgement, passing_judgement
+from conformance.judging.lapack.residuals import has_free_choices
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import (
     judge_program,
@@ -32,6 +33,9 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array
+
+CHOICE = "choice that cannot be shown"
+"""The class of results that follow from a decomposition whose values the backend cannot return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,24 +98,37 @@ class Concluder:
         if not numbers:
             return Conclusion(right)
         found = audit(self.run, self.platform, program, inputs, numbers)
+        if found is None and any(map(has_free_choices, program.walk())):
+            return Conclusion(replace(right, verdict=Verdict.UNSPECIFIED, kind=CHOICE))
         if found is None or found.wrong:
             return Conclusion(_judge_failed(permitted, actual, found, on_wrong), found)
-        adopted = len(found.adopted)
+        return self._follow_values(program, inputs, actual, permitted, found)
+
+    def _follow_values(
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        actual: Sequence[Array],
+        permitted: PermittedResults,
+        found: OperationAudit,
+    ) -> Conclusion:
+        """Return whether results follow from the backend's values, none of which is wrong."""
+        right, adopted = passing_judgement(sum(one.size for one in actual)), len(found.adopted)
         if found.has_same_results(actual) and not found.unsettled:
             return Conclusion(right, found, adopted, follows=True)
         judgement = judge_program(permitted, actual)
         if judgement.verdict is Verdict.PASS:
             return Conclusion(judgement)
         if found.adopted:
-            left = self._judge_with_adopted(program, inputs, actual, found.adopted, judgement)
+            left = self._judge_with_adopted(program, inputs, actual, found.adopted) or judgement
             if left.verdict is Verdict.PASS:
                 return Conclusion(right, found, adopted)
             judgement = left if left.verdict.fails else judgement
         if program.process_count > 1:  # each process has its own values
             return Conclusion(judgement, found)
         ends = program.main.body.operations[-1].operands
-        wanted = [ends[number] for number in numbers]
-        given = [actual[number] for number in numbers]
+        wanted = [ends[number] for number in found.ends]
+        given = [actual[number] for number in found.ends]
         for cut in _cuts(restrict_to(program, wanted), found.adopted):
             if self._is_derivable(program, inputs, wanted, given, cut):
                 return Conclusion(right, found, adopted, follows=True)
@@ -123,13 +140,14 @@ class Concluder:
         inputs: Sequence[Array],
         actual: Sequence[Array],
         adopted: Sequence[Override],
-        otherwise: Judgement,
-    ) -> Judgement:
-        """Judge the program with the backend's values of unspecified results."""
+    ) -> Judgement | None:
+        """Judge the program with the backend's values of unspecified results, if that is
+        possible.
+        """
         try:
             permitted = PermittedResults(program, inputs, self.platform, shifts=adopted)
         except EvaluationError:
-            return otherwise
+            return None
         return judge_program(permitted, actual)
 
     def _is_derivable(
@@ -164,18 +182,16 @@ def _judge_failed(
     found: OperationAudit | None,
     on_wrong: Callable[[OperationAudit], None],
 ) -> Judgement:
-    """Return the judgement on a program without an audit, or with wrong operations in it."""
+    """Return the judgement on a program without an audit, or with wrong operations in it: on the
+    whole if it fails, else on the worst operation.
+    """
     if found is None or not found.shows_errors(actual):
         return judge_program(permitted, actual)
     on_wrong(found)
-    return _blame_operation(judge_program(permitted, actual), found)
-
-
-def _blame_operation(judgement: Judgement, steps_made: OperationAudit) -> Judgement:
-    """Return the judgement on the whole if it fails, else the judgement on the worst operation."""
+    judgement = judge_program(permitted, actual)
     if judgement.verdict.fails:
         return judgement
-    worst = max((one.judgement for one in steps_made.wrong), key=lambda one: one.verdict.severity)
+    worst = max((one.judgement for one in found.wrong), key=lambda one: one.verdict.severity)
     message = (
         f"an operation is wrong, though the program's result is unspecified ({judgement.kind})"
     )

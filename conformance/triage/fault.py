@@ -10,8 +10,7 @@ from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.overrides import Override
 from conformance.transforms.extract import is_folded_constant
-from conformance.triage.audit import OperationAudit, WrongOperation
-from conformance.triage.localise import LocatedOperation
+from conformance.triage.audit import OperationAudit
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
@@ -21,8 +20,8 @@ class Fault:
     """An operation at fault, and the judgement on it.
 
     `within` are the loops and branches around it, the outermost first. `group` are the operations
-    that fail together, this one among them. It is not `proven` if it is known only from an audit
-    whose results are not the program's.
+    that fail together, this one among them; empty if unknown. It is not `proven` if it is known
+    only from an audit whose results are not the program's.
     """
 
     operation: Operation
@@ -30,15 +29,6 @@ class Fault:
     within: tuple[Operation, ...] = ()
     group: tuple[Operation, ...] = ()
     proven: bool = True
-
-    @classmethod
-    def from_blamed(
-        cls, blamed: WrongOperation | LocatedOperation, group: tuple[Operation, ...] = ()
-    ) -> Fault:
-        """Return the fault for an operation found by the audit or by the search."""
-        if isinstance(blamed, LocatedOperation):
-            return cls(blamed.operation, blamed.judgement, (), blamed.group)
-        return cls(blamed.operation, blamed.judgement, blamed.within, group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +50,6 @@ class FailedProgram:
         """Return the permitted results, with some intermediate values shifted.
 
         Raises:
-
             EvaluationError: if the program cannot be evaluated.
         """
         return PermittedResults(self.program, self.inputs, platform, self.infeeds, shifts)

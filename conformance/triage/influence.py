@@ -59,26 +59,23 @@ def _is_influential(
     """Return whether repairing all of these changes a result; True if undecidable."""
     if any(describe_malformed(one.expected, one.actual) is not None for one in candidates):
         return True  # results after one of another type cannot be judged
-    operations = program.main.body.operations[:-1]
-    repaired = {one.operation.results[0].name for one in candidates}
-    changed = {value.name for one in candidates for value in one.operation.results}
-    following: list[int] = []
-    by_themselves: list[int] = []
-    for number, operation in enumerate(operations):
-        depends = any(value.name in changed for value in used_values(operation))
-        is_candidate = bool(operation.results) and operation.results[0].name in repaired
-        changed |= {value.name for value in operation.results} if depends else set()
-        following += [number] if depends else []
-        by_themselves += [number] if depends and not is_candidate else []
-    ends = [one for one in program.main.body.operations[-1].operands if one.name in changed]
-    if not ends:
-        return False
+    *operations, end = program.main.body.operations
     wrong, right = dict(values), dict(values)
     for one in candidates:
-        for value, got, expected in zip(
-            one.operation.results, one.actual, one.expected, strict=True
-        ):
-            wrong[value.name], right[value.name] = got, expected
+        names = [value.name for value in one.operation.results]
+        wrong |= zip(names, one.actual, strict=True)
+        right |= zip(names, one.expected, strict=True)
+    repaired = {value for one in candidates for value in one.operation.results}
+    changed = set(repaired)
+    following: list[int] = []
+    for number, operation in enumerate(operations):
+        if not changed.isdisjoint(used_values(operation)):
+            changed |= {*operation.results}
+            following.append(number)
+    ends = [one for one in end.operands if one in changed]
+    if not ends:
+        return False
+    by_themselves = [n for n in following if repaired.isdisjoint(operations[n].results)]
     try:
         # a candidate that depends on another is computed again from the repaired value
         repaired_program = _part(program, following, ends)
@@ -98,12 +95,6 @@ def _part(program: Program, numbers: Sequence[int], ends: Sequence[Value]) -> Pr
 
 
 def _parameter_values(program: Program, values: Mapping[str, Array]) -> list[Array]:
-    """Return the values of a program's parameters.
-
-    Raises:
-
-        KeyError: if a value is missing.
-    """
     return [values[argument.name] for argument in program.main.arguments]
 
 

@@ -21,6 +21,7 @@ from conformance.localize.rewriting import ExplainByModule, explain_nothing
 from conformance.transforms.extract import extract, prefix
 from conformance.transforms.values import can_be_result, definition_index, used_values
 from conformance.triage.audit import Run
+from conformance.triage.fault import Fault
 from conformance.triage.influence import is_influential_value
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
@@ -30,19 +31,6 @@ from reference.ops.structure import is_constant
 
 MOST_OPERATIONS = 24
 """Largest number of operations in a group; the search ends beyond it."""
-
-
-@dataclass(frozen=True, slots=True)
-class LocatedOperation:
-    """The last operation of a failing group, and the judgement on its results.
-
-    `group` are the operations that fail together, this one among them; only itself if it fails in
-    isolation, empty if the group is unknown.
-    """
-
-    operation: Operation
-    judgement: Judgement
-    group: tuple[Operation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +49,7 @@ class Search:
         inputs: Sequence[Array],
         worst: Verdict,
         values: Mapping[str, Array] | None = None,
-    ) -> LocatedOperation | None:
+    ) -> Fault | None:
         """Return the first operation of main whose result is as severe a failure as the program's.
 
         `values` are the backend's by name, for the search for a group. None if the backend refuses
@@ -77,9 +65,10 @@ class Search:
         if found is None:
             return None
         number, judgement = found
-        group = self.find_group(program, number, values or {}, least)
         operations = program.main.body.operations
-        return LocatedOperation(operations[number], judgement, tuple(operations[n] for n in group))
+        group = self.find_group(program, number, values or {}, least)
+        group = tuple(operations[n] for n in group)
+        return Fault(operations[number], judgement, group=group)
 
     def _locate_by_prefixes(
         self, program: Program, inputs: Sequence[Array], least: Verdict

@@ -17,7 +17,7 @@ from conformance.gate.expectations import FAILING, Expectation
 from conformance.gate.files import ExpectationError
 from conformance.gate.layout import assignment, entry_text, value_text
 from conformance.gate.reading import read
-from conformance.gate.strict import TODO
+from conformance.gate.remarks import TODO
 from conformance.text import plural
 
 _TODO_LINE = re.compile(rf'^reason = "{TODO}"$', re.MULTILINE)

@@ -23,7 +23,7 @@ from conformance.executors.lost import (
 )
 from conformance.gate.classes import CLASSES, NOT_DETERMINISTIC, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.gate.expectations import Expectation, classes_of
-from conformance.gate.strict import TODO
+from conformance.gate.remarks import TODO
 from conformance.known.entry_prediction import label
 from conformance.stablehlo.emit import operations_in
 from conformance.text import contains, one_line

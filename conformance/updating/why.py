@@ -21,7 +21,7 @@ from conformance.gate.conditions import Circumstances, first_unmet_condition, is
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, as_tuple, is_shipped
 from conformance.gate.reading import entries_of
-from conformance.gate.strict import has_reason
+from conformance.gate.remarks import has_reason
 from conformance.judging.messages import verdict_text
 from conformance.limits import LIMITS
 from conformance.results.store import FILE_NAME, Store

@@ -38,7 +38,6 @@ SOURCES = (
     "conformance/campaign/planning.py",
     "conformance/campaign/tasks.py",
     "conformance/gate/classes.py",
-    "conformance/gate/unpredictable.py",
     "conformance/catalog.py",
     "conformance/errors.py",
     "conformance/limits.py",

@@ -17,7 +17,7 @@ from conformance.fuzzing.trial import FailingProgram
 from conformance.judging.messages import verdict_text
 from conformance.text import one_line
 from conformance.transforms.values import working_operations
-from conformance.triage.minimise.shapes import count_elements
+from conformance.triage.minimise.tensors import count_elements
 
 
 class FindingWriter:

@@ -6,8 +6,8 @@ text_file.py has their text format, comparison.py the comparison.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance.executors.lost import ABNORMAL_EXIT, ending
@@ -93,3 +93,27 @@ def read_baseline(path: Path) -> ReadBaseline:
         except StoreError as error:
             raise BaselineError(f"--baseline: {error}") from error
     return ReadBaseline(str(path), text_file.read(path))
+
+
+def apply_recordings(
+    run: RunData, recorded: Mapping[str, CaseOutcome], entries: Collection[str]
+) -> RunData:
+    """Return the run with failures known that have the same wrong elements as in the baseline.
+
+    They are known by the entry that the baseline names, if it is among `entries`. `recorded` has
+    the outcomes in the baseline by the records' ids.
+    """
+    records = [
+        _known_as_recorded(one, [id_ for id_ in recorded[one.id].entries if id_ in entries])
+        if one.is_new_failure and one.id in recorded
+        else one
+        for one in run.records
+    ]
+    return replace(run, records=records, recorded=tuple(recorded))
+
+
+def _known_as_recorded(record: Record, ids: Sequence[str]) -> Record:
+    if not ids:
+        return record
+    failing = tuple(replace(one, known=one.known or ids[0]) for one in record.failing)
+    return replace(record, known=ids[0], failing=failing)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
-from conformance.gate.baselines.recordings import has_other_values, has_same_values
 from conformance.gate.baselines.text_file import (
     DIGEST,
     Baseline,
@@ -85,8 +84,8 @@ class Change:
         return (
             before is not None
             and after is not None
-            and (_way(before), before.error) == (_way(after), after.error)
-            and not has_other_values(before, after)
+            and (before.failure, before.error) == (after.failure, after.error)
+            and not before.has_other_values(after)
         )
 
     @property
@@ -96,7 +95,7 @@ class Change:
         return (
             before is not None
             and after is not None
-            and (self.kind in (Kind.OTHER_VALUES, Kind.CHANGED) and has_other_values(before, after))
+            and (self.kind in (Kind.OTHER_VALUES, Kind.CHANGED) and before.has_other_values(after))
         )
 
     @property
@@ -108,33 +107,32 @@ class Change:
         return "; ".join(explained) or self.record.kind
 
 
-@dataclass(frozen=True)
+@dataclass
 class Comparison:
-    """All changes in the order of reports, and the extent of the comparison.
-
-    `differences` are differences of the runs themselves, as (name, the baseline's value, this run's
-    value). `same` counts cases compared individually, `wholes` cells compared as a whole,
-    `unmatched` cases of the baseline without a counterpart in this run, `added` cases of this run
-    without a counterpart in the baseline. `left_out` counts cases for which the time of `--budget`
-    was not enough; they are not lost. `unexplained` counts cases that fail as in the baseline and
-    that no expectation matches. `varying` are cases that differ from the baseline although backend
-    and hlo-conformance are the same: their results differ from run to run. `same_backends` are the
-    names of these backends. `recorded` has the baseline's outcome of each case that has the same
-    wrong elements, by the record's id.
-    """
+    """All changes in the order of reports, and the extent of the comparison."""
 
     path: str
-    changes: tuple[Change, ...]
     differences: tuple[tuple[str, str, str], ...]
-    same: int
-    wholes: int
-    unmatched: int
-    added: int
-    unexplained: int
+    """Differences of the runs themselves: name, the baseline's value, this run's value."""
+    same_backends: frozenset[str]
+    """Names of the backends that are as in the baseline, with the same hlo-conformance."""
+    changes: tuple[Change, ...] = ()
+    same: int = 0
+    """Number of cases compared individually."""
+    wholes: int = 0
+    """Number of cells compared as a whole."""
+    unmatched: int = 0
+    """Number of cases of the baseline without a counterpart in this run."""
+    added: int = 0
+    """Number of cases of this run without a counterpart in the baseline."""
+    unexplained: int = 0
+    """Number of cases that fail as in the baseline and that no expectation matches."""
     left_out: int = 0
+    """Number of cases for which the time of `--budget` was not enough; they are not lost."""
     varying: tuple[Change, ...] = ()
-    same_backends: frozenset[str] = frozenset()
-    recorded: Mapping[str, CaseOutcome] = field(default_factory=dict[str, CaseOutcome])
+    """Cases on the same backends that differ from the baseline: they differ from run to run."""
+    recorded: dict[str, CaseOutcome] = field(default_factory=dict[str, CaseOutcome])
+    """The baseline's outcome of each case with the same wrong elements, by the record's id."""
 
     @cached_property
     def counts(self) -> dict[Kind, int]:
@@ -169,22 +167,9 @@ def compare(run: RunData, given: ReadBaseline) -> Comparison:
     names = [backend.name for backend in run.backends]
     names += [backend for _, _, backend in run.cells]
     baseline = rename_backends(given, tuple(dict.fromkeys(names)), run.planned)
-    matching = _Matching(run, baseline)
+    matching = _Matching(run, baseline, given)
     changes = sorted(matching.changes(), key=_order_in(run))
-    return Comparison(
-        given.path,
-        tuple(changes),
-        tuple(_differences(baseline_of(run), given.baseline)),
-        matching.same,
-        matching.wholes,
-        matching.unmatched,
-        matching.added,
-        matching.unexplained,
-        matching.left_out,
-        tuple(matching.varying),
-        matching.same_backends,
-        matching.recorded,
-    )
+    return replace(matching.found, changes=tuple(changes))
 
 
 def rename_backends(
@@ -208,27 +193,20 @@ def rename_backends(
             f"{len(cells)} cells, on {theirs}, are in this run, on {ours}; "
             "give a baseline of the same backends, ops and element types"
         )
-    return Baseline(
-        baseline.profile,
-        baseline.seed,
-        baseline.build,
-        baseline.versions,
-        baseline.backends,
-        cells,
-    )
+    return replace(baseline, cells=cells)
 
 
 class _Matching:
-    """Two runs compared cell by cell, with counts of compared cases."""
+    """Two runs compared cell by cell; `found` counts the compared cases."""
 
-    def __init__(self, run: RunData, baseline: Baseline) -> None:
+    def __init__(self, run: RunData, baseline: Baseline, given: ReadBaseline) -> None:
         self._run, self._then = run, baseline
         self._now = baseline_of(run)
+        self._left_out = {one.key: one for one in run.left_out}
+        has_same_build = baseline.build == self._now.build
         self._has_same_seed = baseline.seed == run.seed
         self._has_same_plan = (
-            self._has_same_seed
-            and baseline.profile == run.profile
-            and baseline.build == self._now.build
+            self._has_same_seed and has_same_build and baseline.profile == run.profile
         )
         self._unchanged = frozenset(
             name
@@ -236,54 +214,49 @@ class _Matching:
             if versions.get(DIGEST)
             and versions[DIGEST] == baseline.backends.get(name, {}).get(DIGEST)
         )
-        has_same_build = baseline.build == self._now.build
-        self.same_backends = self._unchanged if has_same_build else frozenset[str]()
-        self.recorded: dict[str, CaseOutcome] = {}
-        self._left_out = {one.key: one for one in run.left_out}
-        self.same = self.wholes = self.unmatched = self.added = self.unexplained = 0
-        self.left_out = 0
-        self.varying: list[Change] = []
+        same = self._unchanged if has_same_build else frozenset[str]()
+        self.found = Comparison(given.path, (*_differences(self._now, given.baseline),), same)
 
     def changes(self) -> Iterator[Change]:
         """Yield the changes in all planned cells."""
         for key, cell in self._run.cells.items():
             if cell.state == FILTERED:
-                self.unmatched += len(self._then.cells.get(key, {}))
+                self.found.unmatched += len(self._then.cells.get(key, {}))
                 continue
             records = {record.index: record for record in cell.records}
             yield from self._cell(key, self._then.cells.get(key, {}), records)
         absent = self._then.cells.keys() - self._run.cells.keys()  # the catalog has them no more
-        self.unmatched += sum(len(self._then.cells[key]) for key in absent)
+        self.found.unmatched += sum(len(self._then.cells[key]) for key in absent)
 
     def _cell(
         self, key: CellKey, before: Mapping[int, Case], records: Mapping[int, Record]
     ) -> Iterator[Change]:
         after = self._now.cells.get(key, {})
         shared = [index for index in before if self._is_same(before[index], after.get(index))]
-        self.same += len(shared)
+        self.found.same += len(shared)
         for index in shared:
             outcomes = (before[index].outcome, after[index].outcome)
             yield from self._change(key, index, *outcomes, records[index])
         left = self._left_out.get(key, LeftOut(*key, ()))
         absent = [index for index in before if index not in after]
         missing = [index for index in absent if index not in left]
-        self.left_out += len(absent) - len(missing)
+        self.found.left_out += len(absent) - len(missing)
         others = [index for index in after if index not in shared]
         if self._has_same_plan:
             for index in missing:
                 yield from self._change(key, index, before[index].outcome, None, None)
             missing = []
         elif before and not shared and (after or not left.cases):
-            self.wholes += 1
+            self.found.wholes += 1
             yield from self._whole(key, before, after, records)
         apart = len(before) - len(shared) - (len(absent) - len(missing))
-        self.unmatched += apart if not self._has_same_plan else 0
-        self.added += len(others)
-        alike = {} if shared else {_way(case.outcome): case.outcome for case in before.values()}
+        self.found.unmatched += apart if not self._has_same_plan else 0
+        self.found.added += len(others)
+        alike = {} if shared else {case.outcome.failure: case.outcome for case in before.values()}
         for index in others:
             outcome = after[index].outcome
             if outcome.is_unexplained:
-                known_before = alike.get(_way(outcome))
+                known_before = alike.get(outcome.failure)
                 yield from self._change(key, index, known_before, outcome, records[index])
 
     def _is_same(self, before: Case, after: Case | None) -> bool:
@@ -297,22 +270,22 @@ class _Matching:
         after: CaseOutcome | None,
         record: Record | None,
     ) -> Iterator[Change]:
-        is_same = key[2] in self.same_backends
+        is_same = key[2] in self.found.same_backends
         if before is None or after is None or record is None:
             kind = kind_of(before, after, is_same_backend=is_same)
         else:
-            if has_same_values(before, after):
-                self.recorded[record.id] = before
+            if before.has_same_values(after):
+                self.found.recorded[record.id] = before
             has_same_digest = key[2] in self._unchanged
             kind = kind_by_values(before, after, record, has_same_digest, is_same_backend=is_same)
         if kind is not None:
             change = Change(kind, *key, index, before, after, record)
             if is_same and _is_chance(change):
-                self.varying.append(change)
+                self.found.varying += (change,)
             else:
                 yield change
         elif after is not None and after.is_unexplained:
-            self.unexplained += 1
+            self.found.unexplained += 1
 
     def _whole(
         self,
@@ -360,7 +333,7 @@ def kind_of(
         return Kind.FIXED if before.verdict.fails else None
     if after.flaky and not after.varies and (before.varies or before.verdict is Verdict.PASS):
         return Kind.NEW  # it fails every time now
-    has_moved = _way(before) != _way(after) or _growth(before, after) != 0
+    has_moved = before.failure != after.failure or _growth(before, after) != 0
     return Kind.CHANGED if has_moved else None
 
 
@@ -377,10 +350,10 @@ def kind_by_values(
     On a backend with the same digest, other wrong elements are a regression. On another backend
     they are one if neither an entry nor the growth of the error limits the values.
     """
-    if has_same_values(before, after):
+    if before.has_same_values(after):
         return None
     kind = kind_of(before, after, is_same_backend=is_same_backend)
-    if kind in REGRESSIONS or not has_other_values(before, after):
+    if kind in REGRESSIONS or not before.has_other_values(after):
         return kind
     is_limited = after.known or after.verdict is Verdict.INACCURATE
     is_stated = is_limited and not record.unpredicted and not has_same_digest
@@ -415,17 +388,12 @@ def _is_chance(change: Change) -> bool:
 
 def _kind_of_unexplained(before: CaseOutcome | None, after: CaseOutcome) -> Kind | None:
     """Return the kind of a change whose failure no expectation matches."""
-    if before is None or not before.is_unexplained or _way(before) != _way(after):
+    if before is None or not before.is_unexplained or before.failure != after.failure:
         return Kind.NEW
     growth = _growth(before, after)
     if growth > 0:
         return Kind.NEW
     return Kind.CHANGED if growth < 0 else None
-
-
-def _way(outcome: CaseOutcome) -> tuple[Verdict, str]:
-    """Return verdict and class of an outcome."""
-    return outcome.verdict, outcome.kind
 
 
 def _growth(before: CaseOutcome, after: CaseOutcome) -> int:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -43,10 +43,8 @@ have no digests of wrong elements and no entries."""
 _TITLE = "# hlo-conformance baseline, format "
 _ABOUT = "# written by `hlo-conformance baseline write`: write it again rather than edit it"
 _COMMAND = "`hlo-conformance baseline write RUN --out {}`"
-_TEXT = r'"(?:[^"\\]|\\.)*"'
-_FACTS = (
-    rf"(?: (\d\S*))?(?: wrong ([0-9a-f]{{{INPUT_DIGITS + WRONG_DIGITS}}}))?(?: by((?: TEXT)+))?"
-)
+_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|\S+')
+"""A word of a line: a text as JSON writes it, or anything without spaces."""
 
 
 class BaselineError(Exception):
@@ -83,6 +81,25 @@ class CaseOutcome:
     def is_unexplained(self) -> bool:
         """Whether the case failed and no expectation matched it."""
         return self.verdict.fails and not self.known
+
+    @property
+    def failure(self) -> tuple[Verdict, str]:
+        """Verdict and class."""
+        return self.verdict, self.kind
+
+    def has_same_values(self, after: CaseOutcome) -> bool:
+        """Return whether a case has the same wrong elements later."""
+        return bool(after.wrong_digest) and self.wrong_digest == after.wrong_digest
+
+    def has_other_values(self, after: CaseOutcome) -> bool:
+        """Return whether a case, on the same inputs, has other wrong elements later.
+
+        Elements that may vary from run to run have no digest.
+        """
+        if self.verdict is Verdict.PASS or not after.wrong_digest:
+            return bool(after.wrong_digest)
+        then, now = self.wrong_digest, after.wrong_digest
+        return then[:INPUT_DIGITS] == now[:INPUT_DIGITS] and then != now
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +209,24 @@ def read(path: Path) -> Baseline:
     if of not in _READ:
         said = f"{path} has format {of}, this hlo-conformance reads {FORMAT}"
         raise BaselineError(f"{said}: {_rewrite_hint(path)}, or use the version that wrote it")
-    return _Reader(path).read(lines)
+    reader = _Reader()
+    for number, line in enumerate(lines, 1):
+        try:
+            if line.strip() and not line.startswith("#"):
+                reader.read(line)
+        except (ValueError, KeyError):
+            is_conflict = line.startswith(("<<<<<<<", "=======", ">>>>>>>"))
+            what = "is a merge conflict" if is_conflict else f"cannot be: {line.strip()[:60]!r}"
+            raise _damage_error(path, f"line {number} {what}") from None
+    if not reader.is_whole:
+        raise _damage_error(path, "its last line is missing")
+    return reader.made
+
+
+def _damage_error(path: Path, what: str) -> BaselineError:
+    return BaselineError(
+        f"{path} is damaged: {what}; take it from version control, or {_rewrite_hint(path)}"
+    )
 
 
 def _rewrite_hint(path: Path) -> str:
@@ -200,115 +234,78 @@ def _rewrite_hint(path: Path) -> str:
 
 
 class _Reader:
-    """A parser of baseline files, line by line."""
+    """A reader of the lines of a baseline file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._made = Baseline("", 0, "", {}, {}, {})
-        self._backend: str | None = None
+    def __init__(self) -> None:
+        self.made = Baseline("", 0, "", {}, {}, {})
+        self.is_whole = False
+        self._backend = ""
         self._cases: dict[int, Case] = {}
-        self._is_whole = False
-        self._readers: list[tuple[re.Pattern[str], Callable[..., None]]] = [
-            (re.compile(pattern.replace("STRING", f"({_TEXT})").replace("TEXT", _TEXT)), read)
-            for pattern, read in (
-                (r"#.*|\s*", lambda: None),
-                (r"profile STRING", self._profile),
-                (r"seed (-?\d+)", self._seed),
-                (r"build STRING", self._build),
-                (r"(  )?version STRING STRING", self._version),
-                (r"backend STRING", self._open_backend),
-                (r"cell STRING STRING((?: (?:[0-9a-f]+|-))*)", self._cell),
-                (rf"  (\d+) (\w+)(?: (known|flaky|unexplained) STRING{_FACTS})?", self._case),
-                (r"total (\d+) cells, (\d+) cases", self._total),
-            )
-        ]
 
-    def read(self, lines: list[str]) -> Baseline:
-        for number, line in enumerate(lines, 1):
-            if self._is_whole and line.strip():
-                raise self._damage_error(number, line)
-            try:
-                self._line(line)
-            except (ValueError, KeyError):
-                raise self._damage_error(number, line) from None
-        if not self._is_whole:
-            said = f"{self._path} is damaged: its last line is missing"
-            raise BaselineError(
-                f"{said}; take it from version control, or {_rewrite_hint(self._path)}"
-            )
-        return self._made
+    def read(self, line: str) -> None:
+        """Add a line.
 
-    def _damage_error(self, number: int, line: str) -> BaselineError:
-        is_conflict = line.startswith(("<<<<<<<", "=======", ">>>>>>>"))
-        what = "is a merge conflict" if is_conflict else f"cannot be: {line.strip()[:60]!r}"
-        said = f"{self._path} is damaged: line {number} {what}"
-        return BaselineError(
-            f"{said}; take it from version control, or {_rewrite_hint(self._path)}"
-        )
+        Raises:
+            KeyError: if it is about a case that its cell lacks, or of no backend.
+            ValueError: if it has no meaning.
+        """
+        if self.is_whole:
+            raise ValueError("a line after the last")
+        words = [json.loads(w) if w.startswith('"') else w for w in _WORD.findall(line)]
+        match words:
+            case ["profile", profile]:
+                self.made = replace(self.made, profile=profile)
+            case ["seed", seed]:
+                self.made = replace(self.made, seed=int(seed))
+            case ["build", build]:
+                self.made = replace(self.made, build=build)
+            case ["version", name, version] if line.startswith("  "):
+                self.made.backends[self._backend][name] = version
+            case ["version", name, version]:
+                self.made.versions[name] = version
+            case ["backend", name]:
+                self._backend = name
+                self.made.backends[name] = {}
+            case ["cell", op, element_type, *digests]:
+                self._read_cell((op, element_type, self._backend), digests)
+            case ["total", cells, "cells,", cases, "cases"]:
+                self._read_total(int(cells), int(cases))
+            case _:
+                index, *stated = words
+                case = self._cases[int(index)]
+                self._cases[int(index)] = replace(case, outcome=_read_outcome(*stated))
 
-    def _line(self, line: str) -> None:
-        for pattern, read in self._readers:
-            match = pattern.fullmatch(line)
-            if match is not None:
-                return read(*match.groups())
-        raise ValueError(line)
+    def _read_total(self, cells: int, cases: int) -> None:
+        if (cells, cases) != (len(self.made.cells), sum(map(len, self.made.cells.values()))):
+            raise ValueError("lines are missing")
+        self.is_whole = True
 
-    def _profile(self, stated: str) -> None:
-        self._made = replace(self._made, profile=json.loads(stated))
-
-    def _seed(self, stated: str) -> None:
-        self._made = replace(self._made, seed=int(stated))
-
-    def _build(self, stated: str) -> None:
-        self._made = replace(self._made, build=json.loads(stated))
-
-    def _version(self, indented: str | None, name: str, version: str) -> None:
-        of = self._made.versions if indented is None else self._made.backends[self._backend or ""]
-        of[json.loads(name)] = json.loads(version)
-
-    def _open_backend(self, name: str) -> None:
-        self._backend = json.loads(name)
-        self._made.backends[self._backend or ""] = {}
-
-    def _cell(self, op: str, element_type: str, digests: str) -> None:
-        if self._backend is None:
-            raise ValueError("a cell without a backend")
-        self._cases = {
+    def _read_cell(self, key: CellKey, digests: Sequence[str]) -> None:
+        if key in self.made.cells or key[2] not in self.made.backends:
+            raise ValueError("a cell twice, or without a backend")
+        self._cases = self.made.cells[key] = {
             index: Case(digest, CaseOutcome(Verdict.PASS))
-            for index, digest in enumerate(digests.split())
+            for index, digest in enumerate(digests)
             if digest != "-"
         }
-        key = (json.loads(op), json.loads(element_type), self._backend)
-        if key in self._made.cells:
-            raise ValueError("a cell twice")
-        self._made.cells[key] = self._cases
 
-    def _case(
-        self,
-        index: str,
-        verdict: str,
-        match: str | None,
-        kind: str | None,
-        error: str | None,
-        wrong: str | None,
-        entries: str | None,
-    ) -> None:
-        found = Verdict(verdict)
-        if found.fails != (kind is not None):
-            raise ValueError("a failure without a class, or a class without a failure")
-        outcome = CaseOutcome(
-            found,
-            "" if kind is None else json.loads(kind),
-            match in ("known", "flaky"),
-            None if error is None else float(error),
-            match == "flaky",
-            wrong or "",
-            tuple(json.loads(id_) for id_ in re.findall(_TEXT, entries or "")),
-        )
-        self._cases[int(index)] = replace(self._cases[int(index)], outcome=outcome)
 
-    def _total(self, cells: str, cases: str) -> None:
-        counted = (len(self._made.cells), sum(map(len, self._made.cells.values())))
-        if (int(cells), int(cases)) != counted:
-            raise ValueError("lines are missing")
-        self._is_whole = True
+def _read_outcome(
+    verdict: str = "", match: str = "", kind: str | None = None, *facts: str
+) -> CaseOutcome:
+    """Return the outcome of a case from the words after its index.
+
+    Raises:
+        ValueError: if they have no meaning.
+    """
+    found, left = Verdict(verdict), list(facts)
+    if found.fails != (kind is not None) or match not in ("", "known", "flaky", "unexplained"):
+        raise ValueError("a failure without a class, or a class without a failure")
+    error = float(left.pop(0)) if left and left[0] not in ("wrong", "by") else None
+    wrong = left[1] if left[:1] == ["wrong"] else ""
+    left = left[2:] if wrong else left
+    entries = tuple(left[1:]) if left[:1] == ["by"] else ()
+    if (left and not entries) or (wrong and len(wrong) != INPUT_DIGITS + WRONG_DIGITS):
+        raise ValueError("other words than digests and entries")
+    is_known = match in ("known", "flaky")
+    return CaseOutcome(found, kind or "", is_known, error, match == "flaky", wrong, entries)

@@ -1,9 +1,10 @@
-"""Calls of LAPACK within programs: how far results may move, and which free choices they have.
+"""Calls of LAPACK within programs: how far results may move.
 
 A backward stable method gives the exact results of a nearby problem, so results are moved by
 solving nearby problems. Free choices of the problem (signs of eigenvectors, the basis of a multiple
-eigenvalue's space) stay fixed meanwhile, or else everything would be permitted. They are varied by
-conformance/judging/lapack/free_choices.py, which shows the results that depend on them.
+eigenvalue's space) stay fixed meanwhile, or else everything would be permitted. A backend that
+chooses otherwise is judged by its own values: these must satisfy the equations of
+conformance/judging/lapack/residuals.py, and what follows is computed from them.
 
 Sources: LAPACK Users' Guide, "Accuracy and Stability"; Higham, "Accuracy and Stability of Numerical
 Algorithms", theorems 8.5, 9.3, 10.3, 19.4; Stewart and Sun, "Matrix Perturbation Theory", chapter V
@@ -154,29 +155,6 @@ def broadcast_mask(mask: Array, result: Array) -> Array:
     )
 
 
-class NearbyProblem:
-    """The results of a nearby problem, and masks of the usable and comparable matrices."""
-
-    def __init__(
-        self, operation: Operation, operands: Arrays, results: Arrays, directions: Directions,
-        shift: Shift,
-    ) -> None:  # fmt: skip
-        """Solve the problem on operands that `shift` moves within their errors."""
-        name = decomposition_name(operation)
-        assert name is not None
-        self.usable = finite_matrices(matrices_of(name, operands))
-        moved = tuple(
-            operand if error is None else shift(operand, error, directions)
-            for operand, error in zip(operands, _operand_errors(name, operands), strict=True)
-        )
-        try:
-            found = solve(operation, moved)
-        except EvaluationError:
-            found = results
-        self.results = _align_results(name, operation, operands, results, found, self.usable)
-        self.close = self.usable & _is_close(name, operation, results, self.results, self.usable)
-
-
 def _is_close(
     name: str, operation: Operation, results: Arrays, arrays: Arrays, usable: Array
 ) -> Array:
@@ -216,14 +194,26 @@ def is_undefined(name: str, operation: Operation, number: int) -> bool:
 def move_results(
     operation: Operation, operands: Arrays, results: Arrays, directions: Directions, shift: Shift
 ) -> Arrays:
-    """Return the results on operands moved by as much as rounding may move them.
+    """Return the results on operands that `shift` moves by as much as rounding may move them.
 
-    Results that are no longer comparable stay. They are covered by varying the free choices.
+    Results that are no longer comparable stay.
     """
-    near = NearbyProblem(operation, operands, results, directions, shift)
+    name = decomposition_name(operation)
+    assert name is not None
+    usable = finite_matrices(matrices_of(name, operands))
+    moved = tuple(
+        operand if error is None else shift(operand, error, directions)
+        for operand, error in zip(operands, _operand_errors(name, operands), strict=True)
+    )
+    try:
+        found = solve(operation, moved)
+    except EvaluationError:
+        return results
+    near = _align_results(name, operation, operands, results, found, usable)
+    close = usable & _is_close(name, operation, results, near, usable)
     return tuple(
-        np.where(broadcast_mask(near.close, one), other, one).astype(one.dtype)
-        for one, other in zip(results, near.results, strict=True)
+        np.where(broadcast_mask(close, one), other, one).astype(one.dtype)
+        for one, other in zip(results, near, strict=True)
     )
 
 

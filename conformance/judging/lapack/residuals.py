@@ -79,6 +79,12 @@ NO_SOLUTION = "not a solution"
 """The class of a decomposition's results that violate its equations."""
 
 
+def has_free_choices(operation: Operation) -> bool:
+    """Return whether several results of an operation may satisfy its equations."""
+    is_top_k = operation.attribute("call_target_name") == TOP_K
+    return is_top_k or backward_error.decomposition_name(operation) is not None
+
+
 def judge_by_equations(
     program: Program, operation: Operation, operands: Arrays, results: Arrays
 ) -> Judgement | None:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from conformance.judging.lapack import free_choices
 from conformance.judging.perturbation.arbitrary_values import filling
 from conformance.judging.perturbation.error_model import (
     EXCESS,
@@ -143,9 +142,7 @@ class PermittedResults:
         self._unrounded: list[Values] | None = None
         self._flushed: list[Values] | None = None
         self._filled: list[Values] | None = None
-        self._chosen: list[Values] | None = None
         self.reasons: tuple[str, ...] = ()
-        self.choices: tuple[str, ...] = ()
 
     def restrict_to(self, numbers: Sequence[int]) -> None:
         """Restrict further evaluations to these results; other results may still be returned."""
@@ -161,9 +158,7 @@ class PermittedResults:
 
     @property
     def _has_samples(self) -> bool:
-        return any(
-            one is not None for one in (self._moving, self._flushed, self._filled, self._chosen)
-        )
+        return any(one is not None for one in (self._moving, self._flushed, self._filled))
 
     @phase("evaluation", of=EVALUATIONS)
     def _evaluate_unchanged(self, program: Program) -> Values:
@@ -331,23 +326,6 @@ class PermittedResults:
                 filled.append(results)
         self._filled = filled
         return filled
-
-    @phase("chosen")
-    def choice_samples(self) -> list[Values]:
-        """Return results with other free choices, such as signs of eigenvectors.
-
-        Empty if the program makes no choice. `choices` names the choices.
-        """
-        if self._chosen is None:
-            self._chosen = []
-            for number in range(free_choices.VARIATIONS):
-                random = np.random.default_rng((self._seed, number, 3))
-                results, follower = self._run(self.inputs, fill=random, choose=number)
-                if not follower.opened:
-                    break
-                self.choices = tuple(follower.opened)
-                self._chosen.append(results)
-        return self._chosen
 
 
 def _find_moving_part(

@@ -1,7 +1,7 @@
 """The evaluation hook that perturbs the results of a program's operations.
 
-It moves results within their tolerances, makes free choices again, fills unspecified elements, and
-flushes subnormals. conformance/judging/perturbation/evaluations.py selects among these.
+It moves results within their tolerances, fills unspecified elements, and flushes subnormals.
+conformance/judging/perturbation/evaluations.py selects among these.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import rule_of
-from conformance.judging.lapack import free_choices
 from conformance.judging.perturbation.arbitrary_values import (
     Filling,
     fill_arbitrary,
@@ -24,7 +23,6 @@ from conformance.judging.perturbation.error_model import (
     Directions,
     Mover,
     make_mover,
-    shift_elements,
     sign_zeros,
 )
 from conformance.judging.perturbation.flushing import FlushingChoices
@@ -88,9 +86,8 @@ class PerturbationHook:
 
     `main` are the operations of the main function. Uses of the values in `apart` move separately
     (conformance/judging/perturbation/separate_uses.py). `flush` treats subnormal results as zero.
-    `fill` replaces unspecified elements, by the numbers of `filling`. `choose` is the number of a
-    variation of free choices (such as eigenvectors). `opened` collects the reasons why elements are
-    unspecified.
+    `fill` replaces unspecified elements, by the numbers of `filling`. `opened` collects the reasons
+    why elements are unspecified.
 
     Values of main in `taken` replace computed values, which are kept in `found`. `affected` are the
     values of main that change when results are moved. `tolerances` caches the movers of earlier
@@ -105,7 +102,6 @@ class PerturbationHook:
     flush: FlushingChoices | None = None
     fill: np.random.Generator | None = None
     filling: Filling = Filling.ANY
-    choose: int | None = None
     opened: dict[str, None] = field(default_factory=dict[str, None])
     subnormal: bool = False
     shifts: Sequence[Override] = ()
@@ -134,9 +130,7 @@ class PerturbationHook:
         operands = tuple(seen.get(value.name) for value in operation.operands)
         if not is_structure(operation) and all(one is not None for one in operands):
             operation = embed_free_values(operation, seen) if operation.regions else operation
-            if self.choose is not None:
-                results = self._choose(operation, operands, results, self.choose)
-            elif self.fill is not None:
+            if self.fill is not None:
                 results = self._fill(operation, operands, results, self.fill)
             if self.directions is not None:
                 results = self._move(operation, operands, results, self.directions)
@@ -219,17 +213,6 @@ class PerturbationHook:
         known = own and all(one is not None for one in operands)
         found = flush.flush_results(operation, operands if known else None, results, self.platform)
         self.subnormal |= any(new is not old for new, old in zip(found, results, strict=True))
-        return found
-
-    def _choose(
-        self, operation: Operation, operands: Values, results: Values, number: int
-    ) -> Values:
-        assert self.fill is not None
-        found, why = free_choices.vary_choices(
-            operation, operands, results, number, self.fill, shift_elements
-        )
-        if why:
-            self.opened.setdefault(why)
         return found
 
     def _fill(

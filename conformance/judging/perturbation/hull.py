@@ -126,13 +126,3 @@ def is_near(samples: Sequence[Array], got: Array, element_type: ElementType) -> 
         return (errors > 0) & (
             errors <= FAR * np.fmax(widest, ulp_size(largest, element_type.part))
         )
-
-
-def is_narrow(samples: Sequence[Array], element_type: ElementType) -> Array:
-    """Return a mask of elements whose samples differ by a few ulp, in each part."""
-    found, limit = np.ones(samples[0].shape, np.bool_), narrow_limit(element_type)
-    with np.errstate(all="ignore"):
-        for part in map(np.stack, _real_parts(samples, element_type)):
-            largest = np.abs(part).max(axis=0)
-            found &= np.ptp(part, axis=0) <= limit * ulp_size(largest, element_type.part)
-    return found

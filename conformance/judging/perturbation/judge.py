@@ -25,7 +25,6 @@ from conformance.judging.perturbation.evaluations import SAMPLES, PermittedResul
 from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import (
     failure_answers,
-    is_narrow,
     is_near,
     is_within,
     narrow_limit,
@@ -231,12 +230,8 @@ class _Hull:
     def find_impossible(self, among: Array) -> Array:
         """Return a mask of elements that no execution gives, among those in the mask.
 
-        They are outside of the program's set. An element between samples that differ by some ulp
-        needs no set: nothing discrete lies between these.
+        They are outside of the program's set, or of a row that is no permutation.
         """
-        if self.is_number:
-            between = self.is_within(self.samples, 0.0) & is_narrow(self.samples, self.type)
-            among = among & ~between
         return among & (self.is_outside(self.got) | self.is_lost()) if among.any() else among
 
     @property
@@ -289,15 +284,6 @@ def _find_moved_further(hull: _Hull) -> Answer:
             return
 
 
-def _find_choice_dependent(hull: _Hull) -> Answer:
-    if others := hull.pick(hull.permitted.choice_samples()):
-        outside = [
-            ~is_within(hull.samples, one, hull.type) if hull.is_number else one != hull.want
-            for one in others
-        ]
-        yield Verdict.UNSPECIFIED, hull.permitted.choices[0], np.any(outside, axis=0)
-
-
 def _find_unspecified_dependent(hull: _Hull) -> Answer:
     if filled := hull.pick(hull.permitted.filled_samples()):
         varying = ~np.all([equal_elements(hull.want, sample) for sample in filled], axis=0)
@@ -329,7 +315,6 @@ def _find_wrong(hull: _Hull) -> Answer:
 _QUESTIONS: tuple[Question[_Hull], ...] = (
     _find_moved,
     _find_moved_further,
-    _find_choice_dependent,
     _find_unspecified_dependent,
     _find_other_arithmetic,
     _find_wrong,

@@ -8,7 +8,7 @@ function here follows may be anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
@@ -59,6 +59,7 @@ from reference.ir.op import Op, Rounding
 from reference.ir.program import Operation, tensor_of
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements
+from reference.numerics.rounding import round_to, to_float64
 from reference.ops.folds.reduction import FOLDS
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified_mask
@@ -77,6 +78,9 @@ MATRICES = 2
 
 FEW = 12
 """Largest number of integers in an interval that are taken one by one."""
+
+Corners = Sequence[tuple[Array, ...]]
+"""The corners of a box of operands: points, each with an array for each operand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +169,9 @@ class _Enclosure:
                 open_ |= depends_on_zero_signs(operation, operands, result.shape)
             if open_.any():
                 others = others or _of_choices(operation, operands, results)
-                made = made.where(open_, others[number])
-                made = replace(made, permuted=others[number].permuted)
+                choice = others[number]
+                rounded = choice if is_same else union_of([choice, made])  # sums in any precision
+                made = replace(made.where(open_, rounded), permuted=choice.permuted)
             found.append(made)
         return tuple(found)
 
@@ -181,7 +186,7 @@ class _Enclosure:
             return anything(operation)
         if record.lifts:
             return self._of_elements(operation, operands)
-        if name in FOLDS and body_increases(operation):
+        if body_increases(operation):
             return sets_at_both_ends(self.context, operation, operands)
         if name == "sort" and len(operands) == 1 and sorts_by_value(operation):
             return sets_at_both_ends(self.context, operation, operands)
@@ -208,15 +213,15 @@ class _Enclosure:
         if all(one is not None for one in discrete):
             choices = [one for one in discrete if one is not None]
             if prod(map(len, choices)) <= MOST_POINTS:
-                return (self._at_corners(operation, product(*choices), operands),)
+                boxes = ([point] for point in product(*choices))
+                return (self._at_boxes(operation, boxes, operands),)
         if not record.monotonic:
             return anything(operation)
         if any(one.element_type.is_integer for one in operands) and _may_wrap(operation, operands):
             return anything(operation)
         rounds = record.rounding not in (Rounding.MOVES, Rounding.EXACT)
-        combinations = product(*_limited(operands))
-        corners = (corner for intervals in combinations for corner in product(*intervals))
-        made = self._at_corners(operation, corners, operands, per=2 ** len(operands))
+        boxes = (list(product(*intervals)) for intervals in product(*_limited(operands)))
+        made = self._at_boxes(operation, boxes, operands, _inner_points)
         if rounds and not record.only_rounds:
             made = widen(self.context, operation, made)
         if record.rounding is Rounding.EXACT and not record.is_sign_only:  # whole numbers
@@ -224,47 +229,58 @@ class _Enclosure:
         open_ = depends_on_zero_signs(operation, operands, made.shape)
         return (made.where(open_, everything_like(operation, 0, made.shape)),)
 
-    def _at_corners(
+    def _at_boxes(
         self,
         operation: Operation,
-        corners: Iterable[tuple[Array, ...]],
+        boxes: Iterable[Corners],
         operands: Sets,
-        per: int = 1,
+        inner_of: Callable[[Corners], Corners] | None = None,
     ) -> ValueSet:
-        """Return the results at these points; each `per` points are an interval."""
+        """Return the results between these corners of boxes, an interval for each box.
+
+        Where a corner gives NaN, such as the root of a negative number, the points `inner_of` the
+        box tell how far the numbers reach.
+        """
         intervals: list[Interval] = []
-        nans: list[Array] = []
-        mixed: Array = np.asarray(False)
-        for number, corner in enumerate(corners):
-            results, (ends,) = ends_of(self.context, operation, corner)
-            nan = is_nan(results[0])
-            given = reduce(np.logical_or, map(is_nan, corner))
-            mixed = mixed | may_overflow(*ends, nan) | (nan & ~given)  # numbers may lie between
-            if number % per:
-                before = intervals.pop()
-                ends = (lesser(before[0], ends[0]), greater(before[1], ends[1]))
-                mixed = mixed | (nans.pop() != nan)
-            intervals.append(ends)
-            nans.append(nan)
+        nan, mixed = np.zeros((), np.bool_), np.zeros((), np.bool_)
+        for corners in boxes:
+            found = [self._at_corner(operation, corner) for corner in corners]
+            undefined = reduce(np.logical_or, (one.is_undefined for one in found))
+            numbers = reduce(np.logical_or, (~one.nan for one in found))
+            if bool(undefined.any()):
+                inner_points = () if inner_of is None else inner_of(corners)
+                inner = [self._at_corner(operation, point) for point in inner_points]
+                known = reduce(np.logical_or, (~one.nan for one in inner), np.zeros((), np.bool_))
+                mixed = mixed | (undefined & numbers & ~known)
+                found += inner
+            mixed = reduce(np.logical_or, (one.may_overflow for one in found), mixed)
+            nan = reduce(np.logical_or, (one.nan for one in found), nan)
+            lows, highs = zip(*(one.ends for one in found), strict=True)
+            intervals.append((reduce(lesser, lows), reduce(greater, highs)))
         if OPS[operation.name].unrounded is np.multiply:
-            nans.append(_may_be_zero_times_infinity(operands))
-        made = union(intervals, np.any(nans, axis=0))
+            nan = nan | _may_be_zero_times_infinity(operands)
+        made = union(intervals, np.broadcast_to(nan, intervals[0][0].shape))
         open_ = np.broadcast_to(mixed, made.shape)
         for end in (0, 1):
             given = [one.intervals[0][end] for one in operands]
             open_ = open_ | unspecified_mask(operation, given, made.intervals[0][end], 0)
         return made.where(open_, everything_like(operation, 0, made.shape))
 
+    def _at_corner(self, operation: Operation, corner: tuple[Array, ...]) -> _Corner:
+        results, (ends,) = ends_of(self.context, operation, corner)
+        nan = is_nan(results[0])
+        given = reduce(np.logical_or, map(is_nan, corner))
+        return _Corner(ends, nan, nan & ~given, may_overflow(*ends, nan))
+
     def _at_corners_of_parts(self, operation: Operation, operands: Sets) -> ValueSet:
         """Return products of complex numbers, or quotients by points: each part of an operand
         counts once, so that the corners of rectangles give the ends.
         """
-        corners = (
-            corner
+        boxes = (
+            list(product(*map(_corners_of_rectangle, intervals)))
             for intervals in product(*_limited(operands))
-            for corner in product(*map(_corners_of_rectangle, intervals))
         )
-        made = self._at_corners(operation, corners, operands, per=4 ** len(operands))
+        made = self._at_boxes(operation, boxes, operands)
         return widen(self.context, operation, made)
 
     def _of_movement(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
@@ -309,6 +325,43 @@ class _Enclosure:
                 given[number] = ValueSet(((array, array),), np.zeros(array.shape, np.bool_))
             made.append(self._of_movement(operation, given))
         return tuple(union_of(each) for each in zip(*made, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Corner:
+    """What an operation may give at one point: ends, and masks of the elements that are NaN, that
+    are NaN though no operand is, and that may overflow to NaN.
+    """
+
+    ends: Interval
+    nan: Array
+    is_undefined: Array
+    may_overflow: Array
+
+
+def _inner_points(corners: Corners) -> Corners:
+    """Return points of a box at which an op may be defined though it is not at the corners: the
+    largest numbers for infinities and, of one operand, where domains of functions end: -1, 0, 1.
+    """
+    if not all(element_type_of(one).is_float for one in corners[0]):
+        return []
+    points = [tuple(map(_finite, corner)) for corner in corners]
+    if len(corners[0]) > 1:
+        return points
+    (low,), (high,) = corners
+    for number in (-1.0, 0.0, 1.0):
+        given = round_to(np.full(low.shape, number), element_type_of(low))
+        inside = greater(low, lesser(high, given))
+        points.append((np.where(is_nan(low), low, inside).astype(low.dtype),))
+    return points
+
+
+def _finite(array: Array) -> Array:
+    """Return an array with the largest numbers in place of infinities."""
+    numbers = to_float64(array)
+    largest = element_type_of(array).float_format.max_finite
+    near = round_to(np.copysign(largest, numbers), element_type_of(array))
+    return np.where(np.isinf(numbers), near, array).astype(array.dtype)
 
 
 def _is_linear_in_parts(record: Op, operands: Sets) -> bool:

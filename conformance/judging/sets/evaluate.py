@@ -31,8 +31,11 @@ from reference.ir.program import (
 from reference.ir.types import Array
 from reference.ops.structure import COMMUNICATION, is_structure, structure_of
 
-MOST_OPERATIONS = 20_000
+MOST_OPERATIONS = 12_000
 """Largest number of operations that are evaluated, with those of each iteration of a loop."""
+
+MOST_UNDECIDED = 3
+"""Largest number of iterations of a loop whose condition is not decided."""
 
 Held = ValueSet | tuple["Held", ...] | None
 """The set of a value: of a tensor, of each element of a tuple, None for a token."""
@@ -170,15 +173,21 @@ class _Evaluator:
     def _loop(
         self, operation: Operation, operands: list[Held], values: dict[str, Held]
     ) -> list[Held]:
-        """Return what a loop carries, if its condition is decided in every iteration."""
+        """Return what a loop carries at the end.
+
+        After an iteration whose condition is not decided, it may end or go on. If that happens too
+        often, the loop may carry anything.
+        """
         condition, body = operation.regions
-        while True:
+        ended: list[list[Held]] = []
+        while len(ended) <= MOST_UNDECIDED:
             goes_on = _of_tensor(self.run(condition, _with(values, condition, operands))[0])
             if not goes_on.is_point:
-                raise Unknown
-            if not bool(goes_on.point):
-                return operands
+                ended.append(operands)
+            elif not bool(goes_on.point):
+                return [_union(each) for each in zip(*ended, operands, strict=True)]
             operands = self.run(body, _with(values, body, operands))
+        return [_anything_of(one.type) for one in operation.results]
 
 
 def _communicates(operation: Operation) -> bool:

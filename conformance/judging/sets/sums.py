@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -17,11 +14,10 @@ from conformance.judging.sets.facts import (
     ends_of,
     everything_like,
     may_overflow,
-    move,
     step,
     stored,
 )
-from conformance.judging.sets.value_set import Interval, ValueSet, is_nan
+from conformance.judging.sets.value_set import ValueSet, is_nan
 from conformance.tolerance.bounds.products import default_precision
 from conformance.transforms.retype import retype
 from reference.interpreter.evaluate import apply
@@ -33,6 +29,7 @@ from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.schedules import LIKELY, growth_of_sum
 from reference.ops.folds.reduction import FOLDS
 from reference.ops.table import OPS
+from reference.unspecified.table import unspecified_mask
 
 _F64 = ELEMENT_TYPES["f64"]
 
@@ -42,47 +39,32 @@ def sets_at_both_ends(
 ) -> tuple[ValueSet, ...]:
     """Return the results of an operation that increases with each element of its operands.
 
-    Its indices must be points.
+    Its indices must be points. Rounding keeps the order of numbers, so that sums in one order
+    increase, too: none is less than the least sum of the least elements.
     """
     joined = [one.hull() for one in operands]
     if any(not one.is_point and not _is_number(one) for one in joined):
         return anything(operation)
     corners = [[one.intervals[0][end] for one in joined] for end in (0, 1)]
-    largest = [_larger(low, high) if _is_number(one) else low
-               for one, low, high in zip(joined, *corners, strict=True)]  # fmt: skip
-    made = [ends_of(context, operation, given) for given in (*corners, largest)]
-    has_nan = any(bool(one.nan.any()) for one in operands)
+    made = [ends_of(context, operation, corner) for corner in corners]
+    may_be_nan = any(bool(one.nan.any()) for one in operands) or _may_cancel_infinities(joined)
     found: list[ValueSet] = []
-    for number, (low, high, _) in enumerate(zip(*(results for results, _ in made), strict=True)):
+    for number in range(len(operation.results)):
+        low, high = (results[number] for results, _ in made)
+        least, most = made[0][1][number][0], made[1][1][number][1]
         nan = is_nan(low)
-        errors = [_reach(results[number], ends[number]) for results, ends in made]
-        error = reduce(np.maximum, errors, _sum_errors(operation, joined))
-        least, most = (
-            step(move(one, way * error), way if error.any() else 0.0)
-            for one, way in ((low, -1.0), (high, 1.0))
-        )
-        mixed = (is_nan(high) != nan) | ~np.isfinite(error) | may_overflow(least, most, nan)
-        one = ValueSet(((least, most),), nan | has_nan)
-        found.append(one.where(mixed, everything_like(operation, number, one.shape)))
+        open_ = (is_nan(high) != nan) | may_overflow(least, most, nan)
+        open_ = open_ | unspecified_mask(operation, corners[0], low, number)
+        one = ValueSet(((least, most),), nan | may_be_nan)
+        found.append(one.where(open_, everything_like(operation, number, one.shape)))
     return tuple(found)
 
 
-def _sum_errors(operation: Operation, operands: Sets) -> Array:
-    """Return the error of a sum in any order, wherever the operands are in their intervals.
-
-    The bounds of rules are smaller where sums of these operands are exact.
-    """
-    if not any(monoid_of(one) is ADD for one in operation.regions[0].operations):
-        return np.asarray(0.0)
-    of = stored(operation)
-    wide = retype(operation, {of: _F64})
-    sizes = [magnitude(one) if _is_number(one) else one.point for one in operands]
-    (total,) = apply(wide, sizes)
-    windows: Any = operation.attribute("window_dimensions")
-    count = sizes[-1].size if windows is None else prod(windows)  # of a scatter, all updates
-    if operation.attribute("dimensions") is not None:
-        count = sizes[0].size / max(total.size, 1)
-    return growth_of_sum(count + 1, 2.0**-of.float_format.precision) * total
+def _may_cancel_infinities(operands: Sets) -> bool:
+    """Return whether elements may be infinities of both signs."""
+    ends = [end for one in operands if one.element_type.is_float for end in one.intervals[0]]
+    return all(any(bool((to_float64(end) == sign * np.inf).any()) for end in ends)
+               for sign in (-1, 1))  # fmt: skip
 
 
 def set_of_products(context: Context, operation: Operation, operands: Sets) -> ValueSet:
@@ -204,15 +186,6 @@ def _larger(low: Array, high: Array) -> Array:
         return found
     is_high = np.abs(to_float64(high)) > np.abs(to_float64(low))
     return np.where(is_high, high, low).astype(low.dtype)
-
-
-def _reach(result: Array, ends: Interval) -> Array:
-    """Return how far the ends are from a result, in the part that is farther, as float64."""
-    if element_type_of(result).is_complex:
-        parts = [[part(one) for one in (ends[0], result, ends[1])] for part in (np.real, np.imag)]
-        return np.maximum(*(_reach(one[1], (one[0], one[2])) for one in parts))
-    low, value, high = map(to_float64, (ends[0], result, ends[1]))
-    return np.where(low == high, 0.0, np.maximum(high - value, value - low))
 
 
 def monoid_of(operation: Operation) -> Monoid | None:

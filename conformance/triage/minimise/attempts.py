@@ -17,11 +17,8 @@ program.
 """
 
 
-Smaller = Callable[[Program], Iterator[Program]]
-"""A function smaller(program) that yields smaller programs to try."""
-
-Tidy = Callable[[Program, Inputs], tuple[Program, Inputs]]
-"""A function tidy(program, inputs): the program without unused parts, and its inputs."""
+Smaller = Callable[[Program, Inputs], Iterator[tuple[Program, Inputs]]]
+"""A function smaller(program, inputs) that yields smaller programs to try, with their inputs."""
 
 
 @dataclass(slots=True)
@@ -67,12 +64,10 @@ class Minimisation:
             self.program, self.inputs = program, inputs
         return fails
 
-    def try_repeatedly(self, smaller: Smaller, tidied: Tidy) -> bool:
+    def try_repeatedly(self, smaller: Smaller) -> bool:
         """Try smaller programs until none is accepted; return whether any was."""
         shrunk, going_on = False, True
         while going_on and not self.is_over:
-            going_on = any(
-                self.try_program(*tidied(one, self.inputs)) for one in smaller(self.program)
-            )
+            going_on = any(self.try_program(*one) for one in smaller(self.program, self.inputs))
             shrunk |= going_on
         return shrunk

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from conformance.triage.minimise.attempts import Fails, Minimisation
-from conformance.triage.minimise.contents import simplify_data
-from conformance.triage.minimise.shapes import shrink_shapes
 from conformance.triage.minimise.surgery import (
     drop_first_operations,
+    is_unused_to_blame,
     reduce_results,
+    reduce_unused,
     replace_constants,
     replace_values,
     simplify_regions,
 )
-from conformance.triage.minimise.unused import is_unused_to_blame, reduce_unused
+from conformance.triage.minimise.tensors import shrink_shapes, simplify_data
 from reference.ir.program import Program
 from reference.ir.types import Array
 

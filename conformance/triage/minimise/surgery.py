@@ -1,14 +1,18 @@
-"""Fewer operations: fewer results, a later start, values replaced, regions simplified."""
+"""Fewer operations: fewer results, a later start, values replaced, regions simplified.
+
+Programs that fail by operations whose results are unused keep these: all others are dropped.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from conformance.executors.limit import TooSlow, limit_evaluation
 from conformance.pipeline.items import Inputs
 from conformance.transforms.dead_code import remove_unused, restrict_to
-from conformance.transforms.extract import replace_body, replace_main
+from conformance.transforms.extract import replace_body, replace_main, replace_results
 from conformance.transforms.substitute import (
     substitute_constant,
     substitute_parameter,
@@ -28,20 +32,12 @@ SECONDS = 2.0
 
 def reduce_results(attempts: Minimisation) -> bool:
     """Make main return only its earliest value that fails; return whether any was accepted."""
-    program = attempts.program
+    program, inputs = attempts.program, attempts.inputs
     results = program.main.body.operations[-1].operands
-    for value in dict.fromkeys(results):
-        if len(results) > 1 and attempts.try_program(
-            *tidy(restrict_to(program, [value]), attempts.inputs)
-        ):
-            return True
     made = [v for one in program.main.body.operations[:-1] for v in one.results]
-    for value in filter(can_be_result, made):
-        if value in results:
-            return False
-        if attempts.try_program(*tidy(restrict_to(program, [value]), attempts.inputs)):
-            return True
-    return False
+    earlier = takewhile(lambda value: value not in results, filter(can_be_result, made))
+    values = [*(dict.fromkeys(results) if len(results) > 1 else ()), *earlier]
+    return any(attempts.try_program(*tidy(restrict_to(program, [v]), inputs)) for v in values)
 
 
 def drop_first_operations(attempts: Minimisation) -> bool:
@@ -163,14 +159,17 @@ def replace_constants(attempts: Minimisation) -> bool:
 
 def simplify_regions(attempts: Minimisation) -> bool:
     """Replace values in the regions of main's operations by others of their type."""
-    return attempts.try_repeatedly(_programs_with_simpler_regions, tidy)
+    return attempts.try_repeatedly(_programs_with_simpler_regions)
 
 
-def _programs_with_simpler_regions(program: Program) -> Iterator[Program]:
+def _programs_with_simpler_regions(
+    program: Program, inputs: Inputs
+) -> Iterator[tuple[Program, Inputs]]:
     operations = program.main.body.operations
     for number, operation in enumerate(operations):
         for changed in _simpler_operations(operation):
-            yield replace_body(program, (*operations[:number], changed, *operations[number + 1 :]))
+            others = *operations[:number], changed, *operations[number + 1 :]
+            yield tidy(replace_body(program, others), inputs)
 
 
 def _simpler_operations(operation: Operation) -> Iterator[Operation]:
@@ -235,3 +234,40 @@ def _is_named(name: str, program: Program) -> bool:
         for operation in program.walk()
         for _, value in operation.attributes
     )
+
+
+# --- Unused operations ---------------------------------------------------------------------------
+
+
+def is_unused_to_blame(attempts: Minimisation) -> bool:
+    """Return whether the program stops failing without its unused operations.
+
+    If it still fails without them, the smaller program replaces it.
+    """
+    smaller = tidy(attempts.program, attempts.inputs)
+    has_none = smaller[0] == attempts.program
+    return not (has_none or attempts.try_program(*smaller))
+
+
+def reduce_unused(attempts: Minimisation) -> bool:
+    """Make main return a parameter, and drop unused operations from the last to the first.
+
+    Return whether the program became smaller.
+    """
+    program = attempts.program
+    given = next(filter(can_be_result, program.main.arguments), None)
+    shrunk = given is not None and attempts.try_program(
+        *prune_parameters(replace_results(program, [given]), attempts.inputs)
+    )
+    return attempts.try_repeatedly(_programs_without_one) or shrunk
+
+
+def _programs_without_one(program: Program, inputs: Inputs) -> Iterator[tuple[Program, Inputs]]:
+    """Yield the program without each operation whose results are unused."""
+    body = program.main.body
+    wanted = {value.name for one in body.operations for value in used_values(one)}
+    for number in reversed(range(len(body.operations) - 1)):
+        if any(value.name in wanted for value in body.operations[number].results):
+            continue
+        operations = body.operations[:number] + body.operations[number + 1 :]
+        yield prune_parameters(replace_body(program, operations), inputs)

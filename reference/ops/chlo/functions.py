@@ -48,6 +48,11 @@ COMPLEX_FUNCTIONS = (
 REAL_FUNCTIONS = ("digamma", "erf", "erf_inv", "erfc", "lgamma")
 """Functions of one real number."""
 
+_MONOTONIC = (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "erf", "erf_inv", "erfc", "sinh",
+)  # fmt: skip
+"""Functions that only grow or only shrink with a real operand."""
+
 
 def _uniform_type(
     *operands: TensorType, admits: AdmittedTensors, result: TensorType | None = None
@@ -136,7 +141,8 @@ def _uniform_op(
 
 
 def _unary(name: str, admits: AdmittedTensors) -> Op:
-    return _uniform_op(name, ("operand",), admits, FUNCTIONS[name])
+    record = _uniform_op(name, ("operand",), admits, FUNCTIONS[name])
+    return replace(record, monotonic=name in _MONOTONIC)
 
 
 def _predicate(name: str, *signs: float) -> Op:

@@ -22,7 +22,7 @@ from conformance.cli import app, exit_code_of
 from conformance.errors import NOTHING_TESTED, UsageError
 from conformance.executors.local import Call, WorkerCrash
 from conformance.gate.expectations import Counterexample, Expectation, Versions
-from conformance.gate.overlaps import Overlap
+from conformance.gate.remarks import Shadowed
 from conformance.limits import LIMITS
 from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Detail, Errors, Failing, Record, Timing, Verdict
@@ -80,14 +80,14 @@ def test_no_counterexample_exits_with_4(monkeypatch: pytest.MonkeyPatch) -> None
     assert check_entries(monkeypatch, [TWO], []) == NOTHING_TESTED
 
 
-def test_json_lines_have_overlaps(
+def test_json_lines_have_shadowed_entries(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    clashing = [Overlap("one", ("a",), True), Overlap("one", ("b",), False)]
+    clashing = [Shadowed("one", "a")]
     ended = [replay_result(ONE, True, Verdict.DIVERGENT)]
     check_entries(monkeypatch, [ONE, TWO], ended, as_json=True, clashing=clashing)
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (first["shadowed_by"], first["overlaps_with"]) == (["a"], ["b"])
+    assert first["shadowed_by"] == ["a"]
     assert (first["reproduces"], second) == (True, {"id": "two", "reproduces": None})
 
 

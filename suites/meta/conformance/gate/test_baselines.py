@@ -9,14 +9,18 @@ from pathlib import Path
 import pytest
 
 from conformance.errors import NOTHING_TESTED, UsageError
-from conformance.gate.baselines.baseline import ReadBaseline, baseline_of, read_baseline
+from conformance.gate.baselines.baseline import (
+    ReadBaseline,
+    apply_recordings,
+    baseline_of,
+    read_baseline,
+)
 from conformance.gate.baselines.comparison import (
     Comparison,
     Kind,
     compare,
     kind_of,
 )
-from conformance.gate.baselines.recordings import apply_recordings
 from conformance.gate.baselines.text_file import (
     Baseline,
     BaselineError,

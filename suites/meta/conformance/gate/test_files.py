@@ -1,4 +1,4 @@
-"""Expectation files: includes, overlapping and unfinished entries, and their canonical layout."""
+"""Expectation files: includes, shadowed and unfinished entries, and their canonical layout."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from conformance.gate.expectations import Counterexample, Expectation
 from conformance.gate.files import FAMILIES, SHIPPED, shipped_backends
 from conformance.gate.formatting import format_text
 from conformance.gate.layout import value_text
-from conformance.gate.other_backends import files_about_others
-from conformance.gate.overlaps import overlaps
 from conformance.gate.reading import ExpectationError, load, paths_of, read
-from conformance.gate.strict import check_finished
+from conformance.gate.remarks import check_finished, files_about_others, shadowed_entries
 from conformance.results.versions import versions
 from reference.ops.table import OPS
 
@@ -186,24 +184,20 @@ def test_file_about_another_backend_is_listed_with_its_name(tmp_path: Path) -> N
 CRASH = Expectation("crash", ("sort",), "r", verdicts=("crashed",), words=("size > 0",))
 
 
-def overlaps_of(earlier: Expectation, **changes: object) -> str:
-    """Return the overlaps of an entry that differs from the earlier entry by these changes."""
-    later = structs.replace(earlier, id="later", **changes)
-    seen = list(overlaps([earlier, later]))
-    return "" if not seen else "shadowed" if seen[0].is_shadowed else "overlaps"
-
-
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "is_shadowed"),
     [
-        ({"words": ("Check failed: size > 0",)}, "shadowed"),
-        ({"words": ("size > 0", "other")}, "overlaps"),
-        ({"words": ("other",)}, ""),
-        ({"where": ("dimension = 1",)}, "overlaps"),  # it knows what ends without a word, too
+        ({"words": ("Check failed: size > 0",)}, True),
+        ({"words": ("size > 0", "other")}, False),
+        ({"words": ("other",)}, False),
+        ({"where": ("dimension = 1",)}, False),  # it knows what ends without a word, too
     ],
 )
-def test_texts_are_compared_as_parts_of_each_other(changes: dict[str, object], said: str) -> None:
-    assert overlaps_of(CRASH, **changes) == said
+def test_texts_are_compared_as_parts_of_each_other(
+    changes: dict[str, object], is_shadowed: bool
+) -> None:
+    later = structs.replace(CRASH, id="later", **changes)
+    assert bool([*shadowed_entries([CRASH, later])]) == is_shadowed
 
 
 def test_shadowed_entries_are_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -238,7 +232,7 @@ def test_shadowed_entries_are_reported(tmp_path: Path, capfd: pytest.CaptureFixt
 def test_no_shipped_entry_is_shadowed(backend: str, jaxlib: str) -> None:
     entries = load(None, [backend], versions() | {"jaxlib": jaxlib})
     assert entries
-    assert [str(one) for one in overlaps(entries) if one.is_shadowed] == []
+    assert [*map(str, shadowed_entries(entries))] == []
 
 
 SHOWN = Counterexample("func.func @main() { return }")

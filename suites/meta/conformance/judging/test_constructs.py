@@ -22,7 +22,7 @@ from conformance.backends.fake.reference import ReferenceExecutable
 from conformance.backends.fake.wrong_operations import flip_bit
 from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import judge_operation
-from conformance.judging.perturbation.error_model import move_results
+from conformance.judging.perturbation.error_model import make_mover
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.extract import replace_results
@@ -72,12 +72,12 @@ Placement = tuple[Program, Sequence[Array]]
 
 
 def move(computation: Computation, operands: Arrays, by: float = 1.0) -> Arrays:
-    """Return the results moved by a multiple of their tolerances, in random directions."""
+    """Return the results moved by a multiple of their own tolerances, in random directions."""
     random = np.random.default_rng(7)
-    return move_results(
-        computation.operation, operands, computation.results,
-        lambda shape: by * (random.integers(0, 2, shape) * 2.0 - 1.0),
-    )  # fmt: skip
+    given = computation.operation, operands, computation.results, "cpu"
+    return make_mover(*given, excess=0.0)(
+        lambda shape: by * (random.integers(0, 2, shape) * 2.0 - 1.0)
+    )
 
 
 def compute_wrongly(computation: Computation, operands: Arrays) -> Arrays:

@@ -1,4 +1,4 @@
-"""Operations that fail in programs and not in isolation, and results that no run repeats."""
+"""Operations that fail in programs and not in isolation, and rewritings of groups."""
 
 from __future__ import annotations
 
@@ -10,28 +10,19 @@ import numpy as np
 import pytest
 
 from conformance.gate.expectations import Cause, Expectation
-from conformance.judging.judgement import passing_judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
-from conformance.known.entry_prediction import EntryPrediction
-from conformance.known.in_force import in_force
 from conformance.localize.rewriting import UNEXPLAINED, ModuleExplanation, Rewriting
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.values import foldable_values
 from conformance.triage.attribute import Explainer
 from conformance.triage.audit import Run, audit
 from conformance.triage.fault import Explanation, FailedProgram
 from conformance.triage.localise import Search
-from conformance.triage.region_judge import WrongOperation
-from conformance.triage.regions import Explain, match_in_regions
-from conformance.triage.unpredictable import follows_from_unpredictable
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import flush_subnormals
-from suites.meta.support.checking import values_of
 from suites.meta.support.faults.changed_backend import compose_changes, run_changed
-from suites.meta.support.small_programs import array
 
 
 def explain_results(
@@ -147,31 +138,6 @@ def test_flushing_is_known_if_no_operation_shows_it(verdict: str) -> None:
     assert found.is_known == (verdict == "flushed")
 
 
-FOLDED = """
-func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
-  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
-  %1 = stablehlo.negate %0 : tensor<2xf32>
-  %2 = stablehlo.cosine %1 : tensor<2xf32>
-  %3 = stablehlo.cosine %x : tensor<2xf32>
-  return %2, %3 : tensor<2xf32>, tensor<2xf32>
-}"""
-
-
-@pytest.mark.parametrize("steady", [True, False])
-def test_folded_operation_is_judged_with_constant_operands(steady: bool) -> None:
-    def compute_wrongly(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
-        """Folded, cosine has the other sign; or, where negate is in the program, something else."""
-        names = [one.name for one in program.main.body.operations]
-        folded = foldable_values(program)
-        if operation.name != "cosine" or operation.operands[0].name not in folded:
-            return results
-        return (-results[0] if steady or "negate" in names else results[0] * 0,)
-
-    known = Expectation("folded", ("cosine",), "", verdicts=("divergent",))
-    found = explain_results(run_changed(compute_wrongly), FOLDED, (np.ones(2, np.float32),), known)
-    assert found.is_known == steady
-
-
 SUM = """
 func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.multiply %x, %y : tensor<2xf32>
@@ -225,7 +191,7 @@ def test_operation_is_new_if_it_is_worse_in_the_program_than_in_isolation(
 
 
 LOOP = """
-func.func @main(%x: tensor<2xf32>) -> (tensor<ui8>, tensor<2xf32>) {
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %start = stablehlo.constant dense<0> : tensor<ui8>
   %0:2 = stablehlo.while(%i = %start, %sum = %x) : tensor<ui8>, tensor<2xf32>
   cond {
@@ -233,160 +199,38 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<ui8>, tensor<2xf32>) {
     %more = stablehlo.compare LT, %i, %limit : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
     stablehlo.return %more : tensor<i1>
   } do {
-    %step = stablehlo.constant dense<STEP> : tensor<ui8>
+    %step = stablehlo.constant dense<1> : tensor<ui8>
     %next = stablehlo.add %i, %step : tensor<ui8>
-    %number = stablehlo.convert %i : (tensor<ui8>) -> tensor<f32>
-    %all = stablehlo.broadcast_in_dim %number, dims = [] : (tensor<f32>) -> tensor<2xf32>
-    %more = stablehlo.add %sum, %all : tensor<2xf32>
-    stablehlo.return %next, %more : tensor<ui8>, tensor<2xf32>
+    %twice = stablehlo.add %sum, %sum : tensor<2xf32>
+    stablehlo.return %next, %twice : tensor<ui8>, tensor<2xf32>
   }
-  return %0#0, %0#1 : tensor<ui8>, tensor<2xf32>
+  %1 = stablehlo.negate %0#1 : tensor<2xf32>
+  return %1 : tensor<2xf32>
 }"""
 
 
-def loops(got: float, *, folds: bool) -> Run:
-    """Return a backend that leaves a zero out of sums (with `folds` only a constant zero), and
-    whose loops give `got`.
-    """
-
-    def compute_wrongly(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
-        folded, main = foldable_values(program), program.main.body.operations
-        if operation.name == "while":
-            return (results[0], np.array([got, 1.0], np.float32))
-        is_sum = operation.name == "add" and results[0].dtype == np.float32
-        if is_sum and (not folds or (operation in main and operation.operands[1].name in folded)):
-            return (np.where(results[0] == 0, np.float32(-0.0), results[0]),)
-        return results
-
-    return run_changed(compute_wrongly)
-
-
 @pytest.mark.parametrize(
-    ("turns", "got", "folds", "is_known"),
-    [
-        (1, -0.0, True, True),  # written out, what it carries is a constant
-        (1, -1.0, True, False),
-        (2, -0.0, True, False),
-        (1, -0.0, False, True),
-        (1, -1.0, False, False),  # something else than what the turn comes to
-    ],
+    ("change", "is_known"), [("add(*) => multiply(*)", True), ("add(*) => C", False)]
 )
-def test_loops_are_known_by_operations_in_their_bodies(
-    turns: int, got: float, folds: bool, is_known: bool
+def test_loop_with_right_iterations_is_matched_by_the_rewriting_of_its_own_module(
+    change: str, is_known: bool
 ) -> None:
-    known = Expectation("sums", ("add",), "", kinds=("signed zero",))
-    text = LOOP.replace("STEP", str(2 // turns))
-    inputs = (np.array([-0.0, 1.0], np.float32),)
-    assert explain_results(loops(got, folds=folds), text, inputs, known).is_known == is_known
+    def rewrite(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (results[0], results[1] + 1) if operation.name == "while" else results
 
+    def explain(program: Program, *_: object) -> ModuleExplanation:
+        names = [one.name for one in program.main.body.operations]
+        if "while" not in names or "negate" in names:
+            return UNEXPLAINED
+        return ModuleExplanation((Rewriting("algsimp", "add(a, a) => multiply(a, C)", looped),))
 
-PART = """
-func.func @main(%x: tensor<8xcomplex<f32>>)
-    -> (tensor<8xcomplex<f32>>, tensor<8xcomplex<f32>>, tensor<8xcomplex<f32>>) {
-  %0 = stablehlo.fft %x, type = FFT, length = [4]
-    : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>>
-  %1 = stablehlo.add %0, %x : tensor<8xcomplex<f32>>
-  %2 = stablehlo.negate %x : tensor<8xcomplex<f32>>
-  return %0, %1, %2 : tensor<8xcomplex<f32>>, tensor<8xcomplex<f32>>, tensor<8xcomplex<f32>>
-}"""
-
-WRITTEN = EntryPrediction(
-    "part", ("fft",), ("*",),
-    """
-    %i = stablehlo.iota dim = 0 : tensor<$Sxi32>
-    %four = stablehlo.constant dense<4> : tensor<$Sxi32>
-    %written = stablehlo.compare LT, %i, %four
-      : (tensor<$Sxi32>, tensor<$Sxi32>) -> tensor<$Sxi1>
-    %part = stablehlo.slice %operand [0:4] : ($operand) -> tensor<4x$E>
-    %rest = stablehlo.slice %operand [4:8] : ($operand) -> tensor<4x$E>
-    %first = stablehlo.fft %part, type = FFT, length = [4] : (tensor<4x$E>) -> tensor<4x$E>
-    %all = stablehlo.concatenate %first, %rest, dim = 0 : (tensor<4x$E>, tensor<4x$E>) -> $T
-    return %all, %written : $T, tensor<$Sxi1>
-    """,
-    within=2.0, unpredictable=True,
-)  # fmt: skip
-"""A transform of the first four elements; what is behind them is not written."""
-
-
-@pytest.mark.parametrize(
-    ("result", "element", "is_known"),
-    [
-        (None, 0, True),
-        (0, 6, True),  # behind the transform
-        (1, 6, True),  # added to an element behind it
-        (0, 2, False),
-        (1, 2, False),
-        (2, 6, False),
-    ],
-)
-def test_only_elements_that_depend_on_unwritten_memory_may_differ_in_each_run(
-    result: int | None, element: int, is_known: bool
-) -> None:
-    random = np.random.default_rng(0)
-
-    def partial(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Transform four elements; what is behind them differs in each run."""
-        if operation.name != "fft":
-            return results
-        begun = np.fft.fft(inputs[0][:4])
-        return (np.concatenate([begun, random.normal(size=4) * 1e9]).astype(np.complex64),)
-
-    run = run_changed(partial)
-    program, inputs = parse_module(PART), (np.arange(8).astype(np.complex64),)
-    actual = next(run(program, [inputs]))
-    if result is not None:
-        actual[result][element] = 77
+    program, inputs = parse_module(LOOP), (np.array([1, 2], np.float32),)
+    looped = next(one for one in program.walk() if one.name == "while")
+    run = run_changed(rewrite)
+    (actual,) = run(program, [inputs])
     judgement = judge_program(PermittedResults(program, inputs), actual)
-    with in_force([WRITTEN]):
-        found = audit(run, "cpu", program, inputs, range(3))
-        assert found is not None
-        failed = FailedProgram(program, inputs, actual, judgement, found)
-        given = failed, found, "cpu"
-        assert follows_from_unpredictable(*given, lambda _: False) == is_known
-        # an entry that predicts no element of the transform says nothing about the third result
-        assert follows_from_unpredictable(*given, lambda _: True) == (result != 2)
-
-
-BRANCH = parse_module("""
-func.func @main(%p: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
-  %0 = "stablehlo.if"(%p) ({
-    %1 = stablehlo.negate %x : tensor<f32>
-    stablehlo.return %1 : tensor<f32>
-  }, {
-    stablehlo.return %x : tensor<f32>
-  }) : (tensor<i1>) -> tensor<f32>
-  return %0 : tensor<f32>
-}""")
-
-
-def match_regions(program: Program, inputs: tuple[Array, ...], explain: Explain, **changed: Array):
-    (operation,) = (one for one in program.main.body.operations if one.regions)
-    values = {**values_of(program, inputs), **changed}
-    return match_in_regions(
-        run_changed(compose_changes()),
-        WrongOperation(operation, passing_judgement(1), program, values),
-        explain,
-    )
-
-
-def always(*ids: str) -> Explain:
-    return lambda *_: ids
-
-
-YES, TWO = np.array(True), array(2.0)
-
-
-def test_the_branch_that_was_taken_is_explained() -> None:
-    asked: list[str] = []
-
-    def explain(program: Program, *_: object) -> tuple[str, ...]:
-        asked.append(program.main.body.operations[0].name)
-        return ("entry",)
-
-    assert match_regions(BRANCH, (YES, TWO), explain) == ("entry",)
-    assert asked == ["negate"]
-
-
-def test_a_branch_with_other_results_explains_nothing() -> None:
-    result = BRANCH.main.body.operations[0].results[0].name
-    assert match_regions(BRANCH, (YES, TWO), always("entry"), **{result: array(5.0)}) == ()
+    known = Expectation("twice", ("while",), "", cause=Cause("algsimp", change))
+    explainer = Explainer(Search(run, "cpu", explain), (known,), "cpu")
+    steps = audit(run, "cpu", program, inputs, range(1))
+    found = explainer.explain(FailedProgram(program, inputs, actual, judgement, steps))
+    assert found.is_known is is_known

@@ -15,8 +15,7 @@ from conformance.checking.settings import CheckedFile
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.audit import audit
-from conformance.triage.region_judge import FAULTY_ITERATIONS
+from conformance.triage.audit import FAULTY_ITERATIONS, audit
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array

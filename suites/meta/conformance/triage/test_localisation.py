@@ -12,10 +12,9 @@ from conformance.checking.settings import CheckedFile
 from conformance.gate.expectations import Expectation
 from conformance.stablehlo.parse import parse_module
 from conformance.triage import audit as audit_module
-from conformance.triage import halving
 from conformance.triage.audit import audit
-from conformance.triage.halving import SHORT, Bisection, Stretch
-from conformance.triage.localise import LocatedOperation, Search
+from conformance.triage.fault import Fault
+from conformance.triage.localise import Search
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
@@ -31,7 +30,7 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 }"""
 
 
-def first_wrong(wrong: str) -> LocatedOperation | None:
+def first_wrong(wrong: str) -> Fault | None:
     """Return the localisation if a value is wrong in every program with a product."""
 
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
@@ -78,27 +77,14 @@ def test_a_wrong_value_that_nothing_uses_is_not_named() -> None:
         assert found.operation.name == name
 
 
-LENGTH = 1000
-OPS = ("negate", "abs")
-
-
-def chain(length: int, ops: Sequence[str] = OPS, unused: int = 0) -> str:
-    """Return a chain of operations; a select ignores operation `unused`, if it is not 0."""
-    lines = [
-        "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {",
-        "  %no = stablehlo.compare NE, %x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>",
-    ]
+def chain(length: int, ops: Sequence[str]) -> str:
+    """Return a chain of operations."""
+    lines = ["func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {"]
     last = "x"
     for number in range(length):
         op = ops[number % len(ops)]
         lines.append(f"  %v{number} = stablehlo.{op} %{last} : tensor<3xf32>")
-        if unused and number == unused:
-            lines.append(
-                f"  %u = stablehlo.select %no, %v{number}, %x : tensor<3xi1>, tensor<3xf32>"
-            )
-            last = "u"
-        else:
-            last = f"v{number}"
+        last = f"v{number}"
     return "\n".join([*lines, f"  return %{last} : tensor<3xf32>", "}"])
 
 
@@ -117,72 +103,25 @@ def wrong_at(number: int, program: Program) -> Change:
 X = np.array([0.25, 1.0, -2.0], np.float32)
 
 
-def narrow_stretch(program: Program, change: Change) -> tuple[Stretch | None, int]:
-    """Yield the stretch that is found, and how many runs that took."""
-    count = 0
-
-    def run(whole: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        nonlocal count
-        for inputs in sets:
-            count += 1
-            yield list(evaluate(whole, inputs, on_result=lambda o, r: change(whole, o, r)))
-
-    (actual,) = run(program, [[X]])
-    count = 0
-    whole = Stretch(program, (X,), tuple(actual))
-    return Bisection(run, "cpu", Verdict.INACCURATE).narrow(whole), count
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [3, 500, 998])
-def test_a_thousand_operations_take_about_ten_runs(number: int) -> None:
-    program = parse_module(chain(LENGTH))
-    stretch, count = narrow_stretch(program, wrong_at(number, program))
-    assert stretch is not None
-    names = [one.results[0].name for one in stretch.program.main.body.operations[:-1]]
-    assert program.main.body.operations[number].results[0].name in names
-    assert len(names) <= SHORT
-    assert count <= 10
-
-
-def test_half_with_unused_wrong_value_is_skipped() -> None:
-    program = parse_module(chain(200, unused=20))
-    (early,) = (
-        n for n, one in enumerate(program.main.body.operations) if one.name == "select"
-    )  # the operation before it is the one that nothing uses
-    change = compose_changes(wrong_at(early - 1, program), wrong_at(150, program))
-    stretch, _ = narrow_stretch(program, change)
-    assert stretch is not None
-    assert program.main.body.operations[150] in stretch.program.main.body.operations
-    assert program.main.body.operations[early - 1] not in stretch.program.main.body.operations
-
-
-def test_fault_of_whole_program_only_is_not_narrowed() -> None:
-    program = parse_module(chain(150))
-
-    def change(whole: Program, operation: Operation, results: Any) -> Any:
-        is_whole = len(whole.main.body.operations) > 150
-        return wrong_at(150, program)(whole, operation, results) if is_whole else results
-
-    assert narrow_stretch(program, change)[0] is None
-
-
 @pytest.mark.slow
 def test_the_operation_is_named_and_known(
     on: Callable[..., CheckedFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (audit_module, halving):  # so that not all values can be shown at once
-        monkeypatch.setattr(module, "MOST_ELEMENTS", 100)
+    monkeypatch.setattr(audit_module, "MOST_ELEMENTS", 100)  # not all values can be shown at once
     text = chain(120, ("negate", "abs", "tanh", "negate"))
     program = parse_module(text)
     number = next(n for n in range(90, 121) if program.main.body.operations[n].name == "tanh")
     change = wrong_at(number, program)
     found = on(text, {"x": X}, change)
     assert found.verdict is Verdict.DIVERGENT
-    assert f"tanh %v{number - 1}" in found.operation
+    assert f"tanh %v{number}" in found.operation
     known = Expectation("off", ("tanh",), "It is off.", verdicts=("divergent", "inaccurate"))
     found = on(text, {"x": X}, change, known)
     assert found.known == ("off",)
+    later = next(n for n in range(100, 121) if program.main.body.operations[n].name == "abs")
+    found = on(text, {"x": X}, compose_changes(change, wrong_at(later, program)), known)
+    assert (found.is_new_failure, found.known) == (True, ())
+    assert "a known divergence, off; no other fault was found" in found.message
 
 
 SIZE = 256

@@ -14,7 +14,7 @@ from conformance.executors.local import Call, WorkerCrash
 from conformance.fuzzing.calls import TimedResult
 from conformance.fuzzing.trial import FailingProgram
 from conformance.gate.expectations import Counterexample, Expectation, matching_entry
-from conformance.gate.overlaps import overlaps
+from conformance.gate.remarks import shadowed_entries
 from conformance.pipeline.outcome import Outcome
 from conformance.updating import smallest
 from conformance.updating.groups import (
@@ -104,7 +104,7 @@ def test_a_cause_is_one_entry_over_ops_types_and_classes() -> None:
     assert entries[0].kinds == ("flushed",)
     assert entries[2].words == ("INTERNAL: no layout: *",)
     assert all(matching_entry(entries, record) for record in records)
-    assert not [*overlaps(entries)]
+    assert not [*shadowed_entries(entries)]
 
 
 def test_what_runs_do_not_share_is_one_flaky_entry_of_its_op() -> None:

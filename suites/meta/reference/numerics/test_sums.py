@@ -297,6 +297,15 @@ def test_a_lost_element_of_many_is_beyond_the_bound() -> None:
     assert growth_of_sum(4096, u) * total < lost < 4 * 4096 * u * total
 
 
+@pytest.mark.parametrize("name", ["bf16", "f16"])
+def test_sums_of_narrow_types_may_stop_growing_and_lose_no_more(name: str) -> None:
+    ones = np.ones((1000, 1), element_type(name).storage)
+    stopped = float(np.add.accumulate(ones, axis=0)[-1, 0])
+    u = 2.0 ** -element_type(name).float_format.precision
+    bound = 1000 * growth_of_sum(1000, u, order_factor(ones))
+    assert 1000 - stopped <= bound < 1000 - 0.8 * stopped
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (30, 5), (400, 300)])
 def test_products_have_the_factor_of_their_terms(shape: tuple[int, int]) -> None:
     """The factor is that of terms that are equal, for each element of the products."""

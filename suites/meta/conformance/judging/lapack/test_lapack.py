@@ -1,7 +1,8 @@
-"""Custom calls of LAPACK, judged by their equations, with their free choices varied."""
+"""Custom calls of LAPACK, judged by their equations, and what follows from them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,9 @@ from jax import export
 
 from conformance.checking.file import check_file
 from conformance.checking.settings import Settings
-from conformance.judging.lapack.free_choices import VARIATIONS, vary_choices
 from conformance.judging.lapack.residuals import violation
-from conformance.judging.perturbation.error_model import shift_elements
 from conformance.judging.perturbation.evaluations import PermittedResults
-from conformance.judging.perturbation.judge import judge_program
+from conformance.triage.conclusion import Concluder, Conclusion
 from conformance.verdict import Verdict
 from reference.custom_calls.targets import call_built_in
 from reference.ir.program import Operation, Program, TensorType, Value, single_op
@@ -159,15 +158,39 @@ def eigenvectors(a: Array) -> tuple[Program, tuple[Array, ...]]:
     return program, results
 
 
-def test_signs_of_eigenvectors_are_unspecified_and_eigenvalues_are_not() -> None:
+def conclude_eigenvectors(change: Callable[..., Sequence[Array]]) -> Conclusion:
+    """Return the conclusion on a backend that changes eigenvectors, eigenvalues and info."""
     operand = make_definite(matrix("s", 4, 4))
-    program, (vectors, values, info) = eigenvectors(operand)
+    program, results = eigenvectors(operand)
+    actual = list(change(*results))
+
+    def run(_: Program, __: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        yield actual
+
     permitted = PermittedResults(program, [operand])
-    turned = vectors * np.array([1, -1, 1, -1], np.float32)
-    judgement = judge_program(permitted, [turned, values, info])
-    assert (judgement.verdict, judgement.kind) == (Verdict.UNSPECIFIED, "choice of eigenvectors")
-    wrong = judge_program(permitted, [vectors, values * np.float32(1.001), info])
-    assert wrong.verdict.fails
+    return Concluder(run, "cpu").conclude(program, [operand], actual, permitted)
+
+
+TURNED = np.array([1, -1, 1, -1], np.float32)
+
+
+def test_signs_of_eigenvectors_are_free() -> None:
+    found = conclude_eigenvectors(lambda vectors, *others: (vectors * TURNED, *others))
+    assert (found.judgement.verdict, found.adopted) == (Verdict.PASS, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda vectors, values, info: (vectors, values * np.float32(1.001), info),
+        lambda vectors, values, info: (vectors * 2 * TURNED, values, info),
+        lambda vectors, values, info: (vectors[:, ::-1], values, info),
+        lambda vectors, values, info: (vectors[:, ::-1], values[::-1], info),
+    ],
+    ids=["other values", "other length", "vectors in another order", "descending values"],
+)
+def test_wrong_eigenvectors_and_eigenvalues_fail(change: Any) -> None:
+    assert conclude_eigenvectors(change).judgement.verdict.fails
 
 
 def export_program(tmp_path: Path, function: Any, *shapes: tuple[int, ...]) -> str:
@@ -190,8 +213,16 @@ def only_eigenvectors(a: jax.Array) -> jax.Array:
     return jnp.linalg.eigh(a + a.T)[1]
 
 
+def singular_vectors_times_their_values(a: jax.Array) -> jax.Array:
+    left, values, _ = jnp.linalg.svd(a)
+    return jnp.tanh(left * values)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("function", [after_cholesky, through_eigenvectors, only_eigenvectors])
+@pytest.mark.parametrize(
+    "function",
+    [after_cholesky, through_eigenvectors, only_eigenvectors, singular_vectors_times_their_values],
+)
 def test_whole_programs(tmp_path: Path, function: Any) -> None:
     file = export_program(tmp_path, function, (4, 4))
     for seed in range(2):
@@ -199,42 +230,3 @@ def test_whole_programs(tmp_path: Path, function: Any) -> None:
     wrong = check_file(file, Settings(backend="reference:low_precision"))
     assert wrong.verdict.fails
     assert wrong.operation
-
-
-SYMMETRIC = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, -1.0]])
-
-
-def vary(operation: Operation, operands: Any, results: Any, number: int) -> tuple[Any, str]:
-    random = np.random.default_rng(number)
-    return vary_choices(operation, operands, results, number, random, shift_elements)
-
-
-@pytest.mark.parametrize("number", [0, 1, VARIATIONS - 1])
-def test_varied_eigenvectors_are_still_eigenvectors(number: int) -> None:
-    operation, results = call("dsyevd", SYMMETRIC, mode="V", uplo="L")
-    (vectors, values, info), why = vary(operation, (SYMMETRIC,), results, number)
-    assert why == "choice of eigenvectors"
-    assert np.array_equal(values, results[1])
-    assert info == 0
-    assert np.allclose(SYMMETRIC @ vectors, vectors * values)
-    assert np.array_equal(np.abs(vectors), np.abs(results[0]))
-
-
-@pytest.mark.parametrize("number", range(0, VARIATIONS, 3))
-def test_varied_singular_vectors_have_the_same_product(number: int) -> None:
-    a = np.array([[1.0, 2.0], [0.0, 3.0]])
-    operation, results = call("dgesdd", a, mode="S")
-    (_, s, left, right, _), why = vary(operation, (a,), results, number)
-    assert why == "choice of singular vectors"
-    assert np.allclose(left @ np.diag(s) @ right, a)
-
-
-@pytest.mark.parametrize("number", range(0, VARIATIONS, 3))
-def test_varied_eigenvalues_come_in_another_order_with_their_vectors(number: int) -> None:
-    a = np.array([[1.0, 2.0, 0.0], [-2.0, 1.0, 0.0], [0.0, 0.0, 4.0]])
-    operation, results = call("dgeev", a, compute_left="N", compute_right="V")
-    (re, im, _, vectors, _), _ = vary(operation, (a,), results, number)
-    first = int(np.flatnonzero(im > 0)[0])
-    assert im[first + 1] == -im[first]
-    vector = vectors[:, first]
-    assert np.allclose(a @ vector, (re[first] + 1j * im[first]) * vector)

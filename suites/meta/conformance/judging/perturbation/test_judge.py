@@ -43,10 +43,35 @@ ROUNDED = [np.array([0.1, 1.7, -3.3, 1e9], np.float32)] * 2 + [np.full(4, 0.3, n
 WHOLE = [np.array([1, 2, -3, 8], np.float32)] * 2 + [np.array([4, 5, 6, 7], np.float32)]
 
 
-def test_rounded_result_may_be_off_by_one_rounding() -> None:
-    assert judge_result(ARITHMETIC, ROUNDED).verdict is Verdict.PASS
-    assert judge_result(ARITHMETIC, ROUNDED, ulps(1)).verdict is Verdict.PASS
-    assert judge_result(ARITHMETIC, ROUNDED, ulps(-1)).verdict is Verdict.PASS
+@pytest.mark.parametrize("count", [-1, 0, 1])
+def test_a_sum_may_be_off_by_the_rounding_of_its_product(count: int) -> None:
+    """0.3 is a small part of 3.3 * 3.3, and a large one of 0.1 * 0.1."""
+
+    def change(place: int):
+        def one(array: Array) -> Array:
+            array[place] += count * np.spacing(array[place])
+            return array
+
+        return one
+
+    assert judge_result(ARITHMETIC, ROUNDED, change(2)).verdict is Verdict.PASS
+    is_exact = judge_result(ARITHMETIC, ROUNDED, change(0)).verdict is Verdict.PASS
+    assert is_exact == (count == 0)
+
+
+LAST = """
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %y : tensor<4xf32>
+  %1 = stablehlo.NAME %0, %y : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"""
+
+
+@pytest.mark.parametrize("name", ["multiply", "divide", "subtract"])
+def test_the_result_of_an_op_that_is_rounded_correctly_has_one_value(name: str) -> None:
+    text = LAST.replace("NAME", name)
+    assert judge_result(text, ROUNDED[:2]).verdict is Verdict.PASS
+    assert judge_result(text, ROUNDED[:2], ulps(1)).verdict is Verdict.INACCURATE
 
 
 def test_a_fused_multiply_add_is_permitted() -> None:

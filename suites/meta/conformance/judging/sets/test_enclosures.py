@@ -77,6 +77,69 @@ def test_results_inside_of_intervals_are_held(op: str, sign: int) -> None:
     assert all(found.holds(one).all() for one in results)
 
 
+@pytest.mark.parametrize("op", REAL)
+def test_results_across_the_ends_of_domains_are_held(op: str) -> None:
+    """Roots, logarithms and inverse functions are NaN outside of their domains."""
+    record, random = OPS[op], np.random.default_rng(len(op))
+    count = len(record.operands)
+    low = [-random.uniform(0.1, 4, SIZE).astype(np.float32) for _ in range(count)]
+    high = [random.uniform(0.1, 4, SIZE).astype(np.float32) for _ in range(count)]
+    result = tensor_of(SIZE, of=TO.get(op, "f32"))
+    given = ATTRIBUTES.get(op, {})
+    operation = op_program(op, [tensor_of(SIZE)] * count, result, **given).subject
+    with np.errstate(all="ignore"):
+        found, results = sampled(operation, low, high, whole=False)
+    assert all(found.holds(one).all() for one in results)
+
+
+@pytest.mark.parametrize(
+    ("op", "low", "high", "outside"),
+    [("sqrt", -1.0, 4.0, 2.1), ("log", -1.0, 1.0, 0.1), ("chlo.asin", 0.0, 2.0, 1.6),
+     ("log_plus_one", -2.0, 0.0, 0.1), ("chlo.acosh", 0.0, 2.0, 1.4)],
+)  # fmt: skip
+def test_numbers_reach_no_further_than_a_domain(
+    op: str, low: float, high: float, outside: float
+) -> None:
+    operation = op_program(op, [tensor_of(1)], tensor_of(1)).subject
+    ends = [np.full(1, end, np.float32) for end in (low, high)]
+    (found,) = Enclosures("cpu").of(operation, [ValueSet(((ends[0], ends[1]),), np.zeros(1, bool))])
+    assert found.nan.all()
+    assert not found.holds(np.full(1, outside, np.float32)).any()
+
+
+def test_zero_times_what_may_be_infinite_is_zero_or_nan() -> None:
+    operation = op_program("multiply", [tensor_of(1)] * 2, tensor_of(1)).subject
+    zero, one, infinity = (np.full(1, end, np.float32) for end in (0, 1, np.inf))
+    large = ValueSet(((one, infinity),), np.zeros(1, np.bool_))
+    (found,) = Enclosures("cpu").of(operation, [ValueSet.of(zero), large])
+    held = [bool(found.holds(np.full(1, end, np.float32)).all()) for end in (0, np.nan, 1, np.inf)]
+    assert held == [True, True, False, False]
+
+
+SCATTER = """func.func @main(%x: tensor<4xf32>, %i: tensor<3x1xi32>, %u: tensor<3xf32>)
+    -> tensor<4xf32> {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      BODY
+    }) : (tensor<4xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}"""
+ADDED = "%c = stablehlo.add %a, %b : tensor<f32>\n stablehlo.return %c : tensor<f32>"
+
+
+@pytest.mark.parametrize("body", [ADDED, "stablehlo.return %b : tensor<f32>"])
+def test_scattered_intervals_are_held(body: str) -> None:
+    operation = parse_module(SCATTER.replace("BODY", body)).subject
+    data, low = np.arange(4, dtype=np.float32), np.array([1, 2, 3], np.float32)
+    indices = np.array([[0], [2], [2]], np.int32)
+    updates = ValueSet(((low, low + np.float32(0.5)),), np.zeros(3, np.bool_))
+    (found,) = Enclosures("cpu").of(operation, [ValueSet.of(data), ValueSet.of(indices), updates])
+    for part in np.random.default_rng(2).uniform(0, 0.5, (POINTS, 3)).astype(np.float32):
+        assert found.holds(apply(operation, [data, indices, low + part])[0]).all()
+    assert found.holds(data).tolist() == [False, True, body != ADDED, True]
+
+
 @pytest.mark.parametrize("op", ["and", "remainder", "add", "multiply"])
 def test_integers_inside_of_intervals_are_held(op: str) -> None:
     of = tensor_of(SIZE, of="si32")

@@ -312,16 +312,25 @@ LOOP = """func.func @main(%x: tensor<f32>, %limit: tensor<f32>) -> tensor<f32> {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("limit", "followed"), [(2.0, True), (float(np.exp(np.float32(1))), False)]
-)
-def test_a_loop_is_followed_where_its_condition_is_decided(limit: float, followed: bool) -> None:
+@pytest.mark.parametrize(("limit", "may_go_on"), [(2.0, False), (np.e, True)])
+def test_a_loop_may_end_wherever_rounding_decides_its_condition(
+    limit: float, may_go_on: bool
+) -> None:
     inputs = [np.array(one, np.float32) for one in (1.0, limit)]
     sets = evaluate_sets(parse_module(LOOP), inputs, "cpu")
-    assert (sets is not None) is followed
-    if sets is not None:
-        assert sets[0].holds(np.array(np.e, np.float32))
-        assert not sets[0].holds(np.array(1.0, np.float32))
+    assert sets is not None
+    assert sets[0].holds(np.array(np.e, np.float32))
+    assert bool(sets[0].holds(np.array(np.exp(np.e), np.float32))) is may_go_on
+    for number in (1.0, 7.0, 20.0):
+        assert not sets[0].holds(np.array(number, np.float32))
+
+
+def test_a_loop_that_rounding_may_never_end_carries_anything() -> None:
+    text = LOOP.replace("exponential %a", "tanh %x").replace("compare LT", "compare GE")
+    inputs = [np.array(one, np.float32) for one in (0.5, np.tanh(0.5))]
+    sets = evaluate_sets(parse_module(text), inputs, "cpu")
+    assert sets is not None
+    assert sets[0].holds(np.array(1e30, np.float32))
 
 
 NUMBERS = np.array([1.0, 5.0, 9.0, 11.0], np.float32)

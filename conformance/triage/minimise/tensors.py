@@ -1,17 +1,22 @@
-"""Simpler data: as many elements of inputs and constants as possible are replaced by 0 and 1, and
-integers by smaller ones.
+"""Smaller tensors: smaller sizes; inputs and constants of 0 and 1, or of smaller integers.
+
+A size is replaced by a smaller one wherever it occurs. Dependencies among sizes are not computed:
+the verifier decides which programs are valid.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from conformance.pipeline.items import Inputs
 from conformance.transforms.extract import replace_body
 from conformance.triage.minimise.attempts import Minimisation
 from generators.regions.bodies import number_of
-from reference.ir.program import Dense
+from reference.ir.program import Dense, Program, TensorType
+from reference.ir.resizing import Sizes, resize_dimensions, sizes_of
 from reference.ir.types import Array, element_type_of
 
 Put = Callable[[Array], bool]
@@ -99,3 +104,64 @@ def _simpler_arrays(array: Array, start: int, stop: int) -> Iterator[Array]:
             return
         flat[start:stop] = one
         yield flat.reshape(array.shape)
+
+
+def shrink_shapes(attempts: Minimisation) -> bool:
+    """Try each size smaller, by itself and with its multiples; return whether any was accepted."""
+    return attempts.try_repeatedly(_programs_of_smaller_sizes)
+
+
+def _programs_of_smaller_sizes(
+    program: Program, inputs: Inputs
+) -> Iterator[tuple[Program, Inputs]]:
+    """Yield the program with smaller sizes, on the first and on the last elements."""
+    for sizes in _changes(program):
+        smaller = resize_dimensions(program, sizes)
+        for last in (False, True):
+            yield smaller, tuple(_crop(array, sizes, last=last) for array in inputs)
+
+
+def _changes(program: Program) -> Iterator[Sizes]:
+    """Yield replacements of sizes: all at once, then the largest sizes and steps first."""
+    found = sorted(sizes_of(program), reverse=True)
+    if len(found) > 1:
+        for most in (1, 2, 3):
+            yield {size: min(size, most) for size in found}
+    for size in found:
+        for smaller in dict.fromkeys((1, 2, 3, size // 2, size - 1)):
+            if not 0 < smaller < size:
+                continue
+            yield {size: smaller}
+            for other in found:
+                if other > size and other % size == 0:
+                    yield {size: smaller, other: other // size * smaller}
+                    break
+            for other in (size + 1, size - 1, 2 * size):
+                if other in found and other != smaller:
+                    yield {size: smaller, other: max(other + smaller - size, 1)}
+
+
+def _crop(array: Array, sizes: Sizes, *, last: bool) -> Array:
+    parts = tuple(
+        slice(None)
+        if size not in sizes
+        else slice(size - sizes[size], None)
+        if last
+        else slice(0, sizes[size])
+        for size in array.shape
+    )
+    shape = tuple(sizes[size] if size in sizes else size for size in array.shape)  # noqa: SIM401 - its type
+    return np.ascontiguousarray(array[parts]).reshape(shape)
+
+
+def count_elements(program: Program) -> int:
+    """Return the number of elements of main's parameters and results.
+
+    An unknown size counts 1.
+    """
+    types = [*(value.type for value in program.main.arguments), *program.main.result_types]
+    return sum(
+        math.prod(size for size in of.shape if size is not None)
+        for of in types
+        if isinstance(of, TensorType)
+    )
