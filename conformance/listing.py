@@ -128,7 +128,7 @@ def coverage_page() -> str:
     """
     lines = [
         "# Coverage", "",
-        "Made by `hlo-conformance ops --format markdown`; a test compares it.", "",
+        "Made by `hlo-conformance ops --format markdown`.", "",
     ]  # fmt: skip
     for dialect, title in _DOCUMENTS.items():
         rows = [row for row in CATALOG.values() if row.dialect == dialect]
@@ -150,7 +150,9 @@ def coverage_page() -> str:
         "",
     ]
     lines += ["## Texts that can be read in two ways", "", "| ops | reading |", "| --- | --- |"]
-    return "\n".join([*lines, *_readings(), ""])
+    lines += [*_readings(), "", "## Tolerance rules", ""]
+    lines += ["| rule | permitted | source |", "| --- | --- | --- |", *_rules()]
+    return "\n".join([*lines, ""])
 
 
 def _readings() -> list[str]:
@@ -160,6 +162,20 @@ def _readings() -> list[str]:
         for reading in OPS[name].readings:
             ops.setdefault(reading, []).append(name)
     return [f"| {', '.join(names)} | {reading} |" for reading, names in ops.items()]
+
+
+def _rules() -> list[str]:
+    """Return a line for each tolerance rule."""
+    rules = {row.tolerance.name: row.tolerance for row in CATALOG.values()}
+    return [
+        f"| {name} | {_safe_cell(rule.text)} | {_safe_cell(rule.source)} |"
+        for name, rule in sorted(rules.items())
+    ]
+
+
+def _safe_cell(text: str) -> str:
+    """Return a text that is safe in a cell of a table."""
+    return text.replace("|", "&#124;").replace("<", "&lt;").replace(">", "&gt;").replace("*", "\\*")
 
 
 _DOCUMENTS = {

@@ -24,7 +24,7 @@ def export(
 ) -> int:
     """Write programs, inputs and permitted results as files, for tools in any language.
 
-    docs/vectors.md describes the files. `judge` takes what a tool made of them.
+    docs/backends.md describes the files. `judge` takes what a tool made of them.
     """
     from conformance.campaign.planning import Options, plan
     from conformance.vectors.writing import SUITE, Counts, write_vectors

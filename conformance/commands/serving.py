@@ -12,7 +12,7 @@ def serve(backend: Backend) -> None:
     """Let another process use a backend, by the protocol of `command:NAME=COMMAND`.
 
     `run --backend 'command:far=ssh host hlo-conformance serve --backend gpu'` tests the GPU of
-    another machine. docs/protocol.md describes the messages.
+    another machine. docs/backends.md describes the messages.
     """
     from conformance.backends.command.protocol import Connection, ProtocolError
     from conformance.backends.command.serving import Server

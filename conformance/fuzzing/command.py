@@ -283,7 +283,7 @@ def _print(journal: Journal, campaign: Campaign) -> int:
     )
     if not campaign.ops:
         count = len(unlinked_ops())
-        left = f"{count} ops are never part of programs: campaign.json and docs/fuzzing.md say why"
+        left = f"{count} ops are never part of programs: campaign.json says why"
         sys.stdout.write(f"{left}\n")
     if new:
         return 1

@@ -1,6 +1,6 @@
 """The key by which findings of one cause are grouped.
 
-docs/fuzzing.md states what the key means, and why.
+docs/fuzz.md states what the key means, and why.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Entries with `computes`: they state, as StableHLO, what a backend computes instead of an op.
 
-docs/expectations.md describes their keys, conformance/known/template.py the text. The entry matches
+docs/divergences.md describes their keys, conformance/known/template.py the text. The entry matches
 the elements that are as predicted, and no others: it has no `kinds`, `words` or `max_ulp`.
 """
 

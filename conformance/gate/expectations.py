@@ -75,7 +75,7 @@ class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"na
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One known divergence: a [[known]] table of a file, whose keys are these fields.
 
-    docs/expectations.md describes the keys. An entry matches a failure if all its conditions hold:
+    docs/divergences.md describes the keys. An entry matches a failure if all its conditions hold:
     patterns (names or globs) of backend, op and element type; any of `verdicts` and `kinds`; no
     error over `max_ulp`; any of `words` in the message, for a program without results in the
     backend's own words; any of `where` in the operation in MLIR's generic form; the `cause`. A
@@ -85,7 +85,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stale.
 
     An entry with `computes` (conformance/known/template.py) or `sums` states the values instead. It
-    matches only elements that differ from these by no more than `within`.
+    matches only elements that differ from these by no more than `within`. An entry with a `title`
+    is on the page of findings.
     """
 
     id: str
@@ -97,6 +98,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
     link: str = ""
+    title: str = ""
     counterexample: Counterexample | None = None
     versions: str | Versions = ""
     max_ulp: float = float("inf")

@@ -1,6 +1,6 @@
 """Expectation files: TOML that holds a [[known]] table for each known divergence.
 
-The keys of a table are the fields of `Expectation`. docs/expectations.md describes them. Entries of
+The keys of a table are the fields of `Expectation`. docs/divergences.md describes them. Entries of
 files that a file includes come before its own.
 """
 

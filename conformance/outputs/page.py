@@ -1,4 +1,4 @@
-"""The page on JSON outputs, docs/schema.md: every field with its type and meaning."""
+"""The page on JSON outputs: every field with its type and meaning."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A version is MAJOR.MINOR. A field that is added raises MINOR, a field that is removed, renamed or
 means something else raises MAJOR. `schema/` has the schema of every version of the current MAJOR,
-so that a change of a shape is a new file there (docs/schema.md).
+so that a change of a shape is a new file there.
 """
 
 from __future__ import annotations

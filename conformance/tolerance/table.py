@@ -202,6 +202,6 @@ RULES: dict[str, Rule] = {
         random.BERNOULLI, random.GENERATED, scaled.SCALED, sparse.STORED, quantization.QUANTIZED,
     )
 }  # fmt: skip
-"""Rules by name, as docs/tolerances.md lists them. The rule of `map` depends on the rules of other
-ops; conformance/catalog.py builds it.
+"""Rules by name. The rule of `map` depends on the rules of other ops; conformance/catalog.py builds
+it.
 """

@@ -1,7 +1,7 @@
 """Writing of vectors: a folder with a pair of files for each op and element type.
 
 `OP-TYPE.json` has the programs and, for each array, where its bytes are in `OP-TYPE.bin`.
-docs/vectors.md describes both.
+docs/backends.md describes both.
 """
 
 from __future__ import annotations

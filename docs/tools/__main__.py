@@ -1,12 +1,11 @@
-"""Write every page that is generated: `python -m docs.tools`."""
+"""Write every page that is generated: `python -m docs.tools`, before `zensical build`."""
 
 from __future__ import annotations
 
 import sys
 
-from docs.tools.generated import PAGES_BY_NAME
+from docs.tools.generated import write_pages
 from docs.tools.pages import PAGES
 
-for name, page in PAGES_BY_NAME.items():
-    (PAGES / name).write_text(page(), encoding="utf-8")
-    sys.stdout.write(f"docs/{name}\n")
+for path in write_pages(PAGES):
+    sys.stdout.write(f"docs/{path.name}\n")

@@ -32,7 +32,7 @@ LITERATURE = FOLDER / "literature.json"
 
 HEAD = """# Errors of XLA
 
-Written by `python -m docs.tools` from sweeps; a test compares the two.
+Written by `python -m docs.tools` from sweeps.
 
 Worst errors in ulp of the exact result, as [`sweep`](sweep.md) measures them. Bold: all values of
 the type were tried. Else a sample was, and the true worst error may be larger. `≤ 0.5` is correctly

@@ -1,7 +1,4 @@
-"""Write the page of the command line.
-
-python -m docs.tools.command_line > docs/command-line.md
-"""
+"""The page of the command line, docs/command-line.md, from the functions of the commands."""
 
 from __future__ import annotations
 
@@ -19,8 +16,7 @@ from conformance.text import one_line
 
 HEAD = """# The command line
 
-Written by `python -m docs.tools` from the code; a test compares the two. Every command
-explains itself with `--help`, too.
+Written by `python -m docs.tools` from the code. Every command explains itself with `--help`, too.
 
 | exit code | means |
 | ---: | --- |
@@ -84,7 +80,7 @@ def _section(name: str, function: Callable[..., Any]) -> Iterator[str]:
     yield f"## {name} {{#{_anchor(name)}}}"
     yield f"```text\n{usage}\n```"
     for paragraph in inspect.cleandoc(function.__doc__ or "").split("\n\n"):
-        yield _escape(one_line(paragraph))
+        yield escape(one_line(paragraph))
     if arguments:
         rows = [f"| {_code(one.spelling)} | {_cell(one.help)} |" for one in arguments]
         yield "\n".join(["| argument | |", "| --- | --- |", *rows])
@@ -158,10 +154,10 @@ def _code(text: str) -> str:
 
 def _cell(text: str) -> str:
     """Return a text that is safe in a cell of a table."""
-    return _escape(text).replace("|", "\\|")
+    return escape(text).replace("|", "\\|")
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     """Return a text with escaped angle brackets and asterisks."""
     return text.replace("<", "&lt;").replace(">", "&gt;").replace("*", "\\*")
 

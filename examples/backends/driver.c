@@ -1,5 +1,5 @@
 /* A compiler behind a command, with C's standard library: abs, add or negate of f32, one operation
- * of one or two arguments. Anything else is unsupported. docs/protocol.md describes the messages.
+ * of one or two arguments. Anything else is unsupported. docs/backends.md describes the messages.
  *
  * cc -O1 -o driver examples/backends/driver.c -lm
  * hlo-conformance run --backend 'command:mine=./driver' --op abs

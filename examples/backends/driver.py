@@ -1,5 +1,5 @@
 """A compiler behind a command: three ops of f32, on tensors of one shape; anything else is
-unsupported. docs/protocol.md describes the messages.
+unsupported. docs/backends.md describes the messages.
 
 hlo-conformance run --backend 'command:mine=python examples/backends/driver.py' --op abs
 """

@@ -1,5 +1,5 @@
 """IREE behind a command, from an environment that needs iree-base-compiler, iree-base-runtime and
-ml_dtypes alone. docs/protocol.md describes the messages.
+ml_dtypes alone. docs/backends.md describes the messages.
 
 hlo-conformance run --backend 'command:iree=ENVIRONMENT/bin/python examples/backends/iree_driver.py'
 """

@@ -1,6 +1,6 @@
 """A compiler that is run once for each program, on a folder: `folder:NAME=COMMAND`.
 
-The command gets a folder as its last word. docs/protocol.md describes what is in it.
+The command gets a folder as its last word. docs/backends.md describes what is in it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The protocol between the harness and a compiler in a process of its own.
 
-docs/protocol.md describes it for authors of such compilers. A message is a line of words, followed
+docs/backends.md describes it for authors of such compilers. A message is a line of words, followed
 by as many bytes as the line says. Arrays are little-endian bytes in row-major order, one byte for
 each element of a narrower type.
 """
@@ -38,7 +38,7 @@ ANSWERS: dict[str, type[BackendError]] = {
 
 
 class ProtocolError(Exception):
-    """Raised for a message that is not as docs/protocol.md says, with the reason in one line."""
+    """Raised for a message that is not as docs/backends.md says, with the reason in one line."""
 
 
 @dataclass(frozen=True, slots=True)

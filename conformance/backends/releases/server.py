@@ -1,4 +1,4 @@
-"""XLA for CPUs behind the protocol of docs/protocol.md, for any release of jaxlib since 0.4.30.
+"""XLA for CPUs behind the protocol of docs/backends.md, for any release of jaxlib since 0.4.30.
 
 This file runs in an environment with jax and jaxlib alone, and imports nothing of this project.
 """

@@ -190,7 +190,7 @@ def test_texts_and_inputs_of_all_executions_are_recorded() -> None:
 
 def test_a_case_passes_through_the_functions_that_a_page_names(tmp_path: Path) -> None:
     stops = [name for _, name in walk_command("run", tmp_path).stops]
-    page = (ROOT / "docs" / "how-it-works.md").read_text()
+    page = (ROOT / "docs" / "architecture.md").read_text()
     (block,) = re.findall(r"```text\n(RunSession[^`]*)```", page)
     named = re.findall(r"^[│├└─ ]*([\w.]+) {2,}", block, re.MULTILINE)
     assert named[0] == stops[0]

@@ -1,1 +1,1 @@
-"""Tests of the documentation: pages are run, the site is built, generated pages are compared."""
+"""Tests of the documentation: pages are run, their links are followed, the site is built."""

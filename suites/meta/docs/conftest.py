@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.tools.generated import PAGES_BY_NAME, write_pages
 from docs.tools.pages import PAGES, ROOT
 
 
@@ -16,7 +17,8 @@ from docs.tools.pages import PAGES, ROOT
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the site, built in its own folder: other tests may build it, too."""
     folder = tmp_path_factory.mktemp("site")
-    shutil.copytree(PAGES, folder / "docs")
+    shutil.copytree(PAGES, folder / "docs", ignore=shutil.ignore_patterns(*PAGES_BY_NAME))
+    list(write_pages(folder / "docs"))
     shutil.copy(ROOT / "zensical.toml", folder)
     built = subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict"],

@@ -13,6 +13,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 
+from docs.tools.generated import PAGES_BY_NAME
 from docs.tools.pages import PAGES, ROOT
 from suites.meta.reports.browsing import SIZES, resize, script, wait
 
@@ -25,14 +26,18 @@ def entries(nav: list[Any]) -> Iterator[str]:
             yield from [target] if isinstance(target, str) else entries(target)
 
 
+NAMES = sorted({page.name for page in PAGES.glob("*.md")} | PAGES_BY_NAME.keys())
+"""The pages of the site."""
+
+
 def test_the_navigation_has_every_page_once() -> None:
     nav = tomllib.loads(CONFIGURATION.read_text())["project"]["nav"]
-    assert sorted(entries(nav)) == sorted(page.name for page in PAGES.glob("*.md"))
+    assert sorted(entries(nav)) == NAMES
 
 
 @pytest.mark.slow
 def test_the_site_has_pages_and_no_program(site: Path) -> None:
-    assert {page.stem for page in PAGES.glob("*.md")} <= {page.stem for page in site.glob("*.html")}
+    assert {Path(name).stem for name in NAMES} <= {page.stem for page in site.glob("*.html")}
     assert not [*site.rglob("*.py")]
 
 
@@ -63,7 +68,7 @@ def browser(browser_of_size: Callable[[tuple[int, int]], webdriver.Chrome]) -> w
 
 
 def test_pages_fit_and_fetch_nothing(browser: webdriver.Chrome, site: Path) -> None:
-    for page in sorted(PAGES.glob("*.md")):
+    for page in map(Path, NAMES):
         browser.get((site / f"{page.stem}.html").as_uri())
         for name, size in SIZES.items():
             resize(browser, size)

@@ -29,7 +29,7 @@ from reference.ops.table import OPS
 from suites.meta.support.one_task import run_task
 from suites.meta.support.small_programs import array, op_program, tensor_of
 
-DOCS = Path(__file__).parents[4] / "docs" / "expectations.md"
+DOCS = Path(__file__).parents[4] / "docs" / "divergences.md"
 
 EXAMPLES = [
     example

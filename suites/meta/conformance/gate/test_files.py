@@ -146,7 +146,13 @@ def test_no_shipped_entry_repeats_another() -> None:
     found: dict[object, list[Expectation]] = {}
     for one in SHIPPED_ENTRIES:
         same = structs.replace(
-            one, id="", reason="", link="", backends=(), kinds=() if one.computes else one.kinds
+            one,
+            id="",
+            title="",
+            reason="",
+            link="",
+            backends=(),
+            kinds=() if one.computes else one.kinds,
         )
         found.setdefault(same, []).append(one)
     repeated = [each for each in found.values() if len(each) > 1]

@@ -23,9 +23,9 @@ from suites.meta.support.synthetic_run import RUNS, run
 
 SCHEMAS = sorted((ROOT / "schema").glob("*.json"))
 HOW_TO_MEND = """the shape of `{0}` has changed: raise its version in conformance/outputs/schema.py
-(docs/schema.md says which part, and that 1.0 stays before the first release), then
-hlo-conformance schema {0} > schema/{1}
-python -m docs.tools"""
+(`hlo-conformance schema --format markdown` says which part, and that 1.0 stays before the first
+release), then
+hlo-conformance schema {0} > schema/{1}"""
 
 CELLS = ("--op", "or", "--op", "not", "--element-type", "i1", "--element-type", "si8")
 SMOKE = (*CELLS, "--profile", "smoke", "--jobs", 1)
@@ -65,7 +65,6 @@ def test_every_file_is_a_schema_of_a_version(path: Path) -> None:
 
 
 def test_the_page_is_what_the_command_prints(call: Call) -> None:
-    assert (ROOT / "docs" / "schema.md").read_text() == schema_page(), "see schema_page"
     assert call("schema", "--format", "markdown") == (0, schema_page())
 
 

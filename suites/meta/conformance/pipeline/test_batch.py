@@ -109,7 +109,7 @@ def _items(*ops: str) -> list[Item]:
 
 
 def test_permutes_among_replicas_and_among_partitions_are_in_different_modules() -> None:
-    """XLA's compiler for GPUs combines them (docs/findings.md)."""
+    """XLA's compiler for GPUs combines them (pass collective-permute-combiner)."""
     items: list[Item] = []
     for number, channel in enumerate((0, 1, 0)):
         of = TensorType((2,), ELEMENT_TYPES["f32"])

@@ -14,10 +14,12 @@ import typer
 
 from conformance.cli import app, exit_code_of
 from conformance.gate.classes import CLASSES
+from conformance.gate.expectations import Counterexample, Expectation
+from conformance.gate.files import FAMILIES, SHIPPED
+from conformance.gate.reading import read
 from conformance.verdict import Verdict
-from docs.tools import accuracy, command_line, generated, pages, screenshots
-from docs.tools.command_line import page
-from docs.tools.generated import PAGES_BY_NAME
+from docs.tools import accuracy, command_line, findings, generated, pages, screenshots
+from docs.tools.command_line import escape, page
 from docs.tools.pages import PAGES
 from docs.tools.parsing import OptionError, parse, parse_all
 from docs.tools.screenshots import BACKENDS, OPS, Picture, _run, _take_picture
@@ -74,11 +76,37 @@ def leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield from leaves(one, f"{name} {word}".strip())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PAGES_BY_NAME)
-def test_generated_pages_are_up_to_date(name: str) -> None:
-    written = PAGES_BY_NAME[name]()
-    assert (PAGES / name).read_text(encoding="utf-8") == written, "run: python -m docs.tools"
+def test_entries_with_a_title_have_a_section_with_program_and_reason() -> None:
+    text = findings.page()
+    entries = [e for family in FAMILIES for e in read(SHIPPED / f"{family}.toml")]
+    titled = [entry for entry in entries if entry.title]
+    sections = dict(part.split("\n", 1) for part in text.split("\n### ")[1:])
+    assert sections.keys() == {escape(entry.title) for entry in titled}
+    for entry in titled:
+        section = sections[escape(entry.title)]
+        assert f"`{entry.id}`" in section
+        assert escape(entry.reason) in section
+        assert "```mlir\n" in section or findings.WITHOUT_PROGRAM in section, entry.id
+
+
+def test_entries_of_a_title_share_a_section_and_entries_without_a_title_have_none() -> None:
+    shown = Counterexample("func.func @main() { ... }\n", ("[1.0]", "0"))
+    first = Expectation("a", ("add",), "a < b", title="A title", link="https://x.org/1")
+    second = Expectation("b", ("add",), "other", title="A title", counterexample=shown)
+    other = Expectation("c", ("add",), "no title")
+    (finding,) = findings.findings([first, other, second])
+    section = findings.section(finding)
+    assert section.startswith("### A title\n")
+    for part in (
+        "a &lt; b",
+        "`a` (",
+        "`b` (",
+        shown.program.strip(),
+        "`[1.0]`, `0`",
+        "<https://x.org/1>",
+    ):
+        assert section.count(part) == 1, part
+    assert "no title" not in section
 
 
 def test_every_verdict_has_a_section() -> None:
