@@ -176,7 +176,9 @@ def test_messages_of_another_release_are_read_as_those_of_the_installed_one(
     said: str, error: type[BackendError]
 ) -> None:
     answer = rf"failed {len(said)}\n{said}"
-    release = ReleaseBackend("jaxlib:0.9.2", f"{sys.executable} {DRIVER} compile '{answer}'")
+    release = ReleaseBackend(
+        "jaxlib:0.9.2", "0.9.2", f"{sys.executable} {DRIVER} compile '{answer}'"
+    )
     with pytest.raises(error) as caught:
         release.compile(emit(PROGRAM), PROGRAM)
     assert type(caught.value) is error
