@@ -100,7 +100,7 @@ def _class_mismatch(entry: Expectation, failure: Failure | Record, under: Circum
     if failure.kind == NOT_DETERMINISTIC and not entry.flaky:
         return "it lacks flaky = true, and the case does not fail every time"
     if entry.predicts:
-        key = "computes" if entry.computes else "sums"
+        key = entry.stating_key
         return f"its {key!r} does not predict these values, of class {failure.kind!r}"
     found = _quote_all(classes) if classes else repr(failure.kind)
     return f"it matches the class {_quote_all(entry.kinds)}, not {found}"

@@ -34,6 +34,10 @@ WITH_RESULTS = tuple(verdict for verdict in FAILING if verdict not in WITHOUT_RE
 """Verdicts that an expectation matches if it names none."""
 
 
+STATING = ("computes", "sums", "reorders")
+"""Keys by which an entry states which elements it matches."""
+
+
 class Counterexample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A program that shows a known divergence, and its inputs.
 
@@ -99,7 +103,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `constants` are the operands that must be constants to a compiler, by name or glob. With
     `any_value`, elements for which its mask is false may have any value. `sums` instead is the type
     in which the backend adds products up, `$E` for the result's: the entry then matches only
-    elements within the bound of such sums.
+    elements within the bound of such sums. An entry that `reorders` matches elements that depend on
+    the order in which the elements of a window are visited, whatever their value.
     """
 
     id: str
@@ -126,11 +131,17 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     constants: tuple[str, ...] = ()
     any_value: bool = False
     sums: str = ""
+    reorders: bool = False
 
     @property
     def predicts(self) -> bool:
         """Whether the entry states what the backend computes, and not only classes."""
-        return bool(self.computes or self.sums)
+        return bool(self.stating_key)
+
+    @property
+    def stating_key(self) -> str:
+        """The key by which the entry states which elements it matches; "" if there is none."""
+        return next((key for key in STATING if getattr(self, key)), "")
 
     @property
     def hypothesis(self) -> EntryPrediction | None:
@@ -153,6 +164,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             self.any_value,
             self.within == ROUNDING,
             self.sums,
+            self.reorders,
         )
 
     def applies(self, cell: CellKey) -> bool:
@@ -352,7 +364,7 @@ def _match_failing(expectations: Sequence[Expectation], record: Record, one: Fai
     id_ = matching_entry(expectations, shown)
     entry = next((e for e in expectations if e.id == id_), None)
     states_values = entry is None or (
-        not entry.any_value
+        not (entry.any_value or entry.reorders)
         and (
             one.kind not in UNPREDICTED
             or entry.unpredictable

@@ -20,6 +20,9 @@ from conformance.text import contains
 PREFIX = "condition: "
 """Text that begins the name of a condition in `where`."""
 
+AND = " && "
+"""Text between the parts of a text in `where`."""
+
 LEAST_OF_YNNPACK = 4096
 """Smallest number of elements of a reduction that XLA's CPU compiler gives to YNNPACK."""
 
@@ -226,7 +229,8 @@ def are_updates_of_one_element(operation: OperationText) -> bool:
     """
     found = _several_updates_without_index(operation)
     windows = operation.numbers("update_window_dims")
-    return found is not None and all(found[1][d] == 1 for d in windows)
+    batching = operation.numbers("input_batching_dims")
+    return found is not None and not batching and all(found[1][d] == 1 for d in windows)
 
 
 def are_updates_shaped_as_input(operation: OperationText) -> bool:
@@ -281,7 +285,16 @@ def satisfies(text: str, name: str) -> bool:
     return operation.is_static and CONDITIONS[name](operation)
 
 
+def parts_of(pattern: str) -> list[str]:
+    """Return the parts of a text of `where`, all of which must describe the operation."""
+    return pattern.split(AND)
+
+
 def describes(pattern: str, operation: str) -> bool:
     """Return whether a text of `where` describes an operation in MLIR's generic form."""
-    name = pattern.removeprefix(PREFIX)
-    return contains(operation, pattern) if name == pattern else satisfies(operation, name)
+    return all(_describes(part, operation) for part in parts_of(pattern))
+
+
+def _describes(part: str, operation: str) -> bool:
+    name = part.removeprefix(PREFIX)
+    return contains(operation, part) if name == part else satisfies(operation, name)
