@@ -1,4 +1,6 @@
-"""Elements whose values depend on the order in which the elements of a window are visited."""
+"""Elements whose values depend on the order in which the elements of a window are visited, or on
+its padding.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +16,34 @@ from reference.ir.types import Array
 from reference.numerics.contributions import Windows
 from reference.ops.folds import folding
 from reference.ops.folds.windows import leaves_of_windows
-from reference.unspecified.reduction import decompose_reduction, differing_elements
+from reference.unspecified.reduction import (
+    decompose_reduction,
+    differing_elements,
+    results_without_padding,
+)
 
 OPS_WITH_WINDOWS = ("reduce_window", "select_and_scatter")
 """The ops of which an entry may say that the order decides."""
 
 
 def order_dependent_elements(operation: Operation, operands: Sequence[Array]) -> tuple[Array, ...]:
-    """Return masks of the elements of each result that other orders of windows may change.
+    """Return masks of the elements of each result that other orders of windows may change, or
+    windows without their padding.
 
     Raises:
         EvaluationError: if a body uses values of other regions.
     """
     if operation.name == "select_and_scatter":
-        given: dict[str, Any] = dict(operation.attributes)
-        windows = leaves_of_windows(operands[0].shape, **given)
+        attributes: dict[str, Any] = dict(operation.attributes)
+        windows = leaves_of_windows(operands[0].shape, **attributes)
         return (_equal_selections(operands[0], body_of(operation.regions[0]), windows),)
     parts = decompose_reduction(operation, operands)
     given = parts.body.lanes, parts.values, parts.inits, parts.leaves
     first = folding.fold_by_schedule(*given, folding.init_then_tree)
+    others = (folding.fold_by_schedule(*given, order) for order in _ORDERS)
     masks = [np.zeros(one.shape, np.bool_) for one in first]
-    for order in _ORDERS:
-        for mask, one, other in zip(
-            masks, first, folding.fold_by_schedule(*given, order), strict=True
-        ):
+    for results in (*others, *results_without_padding(parts)):
+        for mask, one, other in zip(masks, first, results, strict=False):
             mask |= differing_elements(one, other)
     return tuple(masks)
 
