@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.known.crashing_operations import CONDITIONS, satisfies
+from conformance.known.crashing_operations import CONDITIONS, describes, satisfies
 from conformance.known.shrunk_ranges import WindowDimension, are_exchanged
 from conformance.stablehlo.emit import spell_operation
 from conformance.stablehlo.parse import parse_module
@@ -272,6 +272,24 @@ def test_windows_that_are_padded_in_a_plane(
     }}"""
     written = spell_operation(parse_module(text).subject)
     assert satisfies(written, "padded window of several dimensions") is found
+
+
+@pytest.mark.parametrize(
+    ("text", "described"),
+    [
+        ("stablehlo.fft && condition: fft of a part", True),
+        ("stablehlo.fft && f64 && condition: fft of a part", False),
+        ("stablehlo.fft && condition: shrunk window", False),
+    ],
+)
+def test_all_parts_of_a_text_must_describe_the_operation(text: str, described: bool) -> None:
+    of = "tensor<8xcomplex<f32>>"
+    program = f"""
+    func.func @main(%x: {of}) -> {of} {{
+      %0 = stablehlo.fft %x, type = FFT, length = [4] : ({of}) -> {of}
+      return %0 : {of}
+    }}"""
+    assert describes(text, spell_operation(parse_module(program).subject)) is described
 
 
 def dimension(image: int, window: int, result: int, **given: int) -> WindowDimension:
