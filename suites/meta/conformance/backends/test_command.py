@@ -184,7 +184,10 @@ def test_messages_of_another_release_are_read_as_those_of_the_installed_one(
     assert type(caught.value) is error
 
 
-F6 = "func.func @main(%x: tensor<2xf6E2M3FN>) -> tensor<2xf6E2M3FN> { return %x : tensor<2xf6E2M3FN> }"
+F6 = """
+func.func @main(%x: tensor<2xf6E2M3FN>) -> tensor<2xf6E2M3FN> {
+  return %x : tensor<2xf6E2M3FN>
+}"""
 GATHERED = """
 func.func @main(%x: tensor<2xi4>) -> tensor<4xi4> {
   %y = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64,
