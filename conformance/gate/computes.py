@@ -15,9 +15,10 @@ from msgspec import structs
 
 from conformance.catalog import RULED
 from conformance.errors import describe_unknown
-from conformance.gate.expectations import WITH_RESULTS, Expectation
+from conformance.gate.expectations import STATING, WITH_RESULTS, Expectation
 from conformance.known.entry_prediction import RESULT_TYPE, instantiate, label, ulps
 from conformance.known.template import ANY, TemplateError, check_names
+from conformance.known.window_order import OPS_WITH_WINDOWS
 from conformance.text import matches_any
 from conformance.verdict import Verdict
 from generators.case.quantized_types import QuantizedColumn
@@ -31,7 +32,6 @@ VERDICTS = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
 """Verdicts on elements that an entry with `computes` predicts."""
 
 _OTHERS = ("within", "flushes", "constants", "any_value")
-_SUMS = "sums"
 _WITHOUT = ("kinds", "words", "max_ulp", "rare")
 _JOINED = " + "
 _TRIED = 8
@@ -48,10 +48,10 @@ def add_prediction_class(found: Expectation, given: Mapping[str, Any]) -> Expect
         for key in _OTHERS:
             if key in given:
                 raise ValueError(f"{key!r} is only for entries with 'computes'")
-        if not found.sums:
+        if not (found.sums or found.reorders):
             return found
-    stated = "computes" if found.computes else _SUMS
-    for key in (*_WITHOUT, "computes", _SUMS):
+    stated = found.stating_key
+    for key in (*_WITHOUT, *STATING):
         if key in given and key != stated:
             raise ValueError(
                 f"{key!r} cannot be combined with {stated!r}, which predicts the values"
@@ -62,18 +62,23 @@ def add_prediction_class(found: Expectation, given: Mapping[str, Any]) -> Expect
 
 
 def check(found: Expectation) -> None:
-    """Check `sums`, and the parts of `computes` that do not require parsing it as StableHLO.
+    """Check `sums`, `reorders`, and what of `computes` needs no parsing as StableHLO.
 
     Raises:
         ValueError: if any is wrong; the message says how to mend the entry.
     """
     ulps(found.within)
-    stated = "computes" if found.computes else _SUMS
+    stated = found.stating_key
     wrong = [verdict for verdict in found.verdicts if verdict not in VERDICTS]
     if wrong:
         raise ValueError(f"{stated!r} predicts values, which are never {wrong[0]!r}")
     if found.sums:
         _check_sums(found)
+        return
+    if found.reorders:
+        others = [pattern for pattern in found.op if pattern not in OPS_WITH_WINDOWS]
+        if others:
+            raise ValueError(f"'reorders' is of an op with windows, and {others[0]!r} has none")
         return
     for pattern in found.op:
         if _JOINED in pattern:

@@ -75,8 +75,7 @@ def _unmet(entry: Expectation, failure: Failure | Record) -> Iterator[str]:
         if kind == NOT_DETERMINISTIC and not entry.flaky:
             yield "it lacks flaky = true, and the case does not fail every time"
         elif entry.predicts:
-            key = "computes" if entry.computes else "sums"
-            yield f"its {key!r} does not predict these values, of class {kind!r}"
+            yield f"its {entry.stating_key!r} does not predict these values, of class {kind!r}"
         else:
             found = _quote_all(classes or (kind,))
             yield f"it matches the class {_quote_all(entry.kinds)}, not {found}"

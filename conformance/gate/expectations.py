@@ -34,6 +34,10 @@ WITH_RESULTS = tuple(verdict for verdict in FAILING if verdict not in WITHOUT_RE
 """Verdicts that an expectation matches if it names none."""
 
 
+STATING = ("computes", "sums", "reorders")
+"""Keys by which an entry states which elements it matches."""
+
+
 class Counterexample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A program that shows a known divergence, and its inputs.
 
@@ -85,8 +89,9 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stale.
 
     An entry with `computes` (conformance/known/template.py) or `sums` states the values instead. It
-    matches only elements that differ from these by no more than `within`. An entry with a `title`
-    is on the page of findings.
+    matches only elements that differ from these by no more than `within`; one that `reorders` only
+    elements that depend on the order of a window's elements. An entry with a `title` is on the page
+    of findings.
     """
 
     id: str
@@ -114,11 +119,17 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     constants: tuple[str, ...] = ()
     any_value: bool = False
     sums: str = ""
+    reorders: bool = False
 
     @property
     def predicts(self) -> bool:
         """Whether the entry states what the backend computes, and not only classes."""
-        return bool(self.computes or self.sums)
+        return bool(self.stating_key)
+
+    @property
+    def stating_key(self) -> str:
+        """The key by which the entry states which elements it matches; "" if there is none."""
+        return next((key for key in STATING if getattr(self, key)), "")
 
     @property
     def hypothesis(self) -> EntryPrediction | None:
@@ -128,7 +139,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return EntryPrediction(
             self.id, self.op, self.element_types, self.computes, ulps(self.within), self.flushes,
             self.constants, self.where, self.unpredictable, self.any_value,
-            self.within == ROUNDING, self.sums,
+            self.within == ROUNDING, self.sums, self.reorders,
         )  # fmt: skip
 
     def applies(self, cell: CellKey) -> bool:
@@ -328,7 +339,7 @@ def _match_failing(expectations: Sequence[Expectation], record: Record, one: Fai
     id_ = matching_entry(expectations, shown)
     entry = next((e for e in expectations if e.id == id_), None)
     states_values = entry is None or (
-        not entry.any_value
+        not (entry.any_value or entry.reorders)
         and (
             one.kind not in UNPREDICTED
             or entry.unpredictable

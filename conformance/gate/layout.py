@@ -9,7 +9,8 @@ from typing import Any
 ORDER = (
     "id", "op", "element_types", "backends", "versions", "isa", "verdicts", "kinds", "words",
     "where", "cause", "max_ulp", "rare", "flaky", "unpredictable", "any_value", "computes",
-    "sums", "within", "flushes", "constants", "title", "reason", "link", "counterexample",
+    "sums", "reorders", "within", "flushes", "constants", "title", "reason", "link",
+    "counterexample",
 )  # fmt: skip
 """The keys of an entry, in the order in which they are written; unknown keys come last."""
 

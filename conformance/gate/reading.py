@@ -49,7 +49,7 @@ from conformance.gate.versions import (
     needs_backend_version,
 )
 from conformance.gate.versions import check as check_versions
-from conformance.known.crashing_operations import CONDITIONS, PREFIX
+from conformance.known.crashing_operations import CONDITIONS, PREFIX, parts_of
 from conformance.text import is_regular_expression
 from generators.case.columns import INVALID
 from generators.case.quantized_types import QUANTIZED_COLUMNS
@@ -245,6 +245,13 @@ def _check_meaning(found: Expectation) -> None:
     isa.check_condition(found.isa)
 
 
+def _check_regular_expression(key: str, text: str) -> None:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"'/{text}/' in {key!r} is not a regular expression: {error}") from None
+
+
 def _check_unpredictable(found: Expectation) -> None:
     """Raise ValueError unless an entry is `unpredictable` if and only if its classes are: memory
     outside the program, or results that change when the program is compiled or executed again.
@@ -277,15 +284,11 @@ def _check_words(found: Expectation, given: Collection[str]) -> None:
         texts = getattr(found, key)
         if (key in given and not texts) or "" in texts:
             raise ValueError(f"{key!r} must be a list of texts, none of them empty")
-        for text in (one for one in texts if one.startswith(PREFIX)):
-            _check_names("condition", [text.removeprefix(PREFIX)], CONDITIONS, globs=False)
-        for text in filter(is_regular_expression, texts):
-            try:
-                re.compile(text[1:-1])
-            except re.error as error:
-                raise ValueError(
-                    f"{text!r} in {key!r} is not a regular expression: {error}"
-                ) from None
+        for text in (part for one in texts for part in parts_of(one)):
+            if text.startswith(PREFIX):
+                _check_names("condition", [text.removeprefix(PREFIX)], CONDITIONS, globs=False)
+            elif is_regular_expression(text):
+                _check_regular_expression(key, text[1:-1])
     without = [verdict for verdict in found.verdicts if verdict in WITHOUT_RESULTS]
     if without and len(without) < len(found.verdicts):
         results = next(verdict for verdict in found.verdicts if verdict not in without)

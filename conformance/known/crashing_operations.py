@@ -20,6 +20,9 @@ from conformance.text import contains
 PREFIX = "condition: "
 """Text that begins the name of a condition in `where`."""
 
+AND = " && "
+"""Text between the parts of a text in `where`."""
+
 LEAST_OF_YNNPACK = 4096
 """Smallest number of elements of a reduction that XLA's CPU compiler gives to YNNPACK."""
 
@@ -208,17 +211,45 @@ def may_be_partly_outside(operation: OperationText) -> bool:
     return any(sizes.get(d, 1) > 1 or shapes[0][d] > largest for d in indexed)
 
 
-def are_updates_of_one_element(operation: OperationText) -> bool:
-    """Return whether a scatter has index vectors without components, several of them, for
-    dimensions that windows lack.
+def _several_updates_without_index(operation: OperationText) -> tuple[list[int], list[int]] | None:
+    """Return the sizes of the input of a scatter, and of its updates, if several updates have index
+    vectors without components; otherwise None.
     """
-    indexed = operation.numbers("scatter_dims_to_operand_dims")
-    inserted = operation.numbers("inserted_window_dims")
-    if operation.name != "stablehlo.scatter" or indexed or not inserted:
-        return False
+    if operation.name != "stablehlo.scatter" or operation.numbers("scatter_dims_to_operand_dims"):
+        return None
     shapes, windows = operation.shapes(), operation.numbers("update_window_dims")
     update = shapes[len(shapes) // 3 + 1]
-    return prod(size for d, size in enumerate(update) if d not in windows) > 1
+    count = prod(size for d, size in enumerate(update) if d not in windows)
+    return (shapes[0], update) if count > 1 else None
+
+
+def are_updates_of_one_element(operation: OperationText) -> bool:
+    """Return whether a scatter has index vectors without components, several of them, for windows
+    of a single element.
+    """
+    found = _several_updates_without_index(operation)
+    windows = operation.numbers("update_window_dims")
+    batching = operation.numbers("input_batching_dims")
+    return found is not None and not batching and all(found[1][d] == 1 for d in windows)
+
+
+def are_updates_shaped_as_input(operation: OperationText) -> bool:
+    """Return whether a scatter has index vectors without components, several of them, and updates
+    of the input's sizes.
+    """
+    found = _several_updates_without_index(operation)
+    batching = operation.numbers("input_batching_dims")
+    return found is not None and not batching and found[0] == found[1]
+
+
+def is_window_padded_in_a_plane(operation: OperationText) -> bool:
+    """Return whether windows are longer than 1 in several dimensions, any of which is padded."""
+    sizes = operation.numbers("window_dimensions")
+    if not sizes:
+        return False
+    pads = operation.pairs("padding", len(sizes))
+    extended = [pad for size, pad in zip(sizes, pads, strict=True) if size > 1]
+    return len(extended) > 1 and any(low > 0 or high > 0 for low, high in extended)
 
 
 def is_part_transformed(operation: OperationText) -> bool:
@@ -235,9 +266,11 @@ CONDITIONS: dict[str, Callable[[OperationText], bool]] = {
     "gather of leading dimension": is_gather_of_leading_dimension,
     "gather of single elements": is_gather_of_single_elements,
     "negative largest start index": is_last_start_negative,
+    "padded window of several dimensions": is_window_padded_in_a_plane,
     "reduction of 4096 elements": is_long_reduction,
     "several updates of one element": are_updates_of_one_element,
     "shrunk window": is_shrunk_window,
+    "updates of the input's sizes": are_updates_shaped_as_input,
     "window partly outside": may_be_partly_outside,
 }
 """The conditions by name."""
@@ -252,7 +285,16 @@ def satisfies(text: str, name: str) -> bool:
     return operation.is_static and CONDITIONS[name](operation)
 
 
+def parts_of(pattern: str) -> list[str]:
+    """Return the parts of a text of `where`, all of which must describe the operation."""
+    return pattern.split(AND)
+
+
 def describes(pattern: str, operation: str) -> bool:
     """Return whether a text of `where` describes an operation in MLIR's generic form."""
-    name = pattern.removeprefix(PREFIX)
-    return contains(operation, pattern) if name == pattern else satisfies(operation, name)
+    return all(_describes(part, operation) for part in parts_of(pattern))
+
+
+def _describes(part: str, operation: str) -> bool:
+    name = part.removeprefix(PREFIX)
+    return contains(operation, part) if name == part else satisfies(operation, name)

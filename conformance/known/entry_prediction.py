@@ -12,8 +12,9 @@ import numpy as np
 
 from conformance.catalog import column_of, rule_of
 from conformance.known.crashing_operations import describes
-from conformance.known.hypothesis import Hypothesis, predict_nothing
+from conformance.known.hypothesis import Hypothesis, predict_nothing, predict_where
 from conformance.known.template import TemplateError, has_constants, module_text
+from conformance.known.window_order import order_dependent_elements
 from conformance.stablehlo.emit import EmitError, spell_operation
 from conformance.text import matches_any
 from conformance.tolerance.ulp import ulps_from_prediction
@@ -64,6 +65,8 @@ class EntryPrediction:
     If there is `where`, any of its texts must describe the operation. If `unpredictable`, elements
     that the text's mask omits may have any value, if all others are as predicted; if `any_value`,
     whatever the others are. `sums` instead of a text is the type in which products are added up.
+    `reorders` instead of a text: elements that depend on the order of a window's elements may have
+    any value.
     """
 
     entry: str
@@ -78,6 +81,7 @@ class EntryPrediction:
     any_value: bool = False
     rounds: bool = False
     sums: str = ""
+    reorders: bool = False
 
     @property
     def label(self) -> str:
@@ -104,6 +108,8 @@ class EntryPrediction:
         del folded
         if self.sums:
             return Hypothesis(self.label, self._errors_of_sums, stated=True)
+        if self.reorders:
+            return Hypothesis(self.label, self._errors_of_orders, stated=True)
         return Hypothesis(
             self.label,
             self._errors,
@@ -139,6 +145,20 @@ class EntryPrediction:
             return predict_nothing(expected)
         sums = of.part if self.sums == RESULT_TYPE else ELEMENT_TYPES[self.sums]
         return rule.measure_in(sums)(operation, operands, expected, actual)
+
+    def _errors_of_orders(
+        self,
+        operation: Operation,
+        operands: tuple[Any, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        """Return 0 for elements that depend on the order of a window's elements, else infinity."""
+        del actual
+        try:
+            return predict_where(*order_dependent_elements(operation, operands))
+        except EvaluationError:
+            return predict_nothing(expected)
 
     def _errors(
         self,

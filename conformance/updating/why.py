@@ -211,7 +211,7 @@ def _prediction(failure: NewFailure, entry: Expectation) -> Iterator[str]:
         yield f"  by its {by}: {', '.join(map(repr, getattr(entry, by)))}"
         return
     if entry.predicts:
-        key = "computes" if entry.computes else "sums"
+        key = entry.stating_key
         yield f"  its {key!r} predicts the values"
     else:
         yield f"  by the class {one.kind!r}"

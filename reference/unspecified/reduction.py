@@ -217,7 +217,7 @@ def _results_by_tree(parts: Reduction) -> Iterator[tuple[Array, ...]]:
         yield folding.fold_by_schedule(
             parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule
         )
-    yield from _results_without_padding(parts)
+    yield from results_without_padding(parts)
 
 
 def _results_by_init_position(parts: Reduction, number: int) -> Iterator[tuple[Array, Array]]:
@@ -250,7 +250,7 @@ def _prefix_folds(lanes: Lanes, rows: Rows, *, backwards: bool = False) -> Rows:
     return rows
 
 
-def _results_without_padding(parts: Reduction) -> Iterator[tuple[Array, ...]]:
+def results_without_padding(parts: Reduction) -> Iterator[tuple[Array, ...]]:
     """Yield the results of windows without their padding, which consists of init values.
 
     They agree if the body and its init values are a monoid; otherwise nothing is guaranteed.

@@ -28,36 +28,14 @@ from conformance.backends.pjrt.options import compile_options
 from conformance.backends.verification import verify
 from conformance.backends.versions import distribution_versions
 from conformance.backends.xla_messages import classify
+from conformance.backends.xla_refusals import transfer_refusal, xla_refusal
 from conformance.tolerance.hardware import Hardware
-from reference.interpreter import quantized
-from reference.ir.program import Operation, Program, QuantizedType, TensorType
-from reference.ops.structure import COMMUNICATION, HOST
-
-BYTE = 8
-
-_HLO = ("cpu", "gpu")
-"""Platforms whose client translates to HLO, which has no quantized types: the translation of a
-quantized op "can't be translated to XLA HLO", or ends with a type that is "PRIMITIVE_TYPE_INVALID"
-(jaxlib 0.10.2 and 0.12.0). To ask XLA about each program would cost as much as to compile it.
-"""
+from reference.ir.program import Program, QuantizedType, TensorType
 
 _HARDWARE = {
     "gpu": Hardware.GPU, "cuda": Hardware.GPU, "rocm": Hardware.GPU, "tpu": Hardware.TPU,
 }  # fmt: skip
 """Kinds of hardware by the names that clients give their platforms."""
-
-
-def _moves_parts_of_bytes(operation: Operation) -> bool:
-    """Return whether the operation is a collective of elements of two or four bits.
-
-    These corrupt the process, which then crashes at once, later, or computes other programs wrongly
-    (jaxlib 0.10.2 and 0.12.0). So not even a worker may run them.
-    """
-    types = (value.type for value in (*operation.operands, *operation.results))
-    return operation.name in COMMUNICATION and any(
-        isinstance(of, TensorType) and of.stored.bits < BYTE and not of.stored.is_boolean
-        for of in types
-    )
 
 
 class PjrtBackend:
@@ -111,17 +89,11 @@ class PjrtBackend:
         """Return the error for programs with untransferable values, that wait for ever, or that XLA
         never translates.
         """
-        waiting = {operation.name for operation in program.walk()} & HOST
-        if waiting:
-            return Unsupported(f"{min(waiting)}: jaxlib has no interface for host transfers")
+        refused = xla_refusal(program, self._platform)
+        if refused is not None:
+            return refused
         if any(isinstance(of, TensorType) and of.bounds for of in program.main.result_types):
             return Unsupported("jaxlib does not report the sizes of results of bounded size")
-        if self._platform == "cpu" and any(map(_moves_parts_of_bytes, program.walk())):
-            return Unsupported(
-                "collectives of elements narrower than a byte write outside their buffers"
-            )
-        if self._platform in _HLO and any(map(quantized.has_quantized_values, program.walk())):
-            return Unsupported("quantized types can't be translated to XLA HLO")
         try:
             for of in (a.type for a in program.main.arguments):
                 self._check_transfer(require_static_tensor_type(of))
@@ -171,7 +143,6 @@ class PjrtBackend:
             raise Unsupported(
                 f"PJRT has no buffers of quantized types such as {tensor_type.element_type}"
             )
-        version = str(jax_module().__version__)
-        release = tuple(int(part) for part in version.split(".")[:2])
-        if str(tensor_type.element_type).startswith("f6E") and release < (0, 11):
-            raise Unsupported(f"jax {version} cannot transfer {tensor_type.element_type}; 0.12 can")
+        refused = transfer_refusal(tensor_type, str(jax_module().__version__))
+        if refused is not None:
+            raise refused

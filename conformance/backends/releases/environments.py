@@ -19,9 +19,9 @@ from packaging.version import Version
 from conformance.backends.base import BackendError, Failed, Unsupported
 from conformance.backends.command.backend import CommandBackend, CommandExecutable
 from conformance.backends.xla_messages import classify
+from conformance.backends.xla_refusals import transfer_refusal, xla_refusal
 from conformance.errors import NotAvailable
-from reference.interpreter.quantized import has_quantized_values
-from reference.ir.program import Program
+from reference.ir.program import Program, TensorType
 
 SERVER = Path(__file__).with_name("server.py")
 """The program that runs in the release's environment."""
@@ -35,11 +35,19 @@ _PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.10", "python3.14"
 class ReleaseBackend(CommandBackend):
     """XLA of another release; its messages are read as those of the installed one."""
 
+    def __init__(self, name: str, version: str, command: str) -> None:
+        """Start the release's process (see `CommandBackend`)."""
+        super().__init__(name, command)
+        self._version = version
+
     def refusal(self, program: Program) -> BackendError | None:
-        """Return the error for programs that no release takes (see `base.Backend`)."""
-        if any(map(has_quantized_values, program.walk())):
-            return Unsupported("quantized types can't be translated to XLA HLO")
-        return super().refusal(program)
+        """Return the error for programs that this release does not take (see `base.Backend`)."""
+        if program.shared_among > 1:
+            return Unsupported("the protocol has no arrays that are divided among devices")
+        types = (*(one.type for one in program.main.arguments), *program.main.result_types)
+        moved = (transfer_refusal(of, self._version) for of in types if isinstance(of, TensorType))
+        refused = xla_refusal(program, "cpu") or next(filter(None, moved), None)
+        return refused or super().refusal(program)
 
     def compile(self, text: str, program: Program) -> CommandExecutable:
         """Compile a module (see `base.Backend`)."""
@@ -57,7 +65,7 @@ def open_release(name: str, version: str) -> ReleaseBackend:
     """
     if Version(version) < Version(OLDEST):
         raise NotAvailable(f"{name}: releases before {OLDEST} have another interface")
-    return ReleaseBackend(name, shlex.join([str(python_of(version)), str(SERVER)]))
+    return ReleaseBackend(name, version, shlex.join([str(python_of(version)), str(SERVER)]))
 
 
 def cache_folder() -> Path:

@@ -30,6 +30,8 @@ _UNIMPLEMENTED = re.compile(
     r"UNIMPLEMENTED|(?i:not (?:yet )?(?:supported|implemented))|unsupported|Invalid element type"
 )
 
+_DEVICES = 8  # those of the client that programs of several processes run on
+
 
 def dtype_of(name: str) -> np.dtype[Any]:
     """Return numpy's type of an element type that MLIR spells so; KeyError if this release lacks
@@ -51,7 +53,8 @@ class Server:
         self.write = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)
         self.device = jax.devices("cpu")[0]
-        self.programs: dict[str, Any] = {}
+        self.several: list[Any] = []
+        self.programs: dict[str, tuple[Any, list[Any]]] = {}
         self.artifacts: dict[str, bytes] = {}
 
     def answer(self, word: str, text: str) -> None:
@@ -83,9 +86,9 @@ class Server:
                     self.artifacts[words[0]] = data
                     self.write.write(b"ok\n")
                 elif request == "execute":
-                    self.execute(self.programs[words[0]], arrays)
+                    self.execute(*self.programs[words[0]], arrays)
                 elif request == "module":
-                    module = self.programs[words[0]].hlo_modules()[0]
+                    module = self.programs[words[0]][0].hlo_modules()[0]
                     found = module.as_serialized_hlo_module_proto()
                     self.write.write(b"ok %d\n%s" % (len(found), found))
                 elif request == "stages":
@@ -120,30 +123,65 @@ class Server:
                 module = path.read_bytes()
                 self.write.write(b"%s %d\n%s" % (path.name.encode(), len(module), module))
 
-    def compile(self, artifact: bytes, dump: str = "") -> Any:
-        """Return the loaded executable of a portable artifact; the modules between the passes are
-        written to the folder `dump`.
+    def compile(self, artifact: bytes, dump: str = "") -> tuple[Any, list[Any]]:
+        """Return the loaded executable of a portable artifact, and the device of each process.
+
+        The modules between the passes are written to the folder `dump`.
         """
         try:
             with make_ir_context():
                 text = str(_INTERNAL.mlir.deserialize_portable_artifact(artifact))
         except Exception as error:
             raise Rejected(str(error)) from error
-        client, options = self.device.client, xla_client.CompileOptions()
+        options = xla_client.CompileOptions()
+        devices = self.place(text, options)
+        client = devices[0].client
         if dump:
             debug = options.executable_build_options.debug_options
             debug.xla_dump_to, debug.xla_dump_hlo_pass_re = dump, ".*"
             debug.xla_dump_hlo_as_proto, debug.xla_backend_optimization_level = True, 0
         if hasattr(client, "compile_and_load"):
-            devices = xla_client.DeviceList((self.device,))
-            return client.compile_and_load(text.encode(), devices, options)
-        return client.compile(text, options)
+            placed = xla_client.DeviceList(tuple(devices))
+            return client.compile_and_load(text.encode(), placed, options), devices
+        return client.compile(text, options), devices
 
-    def execute(self, program: Any, arrays: list[Any]) -> None:
-        """Answer with the results."""
-        given = [jax.device_put(one, self.device) for one in arrays]
+    def place(self, text: str, options: Any) -> list[Any]:
+        """Return a device for each process that a module states, and state them in the options."""
+        replicas, partitions = (
+            int(found[1]) if (found := re.search(rf"mhlo\.{name} = (\d+)", text)) else 1
+            for name in ("num_replicas", "num_partitions")
+        )
+        if replicas * partitions == 1:
+            return [self.device]
+        if not self.several:
+            client = xla_client.make_cpu_client(asynchronous=False, num_devices=_DEVICES)
+            self.several = client.devices()
+        if replicas * partitions > _DEVICES:
+            raise NotImplementedError(f"more than {_DEVICES} devices are unsupported")
+        devices = self.several[: replicas * partitions]
+        build = options.executable_build_options
+        numbers = np.array([one.id for one in devices]).reshape(replicas, partitions)
+        build.device_assignment = xla_client.DeviceAssignment.create(numbers)
+        options.num_replicas = build.num_replicas = replicas
+        options.num_partitions = build.num_partitions = partitions
+        build.use_spmd_partitioning = partitions > 1
+        return devices
+
+    def execute(self, program: Any, devices: list[Any], arrays: list[Any]) -> None:
+        """Answer with the results of each process, one after the other."""
+        count = len(arrays) // len(devices)
+        parts = [
+            [jax.device_put(array, device) for array in arrays[n * count : (n + 1) * count]]
+            for n, device in enumerate(devices)
+        ]
+        given = parts[0]
+        if len(devices) > 1:  # to jax every process has a copy; that they differ it need not know
+            mesh = jax.sharding.Mesh(np.array(devices), ("process",))
+            placed = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+            join = jax.make_array_from_single_device_arrays
+            given = [join(one[0].shape, placed, list(one)) for one in zip(*parts, strict=True)]
         out = program.execute_sharded(given).disassemble_into_single_device_arrays()
-        results = [np.asarray(one[0]) for one in out]
+        results = [booleans(np.asarray(one[n])) for n in range(len(devices)) for one in out]
         self.write.write(b"ok %d\n" % len(results))
         for one in results:
             sizes = "".join(f"{size}x" for size in one.shape)
@@ -162,6 +200,11 @@ def array_of(spelling: str, data: bytes) -> Any:
         raise KeyError(spelling)
     shape = tuple(int(size) for size in found[1].split("x")[:-1])
     return np.frombuffer(data, dtype_of(found[2]), prod(shape)).reshape(shape)
+
+
+def booleans(array: Any) -> Any:
+    """Return truth values with the bytes 0 and 1: XLA may leave any byte in them."""
+    return array.view(np.uint8) != 0 if array.dtype == np.bool_ else array
 
 
 def spell(array: Any) -> bytes:

@@ -176,10 +176,42 @@ def test_messages_of_another_release_are_read_as_those_of_the_installed_one(
     said: str, error: type[BackendError]
 ) -> None:
     answer = rf"failed {len(said)}\n{said}"
-    release = ReleaseBackend("jaxlib:0.9.2", f"{sys.executable} {DRIVER} compile '{answer}'")
+    release = ReleaseBackend(
+        "jaxlib:0.9.2", "0.9.2", f"{sys.executable} {DRIVER} compile '{answer}'"
+    )
     with pytest.raises(error) as caught:
         release.compile(emit(PROGRAM), PROGRAM)
     assert type(caught.value) is error
+
+
+F6 = """
+func.func @main(%x: tensor<2xf6E2M3FN>) -> tensor<2xf6E2M3FN> {
+  return %x : tensor<2xf6E2M3FN>
+}"""
+GATHERED = """
+func.func @main(%x: tensor<2xi4>) -> tensor<4xi4> {
+  %y = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64,
+    replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xi4>) -> tensor<4xi4>
+  return %y : tensor<4xi4>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("version", "text", "words"),
+    [
+        ("0.10.1", F6, "cannot transfer"),
+        ("0.11.0", F6, None),
+        ("0.11.0", GATHERED, "narrower than a byte"),
+        ("0.11.0", GATHERED.replace("i4", "i8"), None),
+    ],
+)
+def test_a_release_refuses_what_would_end_its_process(
+    version: str, text: str, words: str | None
+) -> None:
+    release = ReleaseBackend(f"jaxlib:{version}", version, f"{sys.executable} {DRIVER} compile ok")
+    refused = release.refusal(parse_module(text))
+    assert (refused is None) == (words is None)
+    assert words is None or words in str(refused)
 
 
 @pytest.mark.parametrize(

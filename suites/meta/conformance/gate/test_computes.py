@@ -175,9 +175,11 @@ def test_errors_are_one_line_that_names_the_entry(
         ("dot_general", 'sums = "f16"\nmax_ulp = 3', "cannot be combined with 'sums'"),
         ("dot_general", 'sums = "f16"\nverdicts = ["crashed"]', "'sums' predicts values"),
         ("dot_general", 'sums = "f16"\nwithin = "2 ulp"', "only for entries with 'computes'"),
+        ("tanh", "reorders = true", "is of an op with windows, and 'tanh' has none"),
+        ("reduce_window", 'reorders = true\nkinds = ["NaN"]', "cannot be combined with 'reorders'"),
     ],
 )
-def test_sums_in_another_type_are_checked(op: str, more: str, reason: str, tmp_path: Path) -> None:
+def test_sums_and_orders_are_checked(op: str, more: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "ours.toml"
     path.write_text(f'[[known]]\nid = "mine"\nop = "{op}"\nreason = "so"\n{more}\n')
     with pytest.raises(ExpectationError, match=reason):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.known.crashing_operations import CONDITIONS, satisfies
+from conformance.known.crashing_operations import CONDITIONS, describes, satisfies
 from conformance.known.shrunk_ranges import WindowDimension, are_exchanged
 from conformance.stablehlo.emit import spell_operation
 from conformance.stablehlo.parse import parse_module
@@ -14,6 +14,7 @@ from conformance.stablehlo.parse import parse_module
 LEADING, SINGLE = "gather of leading dimension", "gather of single elements"
 SHRUNK = "shrunk window"
 OUTSIDE, SEVERAL = "window partly outside", "several updates of one element"
+WHOLE = "updates of the input's sizes"
 
 
 def tensor(*sizes: int) -> str:
@@ -192,6 +193,9 @@ def test_fft_of_a_part_is_shorter_than_the_dimension(length: int, part: bool) ->
         ("i32", [0], [], "inserted_window_dims = [0]", ""),
         ("i32", [0, 3], [3], "inserted_window_dims = [0]", SEVERAL),
         ("i32", [0, 3], [3, 300], "update_window_dims = [1]", ""),
+        ("i32", [0, 3], [3, 1], "update_window_dims = [1]", SEVERAL),
+        ("i32", [0, 3], [3, 2], "update_window_dims = [1]", ""),
+        ("i32", [0, 1], [1, 1], "update_window_dims = [1]", ""),  # a single update
     ],
 )
 @pytest.mark.parametrize("of", ["f32", "complex<f32>", "f8E4M3FN"])
@@ -210,6 +214,82 @@ def test_windows_of_scatters(
     }}"""
     written = spell_operation(parse_module(text.replace("f32", of)).subject)
     assert [name for name in CONDITIONS if satisfies(written, name)] == [*filter(None, [found])]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "update", "numbers", "found"),
+    [
+        # jaxlib 0.12 computed each, and wrongly where updates have the input's sizes
+        ([4, 2], [4, 2], "update_window_dims = [1], inserted_window_dims = [0]", [WHOLE]),
+        ([4, 2], [3, 2], "update_window_dims = [1], inserted_window_dims = [0]", []),
+        ([3, 1], [3, 1], "update_window_dims = [1], inserted_window_dims = [0]", [SEVERAL, WHOLE]),
+        ([2, 2], [2, 2], "update_window_dims = [0], inserted_window_dims = [1]", [WHOLE]),
+        ([1, 2], [1, 2], "update_window_dims = [1], inserted_window_dims = [0]", []),  # one update
+    ],
+)
+def test_updates_without_an_index(
+    sizes: list[int], update: list[int], numbers: str, found: list[str]
+) -> None:
+    types = tensor(*sizes), indices(0, update[0]), tensor(*update)
+    text = f"""
+    func.func @main(%x: {types[0]}, %i: {types[1]}, %u: {types[2]}) -> {types[0]} {{
+      %0 = "stablehlo.scatter"(%x, %i, %u) ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        stablehlo.return %b : tensor<f32>
+      }}) {{scatter_dimension_numbers = #stablehlo.scatter<{numbers}, index_vector_dim = 0>}}
+        : ({", ".join(types)}) -> {types[0]}
+      return %0 : {types[0]}
+    }}"""
+    written = spell_operation(parse_module(text).subject)
+    assert [name for name in CONDITIONS if satisfies(written, name)] == found
+
+
+@pytest.mark.parametrize(
+    ("window", "pads", "found"),
+    [
+        ([1, 2, 2], [[0, 0], [1, 0], [1, 0]], True),
+        ([1, 2, 2], [[0, 0], [0, 0], [0, 1]], True),
+        ([1, 2, 2], [[0, 0], [0, 0], [0, 0]], False),
+        ([1, 2, 2], [[0, 0], [-1, 0], [0, 0]], False),
+        ([1, 1, 2], [[0, 0], [0, 0], [1, 1]], False),  # windows lie along one dimension
+        ([2, 1, 2], [[0, 0], [1, 1], [0, 0]], False),  # padded where windows have one element
+    ],
+)
+def test_windows_that_are_padded_in_a_plane(
+    window: list[int], pads: list[list[int]], found: bool
+) -> None:
+    sizes = [5 + low + high - n + 1 for n, (low, high) in zip(window, pads, strict=True)]
+    types = tensor(5, 5, 5), tensor(*sizes)
+    text = f"""
+    func.func @main(%x: {types[0]}, %i: tensor<f32>) -> {types[1]} {{
+      %0 = "stablehlo.reduce_window"(%x, %i) ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %1 = stablehlo.subtract %a, %b : tensor<f32>
+        stablehlo.return %1 : tensor<f32>
+      }}) {{window_dimensions = array<i64: {", ".join(map(str, window))}>,
+            padding = dense<{pads}> : tensor<3x2xi64>}} : ({types[0]}, tensor<f32>) -> {types[1]}
+      return %0 : {types[1]}
+    }}"""
+    written = spell_operation(parse_module(text).subject)
+    assert satisfies(written, "padded window of several dimensions") is found
+
+
+@pytest.mark.parametrize(
+    ("text", "described"),
+    [
+        ("stablehlo.fft && condition: fft of a part", True),
+        ("stablehlo.fft && f64 && condition: fft of a part", False),
+        ("stablehlo.fft && condition: shrunk window", False),
+    ],
+)
+def test_all_parts_of_a_text_must_describe_the_operation(text: str, described: bool) -> None:
+    of = "tensor<8xcomplex<f32>>"
+    program = f"""
+    func.func @main(%x: {of}) -> {of} {{
+      %0 = stablehlo.fft %x, type = FFT, length = [4] : ({of}) -> {of}
+      return %0 : {of}
+    }}"""
+    assert describes(text, spell_operation(parse_module(program).subject)) is described
 
 
 def dimension(image: int, window: int, result: int, **given: int) -> WindowDimension:
