@@ -73,6 +73,7 @@ class Family:
     quantized: bool = False
     configures: bool = False
     release_of: str = ""
+    command: Callable[[Choice], str] | None = None
     only_compiles: bool = False
     separates: Callable[[Program], bool] | None = None
     choices: Callable[[], Mapping[str, str]] | None = None
@@ -275,16 +276,20 @@ def _choose_command(family: str, argument: str) -> Choice:
     return Choice(family, f"{name}={shlex.join(words)}", f"{family}:{name}")
 
 
+def _command_of(choice: Choice) -> str:
+    return choice.argument.partition("=")[2]
+
+
 def _open_command(choice: Choice) -> Backend:
     from conformance.backends.command.backend import CommandBackend
 
-    return CommandBackend(choice.name, choice.argument.partition("=")[2])
+    return CommandBackend(choice.name, _command_of(choice))
 
 
 def _open_folder(choice: Choice) -> Backend:
     from conformance.backends.command.folder import FolderBackend
 
-    return FolderBackend(choice.name, choice.argument.partition("=")[2])
+    return FolderBackend(choice.name, _command_of(choice))
 
 
 def _choose_release(family: str, argument: str) -> Choice:
@@ -294,10 +299,16 @@ def _choose_release(family: str, argument: str) -> Choice:
     return _choice_of(family, argument)
 
 
-def _open_release(choice: Choice) -> Backend:
-    from conformance.backends.releases.environments import open_release
+def _command_of_release(choice: Choice) -> str:
+    from conformance.backends.releases.environments import command_of
 
-    return open_release(choice.name, choice.argument)
+    return command_of(choice.name, choice.argument)
+
+
+def _open_release(choice: Choice) -> Backend:
+    from conformance.backends.releases.environments import ReleaseBackend
+
+    return ReleaseBackend(choice.name, _command_of_release(choice))
 
 
 def _choose_outputs(family: str, argument: str) -> Choice:
@@ -410,6 +421,7 @@ BACKENDS: dict[str, Family] = {
         arguments="NAME=COMMAND: a name that you choose, and the command that starts it",
         needs_argument=True,
         workers=1,
+        command=_command_of,
     ),
     "folder": Family(
         "any compiler that is run once for each program, on a folder with files",
@@ -428,6 +440,7 @@ BACKENDS: dict[str, Family] = {
         arguments="VERSION: the release, 0.4.30 or later, installed once into the cache",
         needs_argument=True,
         release_of="cpu",
+        command=_command_of_release,
     ),
     "outputs": Family(
         "stored outputs of any tool for vectors, as the command judge reads them",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,8 @@ import pytest
 
 from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
 from conformance.backends.command.backend import CommandBackend
+from conformance.backends.command.children import use_fork_server
+from conformance.backends.command.fork_server import ForkServer
 from conformance.backends.command.protocol import (
     Connection,
     ProtocolError,
@@ -115,12 +119,16 @@ def test_the_server_refuses_what_its_backend_is_sure_to_refuse() -> None:
         (b"module\n", "has the number of a program"),
         (b"free 1 2\n", "has the number of a program"),
         (b"describe\n", "has a version"),
+        (b"listen\n", "has the length of a path"),
+        (b"listen 99999999\n", "not a number up to"),
         (b"execute 7 1 0\n", "there is no program 7"),
         (b"execute 1 1 1\ntensor<2xf32> 9\n", "has 8 bytes"),
     ],
 )
 def test_a_request_that_is_none_ends_the_server(request_: bytes, reason: str) -> None:
-    server = Server(open_session("reference"), Connection(io.BytesIO(request_), io.BytesIO()))
+    server = Server(
+        lambda: open_session("reference"), Connection(io.BytesIO(request_), io.BytesIO())
+    )
     with pytest.raises(ProtocolError, match=reason):
         server.serve()
 
@@ -128,7 +136,7 @@ def test_a_request_that_is_none_ends_the_server(request_: bytes, reason: str) ->
 def test_a_program_that_is_no_text_is_rejected() -> None:
     answers = io.BytesIO()
     request_ = io.BytesIO(b"compile 1 3\n\xff\xfe\xfd")
-    Server(open_session("reference"), Connection(request_, answers)).serve()
+    Server(lambda: open_session("reference"), Connection(request_, answers)).serve()
     assert answers.getvalue().startswith(b"rejected ")
 
 
@@ -288,11 +296,69 @@ def test_a_command_that_does_not_start_is_not_available(command: str) -> None:
 def test_a_killed_worker_leaves_no_process() -> None:
     starts = (
         "import os, signal; from conformance.backends.command.process import Process; "
-        "one = Process('sleep 600'); print(one._child.pid, flush=True); os.kill(os.getpid(), 9)"
+        "one = Process('test', 'sleep 600'); print(one._child.pid, flush=True); "
+        "os.kill(os.getpid(), 9)"
     )
     ended = subprocess.run([sys.executable, "-c", starts], capture_output=True, check=False)
     assert ended.returncode == -signal.SIGKILL
     _wait_for_the_end(int(ended.stdout))
+
+
+@pytest.fixture(name="fork_server")
+def start_fork_server() -> Generator[ForkServer]:
+    server = ForkServer(lambda: f"{SERVE} cpu")
+    use_fork_server("command:forked", server.path)
+    server.start()
+    end = time.monotonic() + 60
+    while not server.path.exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    yield server
+    server.end()
+    assert not server.path.exists()
+
+
+def test_a_fork_server_gives_the_processes_of_a_backend(fork_server: ForkServer) -> None:
+    backend = CommandBackend("command:forked", "/no/such/program")
+    first = backend._process._child.pid
+    assert os.getpgid(first) == first != os.getpgid(0)
+    session = Session(backend)
+    for _ in range(2):  # in the second turn in another process
+        (found,) = session.run(ADD, [TWO])
+        assert np.array_equal(found[0], evaluate(ADD, TWO)[0])
+        os.kill(backend._process._child.pid, signal.SIGSEGV)
+        with pytest.raises(Failed, match="SIGSEGV"):
+            session.compile(ADD)
+        session = Session(backend)
+    assert backend._process is None
+    fork_server.end()
+    with pytest.raises(NotAvailable, match="cannot be started"):
+        CommandBackend("command:forked", "/no/such/program")
+    _wait_for_the_end(first)
+
+
+def test_forked_processes_end_with_the_process_that_asked_for_them(
+    fork_server: ForkServer,
+) -> None:
+    asks = (
+        "import os; from pathlib import Path; "
+        "from conformance.backends.command.children import use_fork_server; "
+        "from conformance.backends.command.process import Process; "
+        f"use_fork_server('test', Path({str(fork_server.path)!r})); "
+        "one = Process('test', '/no'); print(one._child.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    ended = subprocess.run([sys.executable, "-c", asks], capture_output=True, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    _wait_for_the_end(int(ended.stdout))
+
+
+@pytest.mark.parametrize("behaviour", ["exit", "hang", "endless", r"failed 4\noops"])
+def test_a_program_that_does_not_listen_is_started_for_each_worker(behaviour: str) -> None:
+    server = ForkServer(lambda: f"{sys.executable} {DRIVER} listen '{behaviour}'")
+    use_fork_server("command:test", server.path)
+    server.start()
+    assert run(driver("none", "none"))[0].tolist() == X.tolist()
+    server.end()
 
 
 def _wait_for_the_end(pid: int) -> None:
