@@ -48,6 +48,11 @@ class Process:
         streams = source, target
         self._end = finalize(self, end_process, child, streams, guard_group(child.pid))
 
+    @property
+    def pid(self) -> int:
+        """The process id, which is also that of the process group."""
+        return self._child.pid
+
     def end(self) -> None:
         """End the process and all of its group."""
         self._end()

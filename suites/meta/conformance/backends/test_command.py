@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from conformance.backends.base import BackendError, Failed, Rejected, Unsupporte
 from conformance.backends.command.backend import CommandBackend
 from conformance.backends.command.children import use_fork_server
 from conformance.backends.command.fork_server import ForkServer
+from conformance.backends.command.process import Process
 from conformance.backends.command.protocol import (
     Connection,
     ProtocolError,
@@ -32,6 +34,7 @@ from conformance.backends.releases.environments import ReleaseBackend
 from conformance.backends.self_test import checks, run_check
 from conformance.backends.session import Session, open_session
 from conformance.errors import NotAvailable, UsageError
+from conformance.executors.backend_workers import describe, executor_of
 from conformance.listing import self_test
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
@@ -90,7 +93,7 @@ def test_a_served_backend_gives_the_same(backend: str) -> None:
         given = [one.astype(ELEMENT_TYPES[element_type].storage) for one in TWO]
         (found,), (want,) = session.run(program, [given]), own.run(program, [given])
         assert found[0].tobytes() == want[0].tobytes()
-    [*session.run(ADD, [TWO])]
+    session.compile_cached(ADD)
     assert bool(session.optimised_module(ADD)) is (backend == "cpu")
     with dump_folder() as folder:
         stages = dumped_stages(session, ADD, folder)
@@ -296,7 +299,7 @@ def test_a_command_that_does_not_start_is_not_available(command: str) -> None:
 def test_a_killed_worker_leaves_no_process() -> None:
     starts = (
         "import os, signal; from conformance.backends.command.process import Process; "
-        "one = Process('test', 'sleep 600'); print(one._child.pid, flush=True); "
+        "one = Process('test', 'sleep 600'); print(one.pid, flush=True); "
         "os.kill(os.getpid(), 9)"
     )
     ended = subprocess.run([sys.executable, "-c", starts], capture_output=True, check=False)
@@ -320,21 +323,22 @@ def start_fork_server() -> Generator[ForkServer]:
 
 def test_a_fork_server_gives_the_processes_of_a_backend(fork_server: ForkServer) -> None:
     backend = CommandBackend("command:forked", "/no/such/program")
-    first = backend._process._child.pid
-    assert os.getpgid(first) == first != os.getpgid(0)
-    session = Session(backend)
-    for _ in range(2):  # in the second turn in another process
-        (found,) = session.run(ADD, [TWO])
-        assert np.array_equal(found[0], evaluate(ADD, TWO)[0])
-        os.kill(backend._process._child.pid, signal.SIGSEGV)
-        with pytest.raises(Failed, match="SIGSEGV"):
-            session.compile(ADD)
-        session = Session(backend)
-    assert backend._process is None
+    (found,) = Session(backend).run(ADD, [TWO])
+    assert np.array_equal(found[0], evaluate(ADD, TWO)[0])
     fork_server.end()
     with pytest.raises(NotAvailable, match="cannot be started"):
         CommandBackend("command:forked", "/no/such/program")
-    _wait_for_the_end(first)
+
+
+@pytest.mark.usefixtures("fork_server")
+def test_the_end_of_a_forked_process_is_told_as_that_of_any_other() -> None:
+    process = Process("command:forked", "/no/such/program")
+    assert os.getpgid(process.pid) == process.pid
+    os.kill(process.pid, signal.SIGSEGV)
+    with pytest.raises(EOFError):
+        process.connection.line()
+    assert str(process.lost()) == "the process ended by SIGSEGV"
+    _wait_for_the_end(process.pid)
 
 
 def test_forked_processes_end_with_the_process_that_asked_for_them(
@@ -345,11 +349,38 @@ def test_forked_processes_end_with_the_process_that_asked_for_them(
         "from conformance.backends.command.children import use_fork_server; "
         "from conformance.backends.command.process import Process; "
         f"use_fork_server('test', Path({str(fork_server.path)!r})); "
-        "one = Process('test', '/no'); print(one._child.pid, flush=True); os.kill(os.getpid(), 9)"
+        "one = Process('test', '/no'); print(one.pid, flush=True); os.kill(os.getpid(), 9)"
     )
     ended = subprocess.run([sys.executable, "-c", asks], capture_output=True, check=False)
     assert ended.returncode == -signal.SIGKILL
     _wait_for_the_end(int(ended.stdout))
+
+
+def test_workers_after_the_first_take_their_processes_from_a_fork_server() -> None:
+    choice = parse(f"command:mine={SERVE} reference")
+    with executor_of(choice, jobs=1) as executor:
+        described = describe(executor, choice)
+        assert described.forks
+        end = time.monotonic() + 60
+        while not _forked(processes := _serving()):
+            assert time.monotonic() < end
+            executor.end_workers()
+            assert describe(executor, choice) == described
+    for process in processes:
+        _wait_for_the_end(process.pid)
+
+
+def _serving() -> list[psutil.Process]:
+    found: list[psutil.Process] = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            found += [process] if "serve" in process.cmdline() else []
+    return found
+
+
+def _forked(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Return those that another one of them has forked, not started."""
+    return [one for one in processes if one.ppid() in {other.pid for other in processes}]
 
 
 @pytest.mark.parametrize("behaviour", ["exit", "hang", "endless", r"failed 4\noops"])
