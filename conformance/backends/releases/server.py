@@ -166,12 +166,18 @@ class Server:
         """Answer with the results."""
         given = [jax.device_put(one, self.device) for one in arrays]
         out = program.execute_sharded(given).disassemble_into_single_device_arrays()
-        results = [np.asarray(one[0]) for one in out]
+        results = [_as_written(np.asarray(one[0])) for one in out]
         self.write.write(b"ok %d\n" % len(results))
         for one in results:
             sizes = "".join(f"{size}x" for size in one.shape)
             data = one.tobytes()
             self.write.write(b"tensor<%s%s> %d\n%s" % (sizes.encode(), spell(one), len(data), data))
+
+
+def _as_written(array: Any) -> Any:
+    """Return an array of i1 that has other bytes than 0 and 1 as one of ui8, any other as it is."""
+    is_i1 = array.dtype == np.bool_ and (array.view(np.uint8) > 1).any()
+    return array.view(np.uint8) if is_i1 else array
 
 
 class Rejected(Exception):

@@ -143,6 +143,13 @@ def test_a_program_that_is_no_text_is_rejected() -> None:
     assert answers.getvalue().startswith(b"rejected ")
 
 
+def test_an_i1_of_other_bytes_is_written_as_an_integer() -> None:
+    written = io.BytesIO()
+    odd = np.array([0, 2, 1], np.uint8).view(np.bool_)
+    Connection(io.BytesIO(), written).send_arrays("ok", arrays=[odd, odd[::2]])
+    assert written.getvalue() == b"ok 2\ntensor<3xui8> 3\n\x00\x02\x01tensor<2xi1> 2\n\x00\x01"
+
+
 @pytest.mark.parametrize("name", ["command", "command:mine", "command:=x", "command:a b=x"])
 def test_a_command_needs_a_name(name: str) -> None:
     with pytest.raises(UsageError, match="write command:NAME=COMMAND"):
