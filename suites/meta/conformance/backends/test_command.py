@@ -30,7 +30,7 @@ from conformance.backends.command.serving import Server
 from conformance.backends.compiled.stages import dump_folder, dumped_stages
 from conformance.backends.python_file import open_file
 from conformance.backends.registry import parse
-from conformance.backends.releases.environments import ReleaseBackend
+from conformance.backends.releases.environments import SERVER, ReleaseBackend
 from conformance.backends.self_test import checks, run_check
 from conformance.backends.session import Session, open_session
 from conformance.errors import NotAvailable, UsageError
@@ -314,9 +314,9 @@ def test_a_killed_worker_leaves_no_process() -> None:
     _wait_for_the_end(int(ended.stdout))
 
 
-@pytest.fixture(name="fork_server")
-def start_fork_server() -> Generator[ForkServer]:
-    server = ForkServer(lambda: f"{SERVE} cpu")
+@pytest.fixture(name="fork_server", params=[f"{SERVE} cpu", f"{sys.executable} {SERVER}"])
+def start_fork_server(request: pytest.FixtureRequest) -> Generator[ForkServer]:
+    server = ForkServer(lambda: request.param)
     use_fork_server("command:forked", server.path)
     server.start()
     end = time.monotonic() + 60
