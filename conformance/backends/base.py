@@ -98,12 +98,16 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Name, platform, device kind and versions of a backend, as shown to people."""
+    """Name, platform, device kind and versions of a backend, as shown to people.
+
+    `forks` says that the backend's process forks further processes when it is asked to.
+    """
 
     name: str
     platform: str
     device: str
     versions: tuple[tuple[str, str], ...]
+    forks: bool = False
 
 
 class Executable(Protocol):

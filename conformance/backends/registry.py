@@ -18,7 +18,10 @@ if TYPE_CHECKING:  # loads numpy, which looking for a name need not wait for
     from conformance.backends.base import Backend
     from reference.ir.program import Program
 
-_XLA = ("jax", "conformance.backends.pjrt.backend", "conformance.stablehlo.parse")
+_TEXTS = "conformance.stablehlo.parse"
+"""The module that reads MLIR: any worker needs it for the texts of expectations."""
+
+_XLA = ("jax", "conformance.backends.pjrt.backend", _TEXTS)
 """Modules that XLA's backends need: they start no threads, which would not survive a fork."""
 
 _COMPILED = (*_XLA, "conformance.backends.compiled.backend")
@@ -73,6 +76,7 @@ class Family:
     quantized: bool = False
     configures: bool = False
     release_of: str = ""
+    command: Callable[[Choice], str] | None = None
     only_compiles: bool = False
     separates: Callable[[Program], bool] | None = None
     choices: Callable[[], Mapping[str, str]] | None = None
@@ -275,16 +279,20 @@ def _choose_command(family: str, argument: str) -> Choice:
     return Choice(family, f"{name}={shlex.join(words)}", f"{family}:{name}")
 
 
+def _command_of(choice: Choice) -> str:
+    return choice.argument.partition("=")[2]
+
+
 def _open_command(choice: Choice) -> Backend:
     from conformance.backends.command.backend import CommandBackend
 
-    return CommandBackend(choice.name, choice.argument.partition("=")[2])
+    return CommandBackend(choice.name, _command_of(choice))
 
 
 def _open_folder(choice: Choice) -> Backend:
     from conformance.backends.command.folder import FolderBackend
 
-    return FolderBackend(choice.name, choice.argument.partition("=")[2])
+    return FolderBackend(choice.name, _command_of(choice))
 
 
 def _choose_release(family: str, argument: str) -> Choice:
@@ -294,10 +302,16 @@ def _choose_release(family: str, argument: str) -> Choice:
     return _choice_of(family, argument)
 
 
-def _open_release(choice: Choice) -> Backend:
-    from conformance.backends.releases.environments import open_release
+def _command_of_release(choice: Choice) -> str:
+    from conformance.backends.releases.environments import command_of
 
-    return open_release(choice.name, choice.argument)
+    return command_of(choice.name, choice.argument)
+
+
+def _open_release(choice: Choice) -> Backend:
+    from conformance.backends.releases.environments import ReleaseBackend
+
+    return ReleaseBackend(choice.name, choice.argument, _command_of_release(choice))
 
 
 def _choose_outputs(family: str, argument: str) -> Choice:
@@ -406,16 +420,17 @@ BACKENDS: dict[str, Family] = {
         "any compiler that answers requests on its standard input and output",
         _choose_command,
         _open_command,
-        ("conformance.backends.command.backend",),
+        ("conformance.backends.command.backend", _TEXTS),
         arguments="NAME=COMMAND: a name that you choose, and the command that starts it",
         needs_argument=True,
         workers=1,
+        command=_command_of,
     ),
     "folder": Family(
         "any compiler that is run once for each program, on a folder with files",
         _choose_command,
         _open_folder,
-        ("conformance.backends.command.folder",),
+        ("conformance.backends.command.folder", _TEXTS),
         arguments="NAME=COMMAND: a name that you choose, and the command that gets the folder",
         needs_argument=True,
         workers=1,
@@ -424,16 +439,17 @@ BACKENDS: dict[str, Family] = {
         "XLA on this machine's CPU, of another release of jaxlib",
         _choose_release,
         _open_release,
-        ("conformance.backends.releases.environments",),
+        ("conformance.backends.releases.environments", _TEXTS),
         arguments="VERSION: the release, 0.4.30 or later, installed once into the cache",
         needs_argument=True,
         release_of="cpu",
+        command=_command_of_release,
     ),
     "outputs": Family(
         "stored outputs of any tool for vectors, as the command judge reads them",
         _choose_outputs,
         _open_outputs,
-        ("conformance.backends.outputs",),
+        ("conformance.backends.outputs", _TEXTS),
         arguments="NAME=VECTORS,OUTPUTS: a name, the folder of export, and a folder with outputs",
         needs_argument=True,
         quantized=True,
@@ -442,7 +458,7 @@ BACKENDS: dict[str, Family] = {
         "a backend in a Python file, or in an installed package",
         _choose_python,
         _open_python,
-        ("conformance.backends.python_file",),
+        ("conformance.backends.python_file", _TEXTS),
         arguments="NAME=FILE: a name that you choose, and a file with open_backend(); or the NAME "
         "of an entry point of hlo_conformance.backends",
         needs_argument=True,
@@ -478,7 +494,7 @@ BACKENDS: dict[str, Family] = {
         "StableHLO's own interpreter, in jaxlib",
         _choice_of,
         _open_interpreter,
-        ("conformance.backends.interpreter.backend", "conformance.stablehlo.parse"),
+        ("conformance.backends.interpreter.backend", _TEXTS),
         quantized=True,
         separates=_is_quantized,
     ),
@@ -486,7 +502,7 @@ BACKENDS: dict[str, Family] = {
         "IREE's compiler, on this machine's CPU",
         _choose_iree,
         _open_iree,
-        ("conformance.backends.iree.backend",),
+        ("conformance.backends.iree.backend", _TEXTS),
         arguments=f"TARGET: {' or '.join(IREE_TARGETS)}",
         separates=_is_quantized,
     ),

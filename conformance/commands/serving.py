@@ -14,16 +14,32 @@ def serve(backend: Backend) -> None:
     `run --backend 'command:far=ssh host hlo-conformance serve --backend gpu'` tests the GPU of
     another machine. docs/backends.md describes the messages.
     """
+    from importlib import import_module
+
+    from conformance.backends.command.forking import listen
     from conformance.backends.command.protocol import Connection, ProtocolError
     from conformance.backends.command.serving import Server
+    from conformance.backends.registry import BACKENDS, parse
     from conformance.backends.session import open_session
     from conformance.errors import UsageError
 
-    # what libraries print must not come between messages
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    modules = BACKENDS[parse(backend).family].preload
+
+    def answer_requests() -> None:
+        # what libraries print must not come between messages
+        answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        connection = Connection(sys.stdin.buffer, answers)
+
+        def fork(path: str) -> None:
+            for module in modules:
+                import_module(module)
+            listen(path, answer_requests, lambda: connection.send("ok"))
+
+        Server(lambda: open_session(backend), connection, fork).serve()
+
     try:
-        Server(open_session(backend), Connection(sys.stdin.buffer, answers)).serve()
+        answer_requests()
     except ProtocolError as error:
         raise UsageError(f"serve: {error}") from error
     except BrokenPipeError:

@@ -20,6 +20,7 @@ from conformance.limits import LIMITS, Limits
 
 if TYPE_CHECKING:  # loads numpy, which the workers' server need not wait for
     from conformance.backends.base import Description
+    from conformance.backends.command.fork_server import ForkServer
 
 _MAPS = Path("/proc/self/maps")
 
@@ -48,16 +49,18 @@ def executor_of(
         NotAvailable: when the engine is not available.
     """
     family = BACKENDS[choice.family]
-    warm_up, preload = (
-        partial(_open_backend, choice.spelling),
-        (*family.preload, *modules_of(functions)),
-    )
+    preload = (*family.preload, *modules_of(functions))
     if engine.name is EngineName.LOCAL:
-        return LocalExecutor(jobs or workers(choice), warm_up, limits=limits, preload=preload)
+        server = _fork_server(choice)
+        path = None if server is None else server.path
+        warm_up = partial(_open_backend, choice.spelling, path)
+        given = jobs or workers(choice), warm_up
+        return LocalExecutor(*given, limits=limits, preload=preload, companion=server)
     from conformance.executors.on_ray import ray_executor
 
     here = tuple(isa.identity([choice.name]).items())
     identity = partial(_identity, choice.spelling)
+    warm_up = partial(_open_backend, choice.spelling)
     opening = WorkerSpec(warm_up, limits, preload, family.workers, identity, here)
     return ray_executor(engine, opening, jobs=jobs, device=family.device, notice=notice)
 
@@ -70,11 +73,26 @@ def workers(choice: Choice) -> int:
     return min(cores or 1, BACKENDS[choice.family].workers or cores or 1)
 
 
-def _open_backend(spelling: str) -> bool:
+def _fork_server(choice: Choice) -> ForkServer | None:
+    """Return a fork server for a backend that is a command; None for another."""
+    command = BACKENDS[choice.family].command
+    if command is None:
+        return None
+    from conformance.backends.command.fork_server import ForkServer
+
+    return ForkServer(partial(command, choice))
+
+
+def _open_backend(spelling: str, path: Path | None = None) -> bool:
     """Open the backend; return whether the memory limit applies.
 
-    It does on CPUs only, because drivers of other devices map more memory than they use.
+    It does on CPUs only, because drivers of other devices map more memory than they use. `path` is
+    where the backend's fork server listens, if it has one.
     """
+    if path is not None:
+        from conformance.backends.command.children import use_fork_server
+
+        use_fork_server(parse(spelling).name, path)
     from conformance.backends.session import open_session
     from conformance.tolerance.hardware import Hardware
 
@@ -108,6 +126,8 @@ def describe(executor: Executor, choice: Choice) -> Description:
     except NotAvailable as error:  # of the workers, which know no backend's name
         raise NotAvailable(f"{name}: {error}") from error
     if isinstance(answer, Description):
+        if answer.forks and isinstance(executor, LocalExecutor) and executor.companion:
+            executor.companion.start()
         return answer
     if isinstance(answer, NotAvailable):
         raise answer

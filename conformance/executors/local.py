@@ -27,7 +27,7 @@ from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
-from typing import Any, Self, TypeGuard
+from typing import Any, Protocol, Self, TypeGuard
 
 import psutil
 from pebble import ProcessExpired
@@ -127,6 +127,18 @@ class CallEnd:
     seconds: float = 0.0
 
 
+class Companion(Protocol):
+    """A process that works for the workers of an executor."""
+
+    def start(self) -> None:
+        """Start the process, if it has not been."""
+        ...
+
+    def end(self) -> None:
+        """End the process."""
+        ...
+
+
 class LocalExecutor:
     """A pool of worker processes. Use as a context manager; leaving it ends the workers."""
 
@@ -137,12 +149,15 @@ class LocalExecutor:
         *,
         limits: Limits = LIMITS,
         preload: Sequence[str] = (),
+        companion: Companion | None = None,
     ) -> None:
         """Prepare `jobs` workers, each of which calls `warm_up` before its first call.
 
         The limit of memory does not hold where `warm_up` returns False. `preload` names modules
         that are loaded before workers start. Only the first executor of a process guarantees this.
+        `companion` ends after the workers.
         """
+        self.companion = companion
         self._jobs, self._warm_up, self._limits = jobs, warm_up, limits
         self._preload = list(preload)
         self._urgent: deque[Call] = deque()
@@ -168,6 +183,8 @@ class LocalExecutor:
 
     def __exit__(self, *_: object) -> None:
         self._end_workers()
+        if self.companion is not None:
+            self.companion.end()
         self._logs.cleanup()
 
     def _end_workers(self) -> None:

@@ -390,9 +390,8 @@ def _make_failing(
     """
     finding, positions = findings.table[code], np.flatnonzero(findings.codes == code)
     order = positions[np.argsort(-np.nan_to_num(distances[positions], posinf=1e300), kind="stable")]
-    elements = tuple(
-        differing.element(number, int(i), float(distances[i])) for i in order[:MAX_ELEMENTS]
-    )
+    shown = [int(position) for position in order[:MAX_ELEMENTS]]
+    elements = differing.elements(number, shown, [float(distances[at]) for at in shown])
     wrong, first = len(positions), elements[0]
     said = (wrong, differing.expected.size, first, beside, findings.detail(code))
     message = elements_message(*finding, *said)

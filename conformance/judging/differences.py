@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -197,34 +197,53 @@ class DifferingElements:
             near |= ulp_distances(other, self.got) <= self.budget
         return near
 
-    def element(self, result: int, position: int, distance: float) -> Element:
-        """Return the differing element at `position` in the form that records store."""
-        flat = int(self.where[position])
-        index = tuple(int(i) for i in np.unravel_index(flat, self.expected.shape))
+    def elements(
+        self, result: int, positions: Sequence[int], distances: Sequence[float]
+    ) -> tuple[Element, ...]:
+        """Return the differing elements at these positions, with these distances from the expected
+        ones, in the form that records store.
+        """
         names = () if self.record is None else self.record.operands
-        inputs = tuple(
-            (name, _some_text(decimal, array), _some_text(hexadecimal, array))
-            for name, array in zip(names, self._read_elements(position, flat), strict=False)
+        read = self._read_elements(positions)
+        return tuple(
+            self._element(result, position, distance, dict(zip(names, arrays, strict=False)))
+            for position, distance, arrays in zip(positions, distances, read, strict=True)
         )
+
+    def _element(
+        self, result: int, position: int, distance: float, read: Mapping[str, Array]
+    ) -> Element:
+        """Return the differing element at `position`, with the elements that it depends on by the
+        operand's name.
+        """
+        index = np.unravel_index(int(self.where[position]), self.expected.shape)
         want, got = self.want[position : position + 1], self.got[position : position + 1]
-        ulp = distance if np.isfinite(distance) else None
         return Element(
-            result, index, decimal(want), hexadecimal(want), decimal(got), hexadecimal(got), ulp,
-            inputs,
+            result,
+            tuple(int(i) for i in index),
+            decimal(want), hexadecimal(want), decimal(got), hexadecimal(got),
+            distance if np.isfinite(distance) else None,
+            tuple(
+                (name, _some_text(decimal, array), _some_text(hexadecimal, array))
+                for name, array in read.items()
+            ),
         )  # fmt: skip
 
-    def _read_elements(self, position: int, flat: int) -> tuple[Array, ...]:
-        """Return the elements of each operand that a result element depends on, if known.
+    def _read_elements(self, positions: Sequence[int]) -> list[tuple[Array, ...]]:
+        """Return the elements of each operand that each result element depends on, if known.
 
         They are the elements at its position, or the factors of a sum of products.
         """
         if self.operand_elements is not None:
-            return tuple(one[position : position + 1] for one in self.operand_elements)
+            return [tuple(one[at : at + 1] for one in self.operand_elements) for at in positions]
         if self.rule.summation is None or self.number:
-            return ()
+            return [() for _ in positions]
+        flat = self.where[list(positions)]
         read = factors_read(self.operation, self.operands, self.rule.summation, flat)
-        pairs = zip(self.operands, read or (), strict=False)
-        return tuple(array.reshape(-1)[indices] for array, indices in pairs)
+        return [
+            tuple(one.reshape(-1)[at] for one, at in zip(self.operands, indices, strict=False))
+            for indices in read
+        ]
 
 
 _SHOWN = 8

@@ -239,7 +239,8 @@ class _ResultJudge:
         at = int(self.where[self.counted][position])
         operation = self.function.operation(len(self.actual))
         one = self._differing_elements(operation, np.array([at]))
-        return one.element(0, 0, float(errors[position]))
+        (shown,) = one.elements(0, [0], [float(errors[position])])
+        return shown
 
     def histogram(self) -> tuple[int, ...]:
         """Return the number of counted results by error in whole ulp."""
@@ -289,7 +290,7 @@ def _count(
 ) -> ClassCount:
     distances = differing.distances[positions]
     order = positions[np.argmax(np.nan_to_num(distances, posinf=1e300))]
-    shown = differing.element(0, int(order), float(differing.distances[order]))
+    (shown,) = differing.elements(0, [int(order)], [float(differing.distances[order])])
     measured = distances[np.isfinite(distances)]
     return ClassCount(
         verdict=verdict,

@@ -245,6 +245,7 @@ def _cell(one: MeasuredFunction) -> str:
 
 def _details(found: Sequence[Measurement]) -> Iterator[str]:
     yield "## f32 in detail\n"
+    yield from _tried(found)
     yield "| op | jaxlib | values | correctly rounded | worst error | at | not monotonic |"
     yield "| --- | --- | ---: | ---: | ---: | --- | ---: |"
     chosen = [
@@ -260,6 +261,22 @@ def _details(found: Sequence[Measurement]) -> Iterator[str]:
         "\nThe last column counts neighbouring arguments whose results are in the wrong order, of "
         "monotonic functions.\n"
     )
+
+
+def _tried(found: Sequence[Measurement]) -> Iterator[str]:
+    """Yield which functions of one operand were swept over all f32, and which over a sample."""
+    for each in found:
+        unary = [
+            one
+            for one in each.functions
+            if one.element_type == _DRAWN and len(OPS[one.op].operands) == 1
+        ]
+        whole = ", ".join(f"`{one.op}`" for one in unary if one.values == _ALL)
+        sample = ", ".join(f"`{one.op}`" for one in unary if one.values != _ALL)
+        yield f"- {each.label}: all f32 of {whole or 'no function'}"
+        if sample:
+            yield f"- {each.label}: a sample of {sample}"
+    yield ""
 
 
 def _blocks(found: Sequence[Measurement]) -> Iterator[str]:

@@ -84,7 +84,8 @@ class CommandBackend:
         if program is not None:
             versions.append(("program", described_file(program)))
         platform, device = known.get("platform", "command"), known.get("device", "?")
-        return Description(self.name, platform, device, tuple(versions))
+        forks = ("forks", "yes") in self._stated
+        return Description(self.name, platform, device, tuple(versions), forks)
 
     def configured(self, settings: Settings) -> Backend:
         """Raise Unsupported: the protocol has no settings."""
@@ -131,7 +132,7 @@ class CommandBackend:
                 is none of the protocol, because nothing that follows could be read.
         """
         if self._process is None:
-            self._process = Process(self._command)
+            self._process = Process(self.name, self._command)
         process = self._process
         try:
             while self.unused:

@@ -17,8 +17,8 @@ from typing import IO, cast
 from weakref import finalize
 
 from conformance.backends.base import Failed
+from conformance.backends.command.children import Child, new_child
 from conformance.backends.command.protocol import Connection
-from conformance.errors import NotAvailable
 
 
 class Process:
@@ -28,23 +28,14 @@ class Process:
     it ends. It has a process group of its own, which ends when this process does, however it ends.
     """
 
-    def __init__(self, command: str) -> None:
-        """Start the command, whose words are split as a shell does.
+    def __init__(self, backend: str, command: str) -> None:
+        """Start a backend's command, whose words are split as a shell does, or let its fork server
+        fork it.
 
         Raises:
             NotAvailable: when there is no such program, or it cannot be started.
         """
-        words = shlex.split(command)
-        try:
-            child = subprocess.Popen(
-                words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                process_group=0,
-            )
-        except OSError as error:
-            raise NotAvailable(f"{words[0]} cannot be started: {error.strerror}") from error
+        child = new_child(backend, command)
         self._child = child
         self._said: deque[str] = deque(maxlen=1)
         Thread(target=_end_group_after, args=(child,), daemon=True).start()
@@ -55,7 +46,12 @@ class Process:
         self._listener.start()
         self.connection = Connection(source, target)
         streams = source, target
-        self._end = finalize(self, _end, child, streams, _guard(child.pid))
+        self._end = finalize(self, end_process, child, streams, guard_group(child.pid))
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also that of the process group."""
+        return self._child.pid
 
     def end(self) -> None:
         """End the process and all of its group."""
@@ -97,7 +93,7 @@ def run_once(command: str, *more: str) -> None:
         )
     except OSError as error:
         raise Failed(f"{command} cannot be started: {error.strerror}") from error
-    guard = _guard(child.pid)
+    guard = guard_group(child.pid)
     try:
         Thread(target=_end_group_after, args=(child,), daemon=True).start()
         _pass_on(cast("IO[bytes]", child.stderr), said)
@@ -137,15 +133,15 @@ def _pass_on(errors: IO[bytes], said: deque[str]) -> None:
                 said.append(text[:_LONGEST])
 
 
-def _end_group_after(child: subprocess.Popen[bytes]) -> None:
+def _end_group_after(child: Child) -> None:
     """Wait for a process, and end what it leaves behind, which may hold its output open."""
     child.wait()
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
 
 
-def _end(
-    child: subprocess.Popen[bytes], streams: tuple[IO[bytes], ...], guard: subprocess.Popen[bytes]
+def end_process(
+    child: Child, streams: tuple[IO[bytes], ...], guard: subprocess.Popen[bytes]
 ) -> None:
     """End a process and its group, and close what leads to it."""
     with suppress(ProcessLookupError):
@@ -171,7 +167,7 @@ _GUARD = 'read _; kill -s KILL -- "-$0"'
 """A shell's script that ends a process group once its standard input is closed."""
 
 
-def _guard(group: int) -> subprocess.Popen[bytes]:
+def guard_group(group: int) -> subprocess.Popen[bytes]:
     """Start a process that ends a process group once this process has ended, however it does."""
     return subprocess.Popen(
         ["/bin/sh", "-c", _GUARD, str(group)],

@@ -98,7 +98,7 @@ class Connection:
     def send_arrays(self, *words: object, arrays: Sequence[Array]) -> None:
         """Write a line that ends with the number of arrays, and the arrays."""
         blocks: list[bytes] = []
-        for array in arrays:
+        for array in map(_as_written, arrays):
             data = np.ascontiguousarray(array).tobytes()
             blocks += [f"{spell(array)} {len(data)}\n".encode(), data]
         self.send(*words, len(arrays), blocks=blocks)
@@ -123,6 +123,15 @@ class Connection:
         if element.is_boolean and set(data) - {0, 1}:
             raise ProtocolError("an element of i1 is neither 0 nor 1")
         return np.frombuffer(data, element.storage).reshape(shape).copy()
+
+
+def _as_written(array: Array) -> Array:
+    """Return an array of i1 that has other bytes than 0 and 1, as some compilers make them, as one
+    of ui8, and any other array as it is.
+    """
+    if array.dtype == np.bool_ and (array.view(np.uint8) > 1).any():
+        return array.view(np.uint8)
+    return array
 
 
 def number(word: str, most: int) -> int:

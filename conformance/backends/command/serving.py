@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from conformance.backends.base import BackendError, HasOptimisedModule, Unsupported
@@ -35,13 +36,22 @@ class _Served(NamedTuple):
     text: str
 
 
-@dataclass(slots=True)
+@dataclass
 class Server:
-    """A session that answers the requests of a connection, one after the other."""
+    """A session that answers the requests of a connection, one after the other.
 
-    session: Session
+    `fork` takes the path of a socket, and answers the connections to it by forked processes.
+    """
+
+    open: Callable[[], Session]
     connection: Connection
+    fork: Callable[[str], None] | None = None
     programs: dict[int, _Served] = field(default_factory=dict[int, "_Served"])
+
+    @cached_property
+    def session(self) -> Session:
+        """The session, opened by the first request that needs it."""
+        return self.open()
 
     def serve(self) -> None:
         """Answer requests until the stream ends.
@@ -56,6 +66,7 @@ class Server:
             "module": (self._module, 1, "the number of a program"),
             "stages": (self._stages, 1, "the number of a program"),
             "free": (self._free, 1, "the number of a program"),
+            "listen": (self._listen, 1, "the length of a path"),
         }
         with suppress(EOFError):
             while True:
@@ -79,6 +90,7 @@ class Server:
             f"device {described.device}",
             *(f"version {name.replace(' ', '-')} {said}" for name, said in described.versions),
         ]
+        lines += ["forks yes"] if self.fork is not None else []
         self.connection.send_text("ok", text="\n".join(lines))
 
     def _compile(self, words: Sequence[str]) -> None:
@@ -129,6 +141,12 @@ class Server:
     def _free(self, words: Sequence[str]) -> None:
         self.programs.pop(number(words[0], MOST), None)
         self.connection.send("ok")
+
+    def _listen(self, words: Sequence[str]) -> None:
+        path = self.connection.text(words[0])
+        if self.fork is None or "session" in vars(self):
+            raise Unsupported("this process has threads, which a forked one would not have")
+        self.fork(path)
 
 
 def _word_of(error: BackendError) -> str:

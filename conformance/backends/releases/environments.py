@@ -57,15 +57,15 @@ class ReleaseBackend(CommandBackend):
             raise classify(str(error), text, program) from error
 
 
-def open_release(name: str, version: str) -> ReleaseBackend:
-    """Return the backend of a release, whose environment is made if there is none.
+def command_of(name: str, version: str) -> str:
+    """Return the command of a release's backend. Its environment is made if there is none.
 
     Raises:
-        NotAvailable: if the release is too old, cannot be installed, or does not start.
+        NotAvailable: if the release is too old, or cannot be installed.
     """
     if Version(version) < Version(OLDEST):
         raise NotAvailable(f"{name}: releases before {OLDEST} have another interface")
-    return ReleaseBackend(name, version, shlex.join([str(python_of(version)), str(SERVER)]))
+    return shlex.join([str(python_of(version)), str(SERVER)])
 
 
 def cache_folder() -> Path:

@@ -1,12 +1,15 @@
 """XLA for CPUs behind the protocol of docs/backends.md, for any release of jaxlib since 0.4.30.
 
-This file runs in an environment with jax and jaxlib alone, and imports nothing of this project.
+This file runs in an environment with jax and jaxlib alone. Of this project it only loads
+`command/forking.py`, which imports the standard library alone.
 """
 
 import os
 import re
+import runpy
 import sys
 import tempfile
+from functools import cached_property
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ _NAMES = _FLOATS | {
     "i1": "bool", "complex<f32>": "complex64", "complex<f64>": "complex128",
     **{f"{u}i{bits}": f"{u}int{bits}" for u in ("u", "") for bits in (2, 4, 8, 16, 32, 64)},
 }  # fmt: skip
+_FORKING = Path(__file__).parent.with_name("command") / "forking.py"
 _INTERNAL = vars(xla_client)["_xla"]  # the module that all releases have
 _UNIMPLEMENTED = re.compile(
     r"UNIMPLEMENTED|(?i:not (?:yet )?(?:supported|implemented))|unsupported|Invalid element type"
@@ -52,21 +56,30 @@ class Server:
         self.read = sys.stdin.buffer
         self.write = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)
-        self.device = jax.devices("cpu")[0]
         self.several: list[Any] = []
         self.programs: dict[str, tuple[Any, list[Any]]] = {}
         self.artifacts: dict[str, bytes] = {}
+
+    @cached_property
+    def device(self) -> Any:
+        """The CPU, with which XLA starts threads that a forked process would lack."""
+        return jax.devices("cpu")[0]
 
     def answer(self, word: str, text: str) -> None:
         """Write an answer with a text."""
         data = text.encode()
         self.write.write(b"%s %d\n%s" % (word.encode(), len(data), data))
 
+    def answer_ok(self) -> None:
+        """Write the answer without results."""
+        self.write.write(b"ok\n")
+        self.write.flush()
+
     def serve(self) -> None:
         """Answer requests until the stream ends."""
         for line in iter(self.read.readline, b""):
             request, *words = line.decode().split()
-            data = self.read.read(int(words[1])) if request == "compile" else b""
+            data = self.read.read(int(words[-1])) if request in ("compile", "listen") else b""
             arrays: list[Any] = []
             unknown = ""
             for _ in range(int(words[2]) if request == "execute" else 0):
@@ -79,24 +92,8 @@ class Server:
             try:
                 if unknown:
                     self.answer("unsupported", unknown)
-                elif request == "describe":
-                    self.describe()
-                elif request == "compile":
-                    self.programs[words[0]] = self.compile(data)
-                    self.artifacts[words[0]] = data
-                    self.write.write(b"ok\n")
-                elif request == "execute":
-                    self.execute(*self.programs[words[0]], arrays)
-                elif request == "module":
-                    module = self.programs[words[0]][0].hlo_modules()[0]
-                    found = module.as_serialized_hlo_module_proto()
-                    self.write.write(b"ok %d\n%s" % (len(found), found))
-                elif request == "stages":
-                    self.stages(self.artifacts[words[0]])
                 else:
-                    self.programs.pop(words[0], None)
-                    self.artifacts.pop(words[0], None)
-                    self.write.write(b"ok\n")
+                    self.reply(request, words, data, arrays)
             except Rejected as error:
                 self.answer("rejected", str(error))
             except Exception as error:  # whatever XLA raises is its answer
@@ -104,10 +101,36 @@ class Server:
                 self.answer("unsupported" if _UNIMPLEMENTED.search(said) else "failed", said)
             self.write.flush()
 
+    def reply(self, request: str, words: list[str], data: bytes, arrays: list[Any]) -> None:
+        """Write the answer to a request that has been read."""
+        if request == "describe":
+            self.describe()
+        elif request == "listen":
+            fork_server = runpy.run_path(str(_FORKING))["listen"]
+            fork_server(data.decode(), lambda: Server().serve(), self.answer_ok)
+        elif request == "compile":
+            self.programs[words[0]] = self.compile(data)
+            self.artifacts[words[0]] = data
+            self.answer_ok()
+        elif request == "execute":
+            self.execute(*self.programs[words[0]], arrays)
+        elif request == "module":
+            module = self.programs[words[0]][0].hlo_modules()[0]
+            found = module.as_serialized_hlo_module_proto()
+            self.write.write(b"ok %d\n%s" % (len(found), found))
+        elif request == "stages":
+            self.stages(self.artifacts[words[0]])
+        else:
+            self.programs.pop(words[0], None)
+            self.artifacts.pop(words[0], None)
+            self.answer_ok()
+
     def describe(self) -> None:
-        """Answer with the versions."""
+        """Answer with the versions, when XLA has started."""
+        assert self.device.platform == "cpu"
         lines = [
             "protocol 1", "hardware cpu", "platform cpu", "device XLA on this machine's CPU",
+            "forks yes",
             f"program portable {stablehlo.get_current_version()}",
             f"version jax {jax.__version__}", f"version jaxlib {jaxlib.version.__version__}",
         ]  # fmt: skip
@@ -181,12 +204,18 @@ class Server:
             join = jax.make_array_from_single_device_arrays
             given = [join(one[0].shape, placed, list(one)) for one in zip(*parts, strict=True)]
         out = program.execute_sharded(given).disassemble_into_single_device_arrays()
-        results = [booleans(np.asarray(one[n])) for n in range(len(devices)) for one in out]
+        results = [_as_written(np.asarray(one[n])) for n in range(len(devices)) for one in out]
         self.write.write(b"ok %d\n" % len(results))
         for one in results:
             sizes = "".join(f"{size}x" for size in one.shape)
             data = one.tobytes()
             self.write.write(b"tensor<%s%s> %d\n%s" % (sizes.encode(), spell(one), len(data), data))
+
+
+def _as_written(array: Any) -> Any:
+    """Return an array of i1 that has other bytes than 0 and 1 as one of ui8, any other as it is."""
+    is_i1 = array.dtype == np.bool_ and (array.view(np.uint8) > 1).any()
+    return array.view(np.uint8) if is_i1 else array
 
 
 class Rejected(Exception):
@@ -200,11 +229,6 @@ def array_of(spelling: str, data: bytes) -> Any:
         raise KeyError(spelling)
     shape = tuple(int(size) for size in found[1].split("x")[:-1])
     return np.frombuffer(data, dtype_of(found[2]), prod(shape)).reshape(shape)
-
-
-def booleans(array: Any) -> Any:
-    """Return truth values with the bytes 0 and 1: XLA may leave any byte in them."""
-    return array.view(np.uint8) != 0 if array.dtype == np.bool_ else array
 
 
 def spell(array: Any) -> bytes:

@@ -12,12 +12,18 @@ from suites.meta.examples.workflows import EXAMPLES
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"), [("jax", "tanh"), ("keras", "divide"), ("tensorflow", "divide")]
+    ("name", "needed", "wrong"),
+    [
+        ("jax", "jax", "tanh"),
+        ("keras", "keras", "divide"),
+        ("tensorflow", "tensorflow", "divide"),
+        ("torch", "torchax", "divide"),
+    ],
 )
 def test_a_model_conforms_and_a_wrong_backend_is_told(
-    name: str, wrong: str, tmp_path: Path
+    name: str, needed: str, wrong: str, tmp_path: Path
 ) -> None:
-    pytest.importorskip(name)
+    pytest.importorskip(needed)
     backend = f"reference:off_by_100_ulp@{wrong}"
     for arguments, code, said in (([], 0, "pass"), ([backend], 1, f"first wrong: {wrong}")):
         command = [sys.executable, EXAMPLES / f"check_a_{name}_model.py", *arguments]

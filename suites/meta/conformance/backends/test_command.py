@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,9 @@ import pytest
 
 from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
 from conformance.backends.command.backend import CommandBackend
+from conformance.backends.command.children import use_fork_server
+from conformance.backends.command.fork_server import ForkServer
+from conformance.backends.command.process import Process
 from conformance.backends.command.protocol import (
     Connection,
     ProtocolError,
@@ -24,10 +30,11 @@ from conformance.backends.command.serving import Server
 from conformance.backends.compiled.stages import dump_folder, dumped_stages
 from conformance.backends.python_file import open_file
 from conformance.backends.registry import parse
-from conformance.backends.releases.environments import ReleaseBackend
+from conformance.backends.releases.environments import SERVER, ReleaseBackend
 from conformance.backends.self_test import checks, run_check
 from conformance.backends.session import Session, open_session
 from conformance.errors import NotAvailable, UsageError
+from conformance.executors.backend_workers import describe, executor_of
 from conformance.listing import self_test
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
@@ -86,7 +93,7 @@ def test_a_served_backend_gives_the_same(backend: str) -> None:
         given = [one.astype(ELEMENT_TYPES[element_type].storage) for one in TWO]
         (found,), (want,) = session.run(program, [given]), own.run(program, [given])
         assert found[0].tobytes() == want[0].tobytes()
-    [*session.run(ADD, [TWO])]
+    session.compile_cached(ADD)
     assert bool(session.optimised_module(ADD)) is (backend == "cpu")
     with dump_folder() as folder:
         stages = dumped_stages(session, ADD, folder)
@@ -115,12 +122,16 @@ def test_the_server_refuses_what_its_backend_is_sure_to_refuse() -> None:
         (b"module\n", "has the number of a program"),
         (b"free 1 2\n", "has the number of a program"),
         (b"describe\n", "has a version"),
+        (b"listen\n", "has the length of a path"),
+        (b"listen 99999999\n", "not a number up to"),
         (b"execute 7 1 0\n", "there is no program 7"),
         (b"execute 1 1 1\ntensor<2xf32> 9\n", "has 8 bytes"),
     ],
 )
 def test_a_request_that_is_none_ends_the_server(request_: bytes, reason: str) -> None:
-    server = Server(open_session("reference"), Connection(io.BytesIO(request_), io.BytesIO()))
+    server = Server(
+        lambda: open_session("reference"), Connection(io.BytesIO(request_), io.BytesIO())
+    )
     with pytest.raises(ProtocolError, match=reason):
         server.serve()
 
@@ -128,8 +139,15 @@ def test_a_request_that_is_none_ends_the_server(request_: bytes, reason: str) ->
 def test_a_program_that_is_no_text_is_rejected() -> None:
     answers = io.BytesIO()
     request_ = io.BytesIO(b"compile 1 3\n\xff\xfe\xfd")
-    Server(open_session("reference"), Connection(request_, answers)).serve()
+    Server(lambda: open_session("reference"), Connection(request_, answers)).serve()
     assert answers.getvalue().startswith(b"rejected ")
+
+
+def test_an_i1_of_other_bytes_is_written_as_an_integer() -> None:
+    written = io.BytesIO()
+    odd = np.array([0, 2, 1], np.uint8).view(np.bool_)
+    Connection(io.BytesIO(), written).send_arrays("ok", arrays=[odd, odd[::2]])
+    assert written.getvalue() == b"ok 2\ntensor<3xui8> 3\n\x00\x02\x01tensor<2xi1> 2\n\x00\x01"
 
 
 @pytest.mark.parametrize("name", ["command", "command:mine", "command:=x", "command:a b=x"])
@@ -320,11 +338,97 @@ def test_a_command_that_does_not_start_is_not_available(command: str) -> None:
 def test_a_killed_worker_leaves_no_process() -> None:
     starts = (
         "import os, signal; from conformance.backends.command.process import Process; "
-        "one = Process('sleep 600'); print(one._child.pid, flush=True); os.kill(os.getpid(), 9)"
+        "one = Process('test', 'sleep 600'); print(one.pid, flush=True); "
+        "os.kill(os.getpid(), 9)"
     )
     ended = subprocess.run([sys.executable, "-c", starts], capture_output=True, check=False)
     assert ended.returncode == -signal.SIGKILL
     _wait_for_the_end(int(ended.stdout))
+
+
+@pytest.fixture(name="fork_server", params=[f"{SERVE} cpu", f"{sys.executable} {SERVER}"])
+def start_fork_server(request: pytest.FixtureRequest) -> Generator[ForkServer]:
+    server = ForkServer(lambda: request.param)
+    use_fork_server("command:forked", server.path)
+    server.start()
+    end = time.monotonic() + 60
+    while not server.path.exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    yield server
+    server.end()
+    assert not server.path.exists()
+
+
+def test_a_fork_server_gives_the_processes_of_a_backend(fork_server: ForkServer) -> None:
+    backend = CommandBackend("command:forked", "/no/such/program")
+    (found,) = Session(backend).run(ADD, [TWO])
+    assert np.array_equal(found[0], evaluate(ADD, TWO)[0])
+    fork_server.end()
+    with pytest.raises(NotAvailable, match="cannot be started"):
+        CommandBackend("command:forked", "/no/such/program")
+
+
+@pytest.mark.usefixtures("fork_server")
+def test_the_end_of_a_forked_process_is_told_as_that_of_any_other() -> None:
+    process = Process("command:forked", "/no/such/program")
+    assert os.getpgid(process.pid) == process.pid
+    os.kill(process.pid, signal.SIGSEGV)
+    with pytest.raises(EOFError):
+        process.connection.line()
+    assert str(process.lost()) == "the process ended by SIGSEGV"
+    _wait_for_the_end(process.pid)
+
+
+def test_forked_processes_end_with_the_process_that_asked_for_them(
+    fork_server: ForkServer,
+) -> None:
+    asks = (
+        "import os; from pathlib import Path; "
+        "from conformance.backends.command.children import use_fork_server; "
+        "from conformance.backends.command.process import Process; "
+        f"use_fork_server('test', Path({str(fork_server.path)!r})); "
+        "one = Process('test', '/no'); print(one.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    ended = subprocess.run([sys.executable, "-c", asks], capture_output=True, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    _wait_for_the_end(int(ended.stdout))
+
+
+def test_workers_after_the_first_take_their_processes_from_a_fork_server() -> None:
+    choice = parse(f"command:mine={SERVE} reference")
+    with executor_of(choice, jobs=1) as executor:
+        described = describe(executor, choice)
+        assert described.forks
+        end = time.monotonic() + 60
+        while not _forked(processes := _serving()):
+            assert time.monotonic() < end
+            executor.end_workers()
+            assert describe(executor, choice) == described
+    for process in processes:
+        _wait_for_the_end(process.pid)
+
+
+def _serving() -> list[psutil.Process]:
+    found: list[psutil.Process] = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            found += [process] if "serve" in process.cmdline() else []
+    return found
+
+
+def _forked(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Return those that another one of them has forked, not started."""
+    return [one for one in processes if one.ppid() in {other.pid for other in processes}]
+
+
+@pytest.mark.parametrize("behaviour", ["exit", "hang", "endless", r"failed 4\noops"])
+def test_a_program_that_does_not_listen_is_started_for_each_worker(behaviour: str) -> None:
+    server = ForkServer(lambda: f"{sys.executable} {DRIVER} listen '{behaviour}'")
+    use_fork_server("command:test", server.path)
+    server.start()
+    assert run(driver("none", "none"))[0].tolist() == X.tolist()
+    server.end()
 
 
 def _wait_for_the_end(pid: int) -> None:
