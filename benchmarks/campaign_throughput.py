@@ -78,7 +78,7 @@ def main() -> int:
     trials = (Trial(*of, n, n + PER_TRIAL, expectations=known) for n in starts)
     done: list[Measured] = []
     with LocalExecutor(given.jobs) as executor:
-        calls = (Call(one, measure_trial, (one,), 300.0) for one in trials)
+        calls = (Call(trial, measure_trial, (trial,), 300.0) for trial in trials)
         for ended in executor.results(calls):
             if ended is not None and isinstance(ended.value, tuple):
                 done.append(ended.value)

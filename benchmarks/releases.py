@@ -71,7 +71,7 @@ def run_release(version: str, python: Path, out: Path, options: list[str]) -> st
     seconds = perf_counter() - begun
     if done.returncode not in (0, 1) or not (out / "index.html").exists():
         return f"{version:10} no report: {(done.stderr.splitlines() or ['no message'])[-1]}"
-    failing = [one for one in Store(out / "results.sqlite").records() if one.verdict.fails]
+    failing = [record for record in Store(out / "results.sqlite").records() if record.verdict.fails]
     known = sum(bool(one.known) for one in failing)
     return f"{version:10} {len(failing) - known:6} {known:6} {seconds:8.0f}"
 

@@ -59,7 +59,7 @@ class CountedEnclosures(Enclosures):
     def of(self, operation: Operation, operands: Any) -> tuple[ValueSet, ...]:
         """Return the sets of an operation's results, and count them."""
         found = super().of(operation, operands)
-        if not any(all_values(one).any() for one in operands):
+        if not any(all_values(operand).any() for operand in operands):
             self.lost[operation.name] += sum(int(all_values(one).sum()) for one in found)
         return found
 
@@ -68,10 +68,10 @@ def specified_elements(permitted: PermittedResults) -> list[Array]:
     """Return a mask for each result of the elements that no unspecified result changes."""
     others = permitted.filled_samples()
     return [
-        np.all([equal_elements(expected, one[number]) for one in others], axis=0)
+        np.all([equal_elements(expected, one[index]) for one in others], axis=0)
         if others
         else np.ones(expected.shape, np.bool_)
-        for number, expected in enumerate(permitted.expected)
+        for index, expected in enumerate(permitted.expected)
     ]
 
 
@@ -116,8 +116,8 @@ def main() -> None:
         tried += 1
         elements += sum(int(mask.sum()) for mask in specified)
         unfollowed += sets is None
-        for number, mask in enumerate(specified):
-            open_elements += int((mask if sets is None else mask & all_values(sets[number])).sum())
+        for index, mask in enumerate(specified):
+            open_elements += int((mask if sets is None else mask & all_values(sets[index])).sum())
     share = 1 - open_elements / max(elements, 1)
     print(f"{tried} programs, {elements} elements: {share:.1%} have a set ({AIM:.0%} is the aim)")
     print(f"{unfollowed} programs cannot be followed")

@@ -104,7 +104,7 @@ def _time_in_workers(blocks: list[Block], backend: str, jobs: int) -> ElapsedTim
         list(executor.results(warm))
         calls = (Call(n, run_block, (backend, block), 600.0) for n, block in enumerate(blocks))
         with spent.measured(_descendant_seconds):
-            ended = [one.value for one in executor.results(calls) if one is not None]
+            ended = [result.value for result in executor.results(calls) if result is not None]
     if len(ended) < len(blocks) or not all(isinstance(value, tuple) for value in ended):
         raise SystemExit(f"a block failed: {next(v for v in ended if not isinstance(v, tuple))}")
     return spent

@@ -340,7 +340,7 @@ def backends(
             _print_json(findings)
         else:
             Console().print(listing.self_test_table(findings))
-        return 1 if any(one["problem"] for one in findings) else 0
+        return 1 if any(finding["problem"] for finding in findings) else 0
     entries = listing.backend_entries(names or ())
     if format is options.Format.JSON:
         _print_json(entries)

@@ -383,17 +383,20 @@ def add_limit_options(
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         signature = inspect.signature(command, eval_str=True)
-        shown = {**{one.name: one.metadata["help"] for one in fields(Limits)}, "timeout": timeout}
+        shown = {
+            **{field.name: field.metadata["help"] for field in fields(Limits)},
+            "timeout": timeout,
+        }
         replacing = [
             inspect.Parameter(
-                one.name,
+                field.name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=getattr(defaults, one.name) / one.metadata["unit"],
+                default=getattr(defaults, field.name) / field.metadata["unit"],
                 annotation=Annotated[
-                    float, typer.Option(min=one.metadata["least"], help=shown[one.name])
+                    float, typer.Option(min=field.metadata["least"], help=shown[field.name])
                 ],
             )
-            for one in fields(Limits)
+            for field in fields(Limits)
         ]
         parameters: list[inspect.Parameter] = []
         for one in signature.parameters.values():
@@ -414,8 +417,8 @@ def add_limit_options(
 def _limits(given: dict[str, Any]) -> Limits:
     """Remove the limits from the options given to a command, and return them."""
     values: dict[str, Any] = {
-        one.name: type(one.default)(given.pop(one.name) * one.metadata["unit"])
-        for one in fields(Limits)
+        field.name: type(field.default)(given.pop(field.name) * field.metadata["unit"])
+        for field in fields(Limits)
     }
     return Limits(**values)
 
@@ -427,7 +430,7 @@ def join_help_lines(app: typer.Typer) -> None:
     """
     for command in app.registered_commands:
         paragraphs = inspect.cleandoc(command.help or command.callback.__doc__ or "").split("\n\n")
-        command.help = "\n\n".join(" ".join(one.split()) for one in paragraphs)
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     for group in app.registered_groups:
         if group.typer_instance is not None:
             join_help_lines(group.typer_instance)

@@ -25,8 +25,8 @@ def main() -> int:
         keras.layers.LayerNormalization(),
         keras.layers.Dense(3, activation="softmax"),
     ])  # fmt: skip
-    trained = [one.value for one in model.trainable_variables]
-    fixed = [one.value for one in model.non_trainable_variables]
+    trained = [variable.value for variable in model.trainable_variables]
+    fixed = [variable.value for variable in model.non_trainable_variables]
     x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
     backend = sys.argv[1] if len(sys.argv) > 1 else "cpu"
     found = conformance.check(

@@ -38,12 +38,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _history(history: History) -> list[str]:
     first = max(0, len(history.runs) - RUNS)
     rows = [
-        (escape(run.date), escape(one.backend), str(one.planned),
-         str(one.conforms), "–" if one.conforms_percent is None else f"{one.conforms_percent:g} %",
-         str(one.new), str(one.known), str(one.unsupported), str(one.untested),
-         escape(difference_words(history.differences(number)), 400) or "–")
-        for number, run in enumerate(history.runs[first:], first)
-        for one in run.shares
+        (escape(run.date), escape(share.backend), str(share.planned),
+         str(share.conforms),
+         "–" if share.conforms_percent is None else f"{share.conforms_percent:g} %",
+         str(share.new), str(share.known), str(share.unsupported), str(share.untested),
+         escape(difference_words(history.differences(index)), 400) or "–")
+        for index, run in enumerate(history.runs[first:], first)
+        for share in run.shares
     ]  # fmt: skip
     head = ("run", "backend", "cells", "conform", "share", "new", "known", "unsupported",
             "untested", "since the run before")  # fmt: skip
@@ -59,7 +60,10 @@ def _changes_table(history: History) -> list[str]:
         return []
     head = ("op", "element type", "backend", *(escape(run.date) for run in runs))
     rows = [
-        (*map(escape, cell.key), *(escape(outcome_words(one)) for one in cell.outcomes[-6:]))
+        (
+            *map(escape, cell.key),
+            *(escape(outcome_words(outcome)) for outcome in cell.outcomes[-6:]),
+        )
         for cell in shown
     ]
     left = len(history.changed_cells) - len(shown)
@@ -73,7 +77,7 @@ def _causes(causes: Sequence[FoundCause]) -> list[str]:
         (escape(one.cause), str(one.programs), escape(one.first_found[:10]) or "not recorded",
          escape(one.findings[0].backend), escape(one.findings[0].message),
          code(one.findings[0].folder))
-        for one in (each.described for each in causes[:CAUSES])
+        for one in (cause.described for cause in causes[:CAUSES])
     ]  # fmt: skip
     head = ("cause", "programs", "since", "backend", "message", "folder")
     left = len(causes) - len(rows)
@@ -104,9 +108,10 @@ def _error(cell: Cell | None) -> str:
 
 def _failures(failures: Sequence[FailingClass]) -> list[str]:
     rows = [
-        (escape(one.function), one.found.verdict.value, escape(one.found.class_) or "–",
-         str(one.found.count), escape(one.found.known) or "**none**", escape(one.example))
-        for one in failures[:CLASSES]
+        (escape(failure.function), failure.found.verdict.value, escape(failure.found.class_) or "–",
+         str(failure.found.count), escape(failure.found.known) or "**none**",
+         escape(failure.example))
+        for failure in failures[:CLASSES]
     ]  # fmt: skip
     if not rows:
         return []

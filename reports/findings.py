@@ -106,7 +106,7 @@ def groups(run: RunData, db: str) -> tuple[CaseGroup, ...]:
         kind = "" if status == KNOWN else record.kind
         key = (status, record.backend, record.verdict, kind, record.known, op)
         classes[key].append(ShownCase(anchor, record, db))
-    order = {name: number for number, name in enumerate(CATALOG)}
+    order = {name: index for index, name in enumerate(CATALOG)}
     ranked = sorted(
         classes.items(),
         key=lambda item: (
@@ -127,9 +127,9 @@ def _one_of_each_first(findings: Sequence[ShownCase]) -> list[ShownCase]:
     turns: Counter[tuple[str, str]] = Counter()
     ranked: list[tuple[int, str, tuple[int, str], ShownCase]] = []
     for finding in sorted(findings, key=lambda f: f.record.index):
-        op, of = finding.record.op, finding.record.element_type
-        ranked.append((turns[op, of], op, type_order(of), finding))
-        turns[op, of] += 1
+        op, element_type = finding.record.op, finding.record.element_type
+        ranked.append((turns[op, element_type], op, type_order(element_type), finding))
+        turns[op, element_type] += 1
     return [item[3] for item in sorted(ranked, key=lambda item: item[:3])]
 
 
@@ -160,12 +160,12 @@ def first_inputs(data: bytes) -> tuple[tuple[str, str, str], ...]:
     except ValueError:
         return ()
     shown: list[tuple[str, str, str]] = []
-    for number, array in enumerate(arrays):
+    for index, array in enumerate(arrays):
         values = array.reshape(-1)[:SHOWN_INPUTS]
         bits = to_bits(values)
         digits = bits.dtype.itemsize * 2
         codes = " ".join(f"0x{int(code):0{digits}x}" for code in bits.reshape(-1))
         more = " …" if array.size > SHOWN_INPUTS else ""
-        name = f"argument {number}, {element_type_of(array)}{list(array.shape)}"
+        name = f"argument {index}, {element_type_of(array)}{list(array.shape)}"
         shown.append((name, " ".join(map(str, values)) + more, codes + more))
     return tuple(shown)

@@ -79,8 +79,8 @@ def _batch_test_cases(seen: View) -> TestSuite:
     """Return the batches that failed as a whole, and the incidents, as test cases."""
     suite = TestSuite(OUTSIDE)
     suite.add_testcases([_batch(batch, seen) for batch in seen.run.lost_batches])
-    for number, incident in enumerate(other_incidents(seen.run), 1):
-        case = TestCase(f"incident {number}", "conformance.incidents")
+    for index, incident in enumerate(other_incidents(seen.run), 1):
+        case = TestCase(f"incident {index}", "conformance.incidents")
         case.result = [Error(text.clip_line(incident), "incident")]
         suite.add_testcase(case)
     return suite
@@ -219,7 +219,9 @@ def _details(record: Record, db: str) -> str:
             )
         inputs = findings.inputs_beside_elements(record)
         lines += [f"{name} = {values} ({bits})" for name, values, bits in inputs]
-        lines += [text.clip_line(additional_failure_line(one)) for one in record.further_failures]
+        lines += [
+            text.clip_line(additional_failure_line(failure)) for failure in record.further_failures
+        ]
         lines.append(record.detail.program)
     shown, left = text.clip_lines(text.escape_controls("\n".join(lines)), TEXT_LIMIT)
     return shown + (f"\n... {left} more characters" if left else "")

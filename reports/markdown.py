@@ -93,10 +93,12 @@ def _standings(seen: View) -> str:
     since = seen.comparison
     kinds = () if since is None else (Kind.OTHER_VALUES, Kind.NEW, Kind.LOST, Kind.FIXED)
     rows: list[tuple[str, ...]] = []
-    for one in seen.standings:
-        counts = [text.count(count) for count in one.cells.values()]
-        changed = [text.count(view.changes_of(seen, one.backend, kind)) for kind in kinds]
-        rows.append((escape(one.backend), escape(one.verdict), one.share, *counts, *changed))
+    for standing in seen.standings:
+        counts = [text.count(count) for count in standing.cells.values()]
+        changed = [text.count(view.changes_of(seen, standing.backend, kind)) for kind in kinds]
+        rows.append(
+            (escape(standing.backend), escape(standing.verdict), standing.share, *counts, *changed)
+        )
     since_baseline = [f"{kind.value} since the baseline" for kind in kinds]
     head = ("backend", "cases", "cells that conform", *PREDICATES.values(), *since_baseline)
     return _table(head, rows, 2) if rows else ""
@@ -115,7 +117,7 @@ BATCHES = 20
 def _batches(seen: View) -> str:
     """Return the batches that failed as a whole, and the incidents, each in a line."""
     run = seen.run
-    ordered = sorted(run.lost_batches, key=lambda one: not is_new(one))
+    ordered = sorted(run.lost_batches, key=lambda batch: not is_new(batch))
     lines = [f"- {escape(one.line, 600)}{_consequence(one)}" for one in ordered]
     lines += [f"- {escape(line, 600)}" for line in other_incidents(run)]
     if not lines:

@@ -150,7 +150,7 @@ def _ops(cells: Iterable[Square]) -> tuple[OpResults, ...]:
     by_op: dict[str, list[Square]] = defaultdict(list)
     for cell in cells:
         by_op[cell.op].append(cell)
-    order = {name: number for number, name in enumerate(CATALOG)}
+    order = {name: index for index, name in enumerate(CATALOG)}
     names = sorted(by_op, key=lambda name: (order.get(name, len(order)), name))
     return tuple(_op(name, tuple(by_op[name])) for name in names)
 

@@ -114,7 +114,7 @@ def _serve(pipe: Any, codes: Codes) -> None:
         try:
             with np.errstate(all="ignore"):
                 results: list[Any] = list(evaluate(program, inputs))
-            arrays = all(isinstance(one, np.ndarray) for one in results)
+            arrays = all(isinstance(result, np.ndarray) for result in results)
             pipe.send(results if arrays else "results that are no arrays")
         except Exception as error:  # changed code raises what nobody would
             pipe.send(f"{type(error).__name__}: {error}")

@@ -61,8 +61,8 @@ def rewrite_program(program: Program, rewriting: Rewriting) -> Program:
     seen = _Definitions(program, definition_index(program))
     *operations, last = program.main.body.operations
     made: list[Operation] = []
-    for one in operations:
-        made += rewriting.of(seen, one) or [one]
+    for operation in operations:
+        made += rewriting.of(seen, operation) or [operation]
     body = replace(program.main.body, operations=(*made, last))
     return replace_main(program, replace(program.main, body=body))
 

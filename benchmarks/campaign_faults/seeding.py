@@ -59,9 +59,9 @@ def do(job: Job) -> JobResult:
     )  # fmt: skip
     mutants = measure(job.name, settings).mutants
     wrong = [
-        one
-        for one in mutants
-        if one.fate is Fate.WRONG and not one.why.startswith(Verdict.ACCEPTED)
+        mutant
+        for mutant in mutants
+        if mutant.fate is Fate.WRONG and not mutant.why.startswith(Verdict.ACCEPTED)
     ]  # what takes invalid programs alone is for near misses to find
     if not wrong:
         return JobResult(job, "", None)

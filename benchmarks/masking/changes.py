@@ -68,8 +68,8 @@ class ElementChange:
         return None
 
     def _change_element(self, old: Array, random: Random) -> Array | None:
-        of = element_type_of(old)
-        if not of.is_complex:
+        element_type = element_type_of(old)
+        if not element_type.is_complex:
             return self.value(old)
         parts = [np.real(old).copy(), np.imag(old).copy()]
         which = int(random.integers(2))
@@ -77,25 +77,25 @@ class ElementChange:
         if new is None:
             return None
         parts[which] = new
-        return from_bits(np.stack([to_bits(part) for part in parts], axis=-1), of)
+        return from_bits(np.stack([to_bits(part) for part in parts], axis=-1), element_type)
 
 
 def move_number(old: Array) -> Array | None:
     """Move a finite number by 64 ulp, away from zero where possible."""
-    of = element_type_of(old)
+    element_type = element_type_of(old)
     bits = int(to_bits(old)[0])
-    if of.is_boolean:
+    if element_type.is_boolean:
         return None
-    if of.is_integer:
+    if element_type.is_integer:
         number = int(old[0])
         near = (number + STEPS, number - STEPS)
-        kept = [n for n in near if of.min_integer <= n <= of.max_integer]
-        return np.array(kept[:1], of.storage) if kept else None
-    sign = 1 << (of.bits - 1) if of.float_format.signed else 0
+        kept = [n for n in near if element_type.min_integer <= n <= element_type.max_integer]
+        return np.array(kept[:1], element_type.storage) if kept else None
+    sign = 1 << (element_type.bits - 1) if element_type.float_format.signed else 0
     magnitude = bits & ~sign
     for other in (magnitude + STEPS, magnitude - STEPS):
-        if 0 <= other < (sign or 1 << of.bits):
-            new = from_bits(np.array([other | bits & sign]), of)
+        if 0 <= other < (sign or 1 << element_type.bits):
+            new = from_bits(np.array([other | bits & sign]), element_type)
             if _is_finite(old) and _is_finite(new):
                 return new
     return None
@@ -103,61 +103,79 @@ def move_number(old: Array) -> Array | None:
 
 def negate_number(old: Array) -> Array | None:
     """Change the sign of a number, also of a zero if the type has both."""
-    of = element_type_of(old)
-    if of.is_signed:
+    element_type = element_type_of(old)
+    if element_type.is_signed:
         number = -int(old[0])
-        return np.array([number], of.storage) if number <= of.max_integer else None
-    if not of.is_float or not of.float_format.signed or np.isnan(_to_float64(old)[0]):
+        return (
+            np.array([number], element_type.storage) if number <= element_type.max_integer else None
+        )
+    if (
+        not element_type.is_float
+        or not element_type.float_format.signed
+        or np.isnan(_to_float64(old)[0])
+    ):
         return None
-    if old[0] == 0 and not of.float_format.has_negative_zero:
+    if old[0] == 0 and not element_type.float_format.has_negative_zero:
         return None
-    return from_bits(to_bits(old) ^ to_bits(old).dtype.type(1 << (of.bits - 1)), of)
+    return from_bits(
+        to_bits(old) ^ to_bits(old).dtype.type(1 << (element_type.bits - 1)), element_type
+    )
 
 
 def zero_number(old: Array) -> Array | None:
     """Return zero for a number other than zero, if the type has a zero."""
-    of = element_type_of(old)
-    if (of.is_float and not of.float_format.has_zero) or _to_float64(old)[0] == 0:
+    element_type = element_type_of(old)
+    if (element_type.is_float and not element_type.float_format.has_zero) or _to_float64(old)[
+        0
+    ] == 0:
         return None
-    return np.zeros(1, of.storage)
+    return np.zeros(1, element_type.storage)
 
 
 def made_nan(old: Array) -> Array | None:
     """Return NaN for a number, if the type has NaN."""
-    of = element_type_of(old)
-    if not of.is_float or not of.float_format.has_nan or np.isnan(_to_float64(old)[0]):
+    element_type = element_type_of(old)
+    if (
+        not element_type.is_float
+        or not element_type.float_format.has_nan
+        or np.isnan(_to_float64(old)[0])
+    ):
         return None
-    return np.array([np.nan], np.float64).astype(of.storage)
+    return np.array([np.nan], np.float64).astype(element_type.storage)
 
 
 def made_infinite(old: Array) -> Array | None:
     """Return infinity of its sign for a finite number, if the type has infinity."""
-    of = element_type_of(old)
-    if not of.is_float or not of.float_format.has_infinity or not _is_finite(old):
+    element_type = element_type_of(old)
+    if (
+        not element_type.is_float
+        or not element_type.float_format.has_infinity
+        or not _is_finite(old)
+    ):
         return None
-    return np.copysign(np.inf, _to_float64(old)).astype(of.storage)
+    return np.copysign(np.inf, _to_float64(old)).astype(element_type.storage)
 
 
 def double_number(old: Array) -> Array | None:
     """Return twice a number, as an element that is added twice, if the type has that number."""
-    of = element_type_of(old)
-    if of.is_boolean or not _is_finite(old):
+    element_type = element_type_of(old)
+    if element_type.is_boolean or not _is_finite(old):
         return None
-    if of.is_integer:
+    if element_type.is_integer:
         number = 2 * int(old[0])
-        within = of.min_integer <= number <= of.max_integer
-        return np.array([number], of.storage) if within else None
+        within = element_type.min_integer <= number <= element_type.max_integer
+        return np.array([number], element_type.storage) if within else None
     with np.errstate(over="ignore"):
-        new = (2 * _to_float64(old)).astype(of.storage)
+        new = (2 * _to_float64(old)).astype(element_type.storage)
     return new if _to_float64(new)[0] == 2 * _to_float64(old)[0] else None
 
 
 def last_bit_flipped(old: Array) -> Array | None:
     """Flip the last bit of an integer or of an i1 value."""
-    of = element_type_of(old)
-    if not (of.is_integer or of.is_boolean):
+    element_type = element_type_of(old)
+    if not (element_type.is_integer or element_type.is_boolean):
         return None
-    return from_bits(to_bits(old) ^ to_bits(old).dtype.type(1), of)
+    return from_bits(to_bits(old) ^ to_bits(old).dtype.type(1), element_type)
 
 
 def _to_float64(old: Array) -> Array:
@@ -176,19 +194,21 @@ def roll_elements(actual: Array, _expected: Array, _random: Random) -> Array | N
 
 def narrow_numbers(actual: Array, _expected: Array, _random: Random) -> Array | None:
     """Return numbers with the first half of their digits, as a narrower type holds them."""
-    of = element_type_of(actual)
-    if of.is_boolean:
+    element_type = element_type_of(actual)
+    if element_type.is_boolean:
         return None
     bits = to_bits(actual)
-    if of.is_integer:
-        low = 1 << (of.bits // 2)
+    if element_type.is_integer:
+        low = 1 << (element_type.bits // 2)
         kept = actual.astype(object) % low
-        return _require_change(np.where(actual < 0, kept - low, kept).astype(of.storage), actual)
-    lost = (1 << ((of.float_format.mantissa_bits + 1) // 2)) - 1
-    finite = np.isfinite(actual.astype(np.complex128 if of.is_complex else np.float64))
-    kept = bits & bits.dtype.type(~lost & ((1 << of.part.bits) - 1))
-    where = finite[..., None] if of.is_complex else finite
-    return _require_change(from_bits(np.where(where, kept, bits), of), actual)
+        return _require_change(
+            np.where(actual < 0, kept - low, kept).astype(element_type.storage), actual
+        )
+    lost = (1 << ((element_type.float_format.mantissa_bits + 1) // 2)) - 1
+    finite = np.isfinite(actual.astype(np.complex128 if element_type.is_complex else np.float64))
+    kept = bits & bits.dtype.type(~lost & ((1 << element_type.part.bits) - 1))
+    where = finite[..., None] if element_type.is_complex else finite
+    return _require_change(from_bits(np.where(where, kept, bits), element_type), actual)
 
 
 def zero_tail(actual: Array, _expected: Array, _random: Random) -> Array | None:

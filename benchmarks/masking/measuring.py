@@ -130,13 +130,13 @@ class Corruption:
         return copied
 
 
-def _cast_bits(values: Array, of: ElementType) -> Array:
+def _cast_bits(values: Array, element_type: ElementType) -> Array:
     """Return values in another type with the same bits, if it has as many, or else the numbers."""
-    if values.dtype == of.storage:
+    if values.dtype == element_type.storage:
         return values
     bits = to_bits(values)
-    is_same = bits.dtype == bits_dtype(of) and not of.is_complex
-    return from_bits(bits, of) if is_same else values.astype(of.storage)
+    is_same = bits.dtype == bits_dtype(element_type) and not element_type.is_complex
+    return from_bits(bits, element_type) if is_same else values.astype(element_type.storage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,8 +356,10 @@ class _Judging:
 
     def _end_by_recording(self, before: Record, after: Record) -> End:
         """Return the outcome of a known failure on the backend of a recording of the case."""
-        flaky = {one.id for one in self.expectations if one.flaky}
-        varying = flaky | {one.id for one in self.expectations if one.unpredictable}
+        flaky = {expectation.id for expectation in self.expectations if expectation.flaky}
+        varying = flaky | {
+            expectation.id for expectation in self.expectations if expectation.unpredictable
+        }
         then, now = (outcome_of(one, flaky, varying) for one in (before, after))
         if then.has_same_values(now):
             return End.PASS  # the changed elements are permitted, or NaN as before

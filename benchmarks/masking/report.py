@@ -45,21 +45,21 @@ class Share:
 
 def known_share(outcomes: Iterable[CorruptionOutcome]) -> Share:
     """Return the share of known outcomes among these outcomes."""
-    ends = [one.end for one in outcomes]
+    ends = [outcome.end for outcome in outcomes]
     return Share(ends.count(End.KNOWN), len(ends))
 
 
 def select_known_cases(outcomes: Iterable[CorruptionOutcome]) -> list[CorruptionOutcome]:
     """Return the outcomes of cases that had a known divergence before."""
-    return [one for one in outcomes if one.before]
+    return [outcome for outcome in outcomes if outcome.before]
 
 
 def green_pairs(outcomes: Iterable[CorruptionOutcome]) -> dict[tuple[str, str, str], bool]:
     """Return for each pair of cell and change whether a run stays green despite the corruption."""
     pairs: dict[tuple[str, str, str], bool] = {}
-    for one in outcomes:
-        pair = one.op, one.element_type, one.change
-        pairs[pair] = pairs.get(pair, True) and one.end is not End.NEW
+    for outcome in outcomes:
+        pair = outcome.op, outcome.element_type, outcome.change
+        pairs[pair] = pairs.get(pair, True) and outcome.end is not End.NEW
     return pairs
 
 
@@ -73,16 +73,16 @@ def _green_as_known(outcomes: Iterable[CorruptionOutcome]) -> int:
 def format_tables(measured: MaskingCounts) -> str:
     """Return all tables as text."""
     outcomes = measured.outcomes
-    others = [one for one in outcomes if one.element_type != EXPONENTS]
+    others = [outcome for outcome in outcomes if outcome.element_type != EXPONENTS]
     parts = [_cases(measured), table_by_change(outcomes)]
     if len(others) < len(outcomes):
         parts += [f"without {EXPONENTS}\n{table_by_change(others)}"]
-    hidden = [table_by_entry(outcomes)] if any(one.entry for one in outcomes) else []
+    hidden = [table_by_entry(outcomes)] if any(outcome.entry for outcome in outcomes) else []
     return "\n\n".join([*parts, *hidden])
 
 
 def _cases(measured: MaskingCounts) -> str:
-    cells = {(one.op, one.element_type) for one in measured.outcomes}
+    cells = {(outcome.op, outcome.element_type) for outcome in measured.outcomes}
     counts = len(measured.with_results), len(measured.without_results)
     head = f"{len(cells)} cells; {counts[0]} cases gave results, {counts[1]} none"
     return "\n".join([head, *(f"new as it is, left out: {one}" for one in measured.new_before)])
@@ -90,10 +90,12 @@ def _cases(measured: MaskingCounts) -> str:
 
 def table_by_change(outcomes: Sequence[CorruptionOutcome]) -> str:
     """Return a line for each change, then for corrupted results and endings as wholes."""
-    names = list(dict.fromkeys(one.change for one in outcomes))
-    rows = [_row(name, [one for one in outcomes if one.change == name]) for name in names]
+    names = list(dict.fromkeys(outcome.change for outcome in outcomes))
+    rows = [
+        _row(name, [outcome for outcome in outcomes if outcome.change == name]) for name in names
+    ]
     for total, changes in (("all results", CHANGES), ("all endings", ENDINGS)):
-        some = [one for one in outcomes if one.change in changes]
+        some = [outcome for outcome in outcomes if outcome.change in changes]
         rows += [_row(total, some)] if some else []
     return _table(_COLUMNS, rows)
 
@@ -106,7 +108,7 @@ def worst_share(outcomes: Iterable[CorruptionOutcome]) -> Share:
 
 
 def _row(name: str, outcomes: Sequence[CorruptionOutcome]) -> list[str]:
-    ends = Counter(one.end for one in outcomes)
+    ends = Counter(outcome.end for outcome in outcomes)
     shares = [f"{ends[end]} {100 * ends[end] / len(outcomes):5.1f} %" for end in End]
     before = known_share(select_known_cases(outcomes))
     pairs = green_pairs(outcomes)
@@ -120,9 +122,9 @@ def table_by_entry(outcomes: Sequence[CorruptionOutcome]) -> str:
 
     The second column counts results of cases that the same entry matched before.
     """
-    entries = Counter(one.entry for one in outcomes if one.entry)
+    entries = Counter(outcome.entry for outcome in outcomes if outcome.entry)
     rows = [
-        _entry_row(count, [one for one in outcomes if one.entry == entry])
+        _entry_row(count, [outcome for outcome in outcomes if outcome.entry == entry])
         for entry, count in entries.most_common()
     ]
     return _table(

@@ -45,7 +45,7 @@ def chosen_cells(
 
 def tasks_of(cell: Cell, profile: str, seed: int, most: int) -> list[Task]:
     """Draw some of a cell's cases in the profile, each as a task of its own."""
-    every = [one for task in plan_of(cell, profile, seed) for one in task.singles()]
+    every = [single for task in plan_of(cell, profile, seed) for single in task.singles()]
     if len(every) > most:
         every = random.Random(f"{seed} {cell}").sample(every, most)
     return [task.plan_cases() for task in sorted(every, key=lambda task: task.start)]

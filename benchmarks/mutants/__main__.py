@@ -71,10 +71,10 @@ def main(line: Sequence[str] | None = None) -> None:
         parts=tuple(map(Part, given.part)) if given.part else tuple(Part),
     )  # fmt: skip
     results = measure_all(ops, settings, given.jobs)
-    measured = [one for result in results for one in result.mutants]
+    measured = [mutant for result in results for mutant in result.mutants]
     last = settings.profiles[-1]
-    for one in report.survivors(measured, last):
-        print(report.format_survivor(one))
+    for survivor in report.survivors(measured, last):
+        print(report.format_survivor(survivor))
     print(f"{report.table(measured, settings.profiles)}\n\n{report.fates(measured)}")
     if given.out is not None:
         given.out.write_text(json.dumps([report.mutant_json(one) for one in measured], indent=1))

@@ -99,8 +99,8 @@ def mutants_by_function() -> dict[str, tuple[frozenset[tuple[str, int]], list[Mu
     """Return the body lines of each function, and all its mutants."""
     table: dict[str, tuple[frozenset[tuple[str, int]], list[Mutant]]] = {}
     for source in sources():
-        for number, change in enumerate(source.changes):
-            mutant = Mutant(source, number)
+        for index, change in enumerate(source.changes):
+            mutant = Mutant(source, index)
             body: Any = change.functions[-1].body
             first, last = (body[0], body[-1]) if isinstance(body, list) else (body, body)
             lines = ((source.name, line) for line in range(first.lineno, last.end_lineno + 1))

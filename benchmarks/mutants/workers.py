@@ -37,17 +37,17 @@ def measure_all(ops: Sequence[str], settings: Settings, jobs: int) -> list[OpRes
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, context, _start) as pool:
         pending = {pool.submit(measure, op, settings): op for op in ops}
-        for number, done in enumerate(as_completed(pending), 1):
+        for index, done in enumerate(as_completed(pending), 1):
             results[pending[done]] = done.result()
-            print(f"\r{number} of {len(ops)} ops", end="", file=sys.stderr, flush=True)
+            print(f"\r{index} of {len(ops)} ops", end="", file=sys.stderr, flush=True)
         pending = {
             pool.submit(caught_by_other, op, foreign, settings): op
             for op, foreign in _foreign_mutants(results, settings).items()
         }
         caught: set[str] = set()
-        for number, done in enumerate(as_completed(pending), 1):
+        for index, done in enumerate(as_completed(pending), 1):
             caught |= done.result()
-            print(f"\r{number} of {len(pending)} others", end="", file=sys.stderr, flush=True)
+            print(f"\r{index} of {len(pending)} others", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     return [_add_other_ops(results[op], caught, settings) for op in ops]
 
@@ -56,10 +56,10 @@ def _foreign_mutants(results: dict[str, OpResult], settings: Settings) -> dict[s
     """Return for each op the undetected mutants of other ops in functions that it reaches, too."""
     foreign: dict[str, list[str]] = defaultdict(list)
     for result in results.values():
-        for one in report.survivors(result.mutants, settings.profiles[-1]):
+        for survivor in report.survivors(result.mutants, settings.profiles[-1]):
             for other in results.values():
-                if other.op != result.op and one.function in other.functions:
-                    foreign[other.op].append(one.mutant)
+                if other.op != result.op and survivor.function in other.functions:
+                    foreign[other.op].append(survivor.mutant)
     return foreign
 
 

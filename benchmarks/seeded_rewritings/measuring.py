@@ -105,7 +105,7 @@ def seed_slips(
     judge = _Judge(optimised, sets)
     right = read_back(optimised.module, optimised.program)
     results = [right.evaluate(one) for one in sets]
-    own = [judge.failures(number, one) for number, one in enumerate(results)]
+    own = [judge.failures(index, result) for index, result in enumerate(results)]
     counts: Counter[str] = Counter()
     for number, position in sites_in(optimised.module):
         for name, slip in SLIPS.items():
@@ -132,14 +132,14 @@ def _outcome_of_slip(
     ending = Ending.EQUIVALENT
     try:
         read = read_back(module, program)
-        for number, inputs in enumerate(sets):
+        for index, inputs in enumerate(sets):
             with limit_evaluation(SECONDS):
                 found = read.evaluate(inputs)
-            failures = judge.failures(number, found)
-            if failures != own[number]:
-                new = {*failures} - {*own[number]} or {*failures} or {*own[number]}
+            failures = judge.failures(index, found)
+            if failures != own[index]:
+                new = {*failures} - {*own[index]} or {*failures} or {*own[index]}
                 return Ending.FLAGGED, min(new)
-            if not equal_results(found, results[number]):
+            if not equal_results(found, results[index]):
                 ending = Ending.PERMITTED
     except NotReadBack:
         return Ending.NO_PROGRAM, ""
@@ -151,7 +151,10 @@ def _outcome_of_slip(
 def draw_inputs(program: Program, count: int, seed: int = 0) -> list[list[Array]]:
     """Return sets of inputs, whose values are spread over small numbers of both signs."""
     source = np.random.default_rng(seed)
-    return [[_draw_array(one.type, source) for one in program.main.arguments] for _ in range(count)]
+    return [
+        [_draw_array(argument.type, source) for argument in program.main.arguments]
+        for _ in range(count)
+    ]
 
 
 def _draw_array(of: object, source: np.random.Generator) -> Array:

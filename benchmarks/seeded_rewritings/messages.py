@@ -94,7 +94,7 @@ class Message:
 
     def put_messages(self, number: int, messages: list[Message]) -> None:
         """Replace the messages in the repeated field `number`."""
-        self._put(number, [(number, _BYTES, one.serialise()) for one in messages])
+        self._put(number, [(number, _BYTES, message.serialise()) for message in messages])
 
     def _put(self, number: int, fields: list[tuple[int, int, Payload]]) -> None:
         """Put fields at the position of the first field with that number, or at the end."""

@@ -29,7 +29,7 @@ class Site:
     @property
     def operands(self) -> list[Message]:
         """The instructions that make the operands."""
-        by_id = {one.integer(fields.ID): one for one in self.instructions}
+        by_id = {instruction.integer(fields.ID): instruction for instruction in self.instructions}
         return [by_id[number] for number in self.instruction.integers(fields.OPERANDS)]
 
     @property
@@ -43,7 +43,7 @@ class Site:
 
     def insert(self, made: Message) -> int:
         """Add an instruction before this instruction, and return its id."""
-        number = 1 + max(one.integer(fields.ID) for one in self.instructions)
+        number = 1 + max(instruction.integer(fields.ID) for instruction in self.instructions)
         made.put_integer(fields.ID, number)
         self.instructions.insert(self.position, made)
         self.position += 1
@@ -63,9 +63,9 @@ def shape_of(instruction: Message) -> tuple[int, tuple[int, ...]]:
 
 def sites_in(module: bytes) -> Iterator[tuple[int, int]]:
     """Yield the computation and the position in it of each instruction of a module."""
-    for number, computation in enumerate(Message.parse(module).messages(fields.COMPUTATIONS)):
+    for index, computation in enumerate(Message.parse(module).messages(fields.COMPUTATIONS)):
         for position in range(len(computation.messages(fields.INSTRUCTIONS))):
-            yield number, position
+            yield index, position
 
 
 def open_site(module: bytes, number: int, position: int) -> tuple[Site, Message]:

@@ -197,7 +197,7 @@ def _change_init(site: Site) -> bool:
     init = site.operands[-1]
     if opcode_of(init) != "constant":
         return False
-    place = next(n for n, one in enumerate(site.instructions) if one is init)
+    place = next(n for n, instruction in enumerate(site.instructions) if instruction is init)
     return _literal(_flip_bit(-1))(Site(site.instructions, place))
 
 
@@ -207,9 +207,9 @@ def _drop_convert(site: Site) -> bool:
     if opcode_of(inner) != "convert":
         return False
     before = next(
-        one
-        for one in site.instructions
-        if one.integer(fields.ID) == inner.integers(fields.OPERANDS)[0]
+        instruction
+        for instruction in site.instructions
+        if instruction.integer(fields.ID) == inner.integers(fields.OPERANDS)[0]
     )
     if shape_of(before) != shape_of(site.instruction):
         return False
@@ -261,7 +261,8 @@ def _move_index(site: Site) -> bool:
 def _other_part(site: Site) -> bool:
     made, wanted = site.operands[0], site.instruction.data(fields.SHAPE)
     parts = [
-        one.serialise() for one in Message.parse(made.data(fields.SHAPE)).messages(fields.PARTS)
+        message.serialise()
+        for message in Message.parse(made.data(fields.SHAPE)).messages(fields.PARTS)
     ]
     own = site.instruction.integer(fields.TUPLE_INDEX)
     others = [n for n, one in enumerate(parts) if one == wanted and n != own]

@@ -13,7 +13,7 @@ def select_recipes(names: list[str]) -> list[Recipe]:
     from . import networks, optimizers, physics, reinforcement, sampling, solvers
 
     _ = networks, optimizers, physics, reinforcement, sampling, solvers
-    return [one for one in RECIPES if not names or any(part in one.name for part in names)]
+    return [recipe for recipe in RECIPES if not names or any(part in recipe.name for part in names)]
 
 
 def main() -> None:
@@ -50,8 +50,8 @@ def main() -> None:
         return
     recipes = select_recipes(arguments.names)
     if arguments.command == "list":
-        for one in recipes:
-            print(f"{one.name:38} {' '.join(one.packages)}")
+        for recipe in recipes:
+            print(f"{recipe.name:38} {' '.join(recipe.packages)}")
         return
     from .exporting import export_all
 

@@ -40,17 +40,17 @@ def export_all(recipes: Sequence[Recipe], folder: Path) -> int:
     """Export recipes, print a line for each, and return how many could be made."""
     folder.mkdir(parents=True, exist_ok=True)
     made = 0
-    for one in recipes:
+    for recipe in recipes:
         begun = perf_counter()
         try:
-            export(one, folder)
+            export(recipe, folder)
         except ImportError as error:
-            print(f"{one.name:38} skipped: pip install {' '.join(one.packages)} ({error})")
+            print(f"{recipe.name:38} skipped: pip install {' '.join(recipe.packages)} ({error})")
         except Exception as error:  # libraries change: a recipe that fails must not end the others
             reason = str(error).strip().partition("\n")[0][:200]
-            print(f"{one.name:38} failed: {type(error).__name__}: {reason}")
+            print(f"{recipe.name:38} failed: {type(error).__name__}: {reason}")
         else:
             made += 1
-            lines = (folder / f"{one.name}.mlir").read_text().count("\n")
-            print(f"{one.name:38} {lines:6} lines {perf_counter() - begun:7.1f} s", flush=True)
+            lines = (folder / f"{recipe.name}.mlir").read_text().count("\n")
+            print(f"{recipe.name:38} {lines:6} lines {perf_counter() - begun:7.1f} s", flush=True)
     return made

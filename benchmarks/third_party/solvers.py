@@ -222,7 +222,7 @@ def jaxopt_osqp() -> Made:
 
     f = jnp.float64
     arguments = ([[2.0, 0.5], [0.5, 1.0]], [1.0, 1.0], [[1.0, 1.0]], [1.0], [[-1.0, 0.0]], [0.0])
-    return solve, tuple(jnp.asarray(one, f) for one in arguments)
+    return solve, tuple(jnp.asarray(argument, f) for argument in arguments)
 
 
 @recipe("ott-jax")

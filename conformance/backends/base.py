@@ -195,7 +195,7 @@ class Backend(Protocol):
 
 def has_static_arrays(program: Program) -> bool:
     """Return whether the arguments and results of main are tensors of static sizes."""
-    types = (*(one.type for one in program.main.arguments), *program.main.result_types)
+    types = (*(argument.type for argument in program.main.arguments), *program.main.result_types)
     return all(isinstance(one, TensorType) and one.is_static for one in types)
 
 

@@ -54,8 +54,8 @@ class OutputsBackend:
         self.name, self._vectors, self._outputs = name, vectors, outputs
         self._places: dict[str, tuple[Path, int]] = {}
         for path in sorted(vectors.glob("*-*.json")):
-            for number, one in enumerate(_read(name, path)["vectors"]):
-                self._places.setdefault(one["digest"], (path, number))
+            for index, one in enumerate(_read(name, path)["vectors"]):
+                self._places.setdefault(one["digest"], (path, index))
 
     def describe(self) -> Description:
         """Return the folder's name."""

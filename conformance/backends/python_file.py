@@ -26,7 +26,7 @@ GROUP = "hlo_conformance.backends"
 
 def installed() -> dict[str, EntryPoint]:
     """Return the entry points of installed packages by name."""
-    return {one.name: one for one in entry_points(group=GROUP)}
+    return {point.name: point for point in entry_points(group=GROUP)}
 
 
 def open_file(name: str, path: Path) -> PythonBackend:
@@ -80,7 +80,7 @@ class PythonBackend:
             raise
         except Exception as error:
             raise NotAvailable(f"{name}: {where}: {_line(error)}") from error
-        missing = [one for one in _MEMBERS if not hasattr(backend, one)]
+        missing = [member for member in _MEMBERS if not hasattr(backend, member)]
         if missing:
             raise NotAvailable(f"{name}: what {where} returns has no {', '.join(missing)}")
         self._backend: Backend = backend

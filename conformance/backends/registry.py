@@ -319,7 +319,7 @@ def _choose_outputs(family: str, argument: str) -> Choice:
     folders = paths.split(",")
     if not (_NAME.fullmatch(name) and len(folders) == 2 and all(folders)):
         raise UsageError("outputs of vectors are judged by: hlo-conformance judge VECTORS OUTPUTS")
-    whole = ",".join(str(Path(one).expanduser().absolute()) for one in folders)
+    whole = ",".join(str(Path(folder).expanduser().absolute()) for folder in folders)
     return Choice(family, f"{name}={whole}", f"{family}:{name}")
 
 

@@ -36,7 +36,9 @@ def checks() -> dict[str, Callable[[Session], str]]:
     shapes = ((), (0,), (1,), (24,), (2, 3, 4), (3, 0, 2))
     return {
         **{f"elements of {name}": partial(_elements, of) for name, of in ELEMENT_TYPES.items()},
-        **{f"shape {list(one)}": partial(_returns, np.resize(numbers, one)) for one in shapes},
+        **{
+            f"shape {list(shape)}": partial(_returns, np.resize(numbers, shape)) for shape in shapes
+        },
         "two arguments, exchanged": _exchanges,
         "a program run three times": _repeats,
         "three programs at a time": _several,
@@ -87,12 +89,12 @@ def _without_nan(array: Array) -> Array:
 def _program(arguments: Sequence[Array], results: Sequence[int]) -> Program:
     """Return a program that returns the arguments of these numbers."""
     values = tuple(
-        Value(f"a{n}", TensorType(one.shape, element_type_of(one)))
-        for n, one in enumerate(arguments)
+        Value(f"a{n}", TensorType(argument.shape, element_type_of(argument)))
+        for n, argument in enumerate(arguments)
     )
     ends = tuple(values[n] for n in results)
     body = Region(values, (Operation("return", ends, ()),))
-    return Program((Function("main", body, tuple(one.type for one in ends)),))
+    return Program((Function("main", body, tuple(end.type for end in ends)),))
 
 
 def _run(session: Session, arguments: Sequence[Array], results: Sequence[int]) -> str:
@@ -145,7 +147,7 @@ def _several(session: Session) -> str:
 def _batch(session: Session) -> str:
     given = [[np.full(n + 1, n, np.float32)] for n in range(3)]
     programs = [_program(one, [0]) for one in given]
-    if len({session.batch_kind(one) for one in programs}) > 1:
+    if len({session.batch_kind(program) for program in programs}) > 1:
         raise Unsupported("it takes a single program in a module")
     found = session.run_batch(programs, [[one] for one in given])
     return next(filter(None, (_compare(a, b[0]) for a, b in zip(given, found, strict=True))), "")

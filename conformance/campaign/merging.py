@@ -133,13 +133,13 @@ def _differences(one: Part, other: Part) -> Iterator[str]:
 
 def _backend_differences(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the differences between backends of the same name: devices and versions."""
-    for one, other in zip(ours, theirs, strict=True):
+    for our, other in zip(ours, theirs, strict=True):
         told = [{**dict(it["versions"]), "device": it["device"], "platform": it["platform"]}
-                for it in (one, other)]  # fmt: skip
+                for it in (our, other)]  # fmt: skip
         for name in dict.fromkeys((*told[0], *told[1])):
             if told[0].get(name) != told[1].get(name):
                 yield (
-                    f"{name} of {one['name']} {spell_option(told[0].get(name))} and "
+                    f"{name} of {our['name']} {spell_option(told[0].get(name))} and "
                     f"{spell_option(told[1].get(name))}"
                 )
 

@@ -100,8 +100,8 @@ def lines(replayed: Replay, before: Record) -> Sequence[str]:
     shown = ["program:", replayed.program.rstrip()]
     for name, of, values in replayed.arguments:
         shown += [f"{name}: {of}", values]
-    for number, (of, expected, actual) in enumerate(replayed.results):
-        shown += [f"result {number}: {of}", f"expected {expected}"]
+    for index, (of, expected, actual) in enumerate(replayed.results):
+        shown += [f"result {index}: {of}", f"expected {expected}"]
         shown += [f"actual   {actual}"] if actual else []
     for element in record.detail.elements if record.detail else ():
         ulp = "" if element.ulp is None else f", {element.ulp:g} {replayed.unit}"

@@ -155,11 +155,15 @@ def text_of(array: Array) -> str:
     cut.
     """
     try:
-        of = element_type_of(array)
+        element_type = element_type_of(array)
     except KeyError:
         return f"an array of {array.dtype}"
-    wide = array.astype(np.float64 if of.is_float else np.int64) if of.bits < 16 else array
-    if of.name == "bf16":
+    wide = (
+        array.astype(np.float64 if element_type.is_float else np.int64)
+        if element_type.bits < 16
+        else array
+    )
+    if element_type.name == "bf16":
         wide = array.astype(np.float32)
     return np.array2string(np.asarray(wide), threshold=_SHOWN, edgeitems=3, max_line_width=100)
 

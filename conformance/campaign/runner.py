@@ -168,10 +168,10 @@ def _describe(
     not report themselves, by their names.
     """
     found: dict[Description, list[str]] = {}
-    for number, (choice, executor) in enumerate(workers.items()):
+    for index, (choice, executor) in enumerate(workers.items()):
         described = add_given_version(describe(executor, choice), given)
         found[described] = libraries(executor, choice)
-        if number:
+        if index:
             executor.end_workers()
     return found
 
@@ -291,8 +291,8 @@ def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
 def _assign_batches(store: Store, expectations: Sequence[Expectation]) -> None:
     """Store for each batch that failed only as a whole which expectation matches it."""
     known = [
-        (one, next((e.id for e in expectations if e.matches_batch(one)), ""))
-        for one in store.lost_batches()
+        (batch, next((e.id for e in expectations if e.matches_batch(batch)), ""))
+        for batch in store.lost_batches()
     ]
     store.keep_lost([replace(one, known=id_) for one, id_ in known if id_ != one.known])
 
@@ -302,7 +302,7 @@ def _apply_recordings(
 ) -> RunData:
     """Store which failures are as in the baseline, and return the run with them."""
     applied = apply_recordings(
-        run, compare(run, baseline).recorded, [one.id for one in expectations]
+        run, compare(run, baseline).recorded, [expectation.id for expectation in expectations]
     )
     pairs = zip(run.records, applied.records, strict=True)
     store.settle([after for before, after in pairs if after != before])

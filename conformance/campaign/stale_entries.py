@@ -59,11 +59,11 @@ def find_stale(
     """
     met = {id_ for record in records for id_ in record.expectation_ids}
     unmet = [
-        one
-        for one in expectations
-        if one.id not in met
-        and one.counterexample is not None
-        and not (one.flaky or one.expects_timeout)
+        expectation
+        for expectation in expectations
+        if expectation.id not in met
+        and expectation.counterexample is not None
+        and not (expectation.flaky or expectation.expects_timeout)
     ]
     by_id = {one.id: one for one in unmet}
     kept: dict[str, str] = store.meta().get(_KEPT, {})
@@ -78,10 +78,10 @@ def find_stale(
         if len(asked) >= MANY:
             say(f"replaying the counterexamples of {len(asked)} entries that matched nothing")
         try:
-            for one in replay_counterexamples(executor, asked, choice.spelling):
-                if one is not None:
-                    kept[keys[one.id]] = one.state
-                    cache.keep(by_id[one.id], one)
+            for counterexample in replay_counterexamples(executor, asked, choice.spelling):
+                if counterexample is not None:
+                    kept[keys[counterexample.id]] = counterexample.state
+                    cache.keep(by_id[counterexample.id], counterexample)
         except UsageError as error:
             problem = str(error)
         for id_, key in keys.items():

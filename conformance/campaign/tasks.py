@@ -160,19 +160,19 @@ def run_tasks(tasks: Sequence[Task], manner: Manner = Manner()) -> list[TaskResu
                 for pair in zip(groups, answers, strict=True)
             ]
     whole, seconds = sum(map(len, tasks)), watch.seconds
-    kinds = {one.record.kind for results in concluded for one in results}
+    kinds = {result.record.kind for results in concluded for result in results}
     return [
         TaskResult(
-            tuple(one.record for one in results),
-            reduce(merge_errors, (one.errors for one in results), Errors()),
+            tuple(result.record for result in results),
+            reduce(merge_errors, (result.errors for result in results), Errors()),
             Timing(**{part: s * len(task) / whole for part, s in seconds.items()}),
-            0 if number else session.compilations,
+            0 if index else session.compilations,
             peak_rss_mb(),
             tuple(results) if manner.by_case else (),
-            () if number else tuple(lost),
+            () if index else tuple(lost),
             bool(lost) or ONLY_IN_BATCH in kinds,
         )
-        for number, (task, results) in enumerate(zip(tasks, concluded, strict=True))
+        for index, (task, results) in enumerate(zip(tasks, concluded, strict=True))
     ]
 
 
@@ -200,7 +200,7 @@ def _items_of(task: Task, batcher: Batcher) -> list[CellItem]:
 
 def _lost_batch(module: RefusedBatch[CellItem]) -> LostBatch:
     """Return the report of a module that was refused although each of its programs ran."""
-    cases = tuple((one.cell.op, one.cell.element_type.name, one.index) for one in module.items)
+    cases = tuple((item.cell.op, item.cell.element_type.name, item.index) for item in module.items)
     backend, message = module.items[0].cell.backend, escape_unprintable(str(module.error))
     return LostBatch(backend, cases, *failure_of(module.error), message, module.failed, module.runs)
 
@@ -224,8 +224,8 @@ def _run_misses(task: Task, batcher: Batcher) -> list[CaseResult]:
     """
     misses = ordered_misses(task.cell.op)[task.start : task.stop]
     items = [
-        (CellItem(number, program, [()], [], task.cell), id_)
-        for number, (id_, program) in enumerate(misses, task.start)
+        (CellItem(index, program, [()], [], task.cell), id_)
+        for index, (id_, program) in enumerate(misses, task.start)
     ]
     return [
         conclude_miss(partial(_miss_record, one, id_, batcher), batcher.repeats)

@@ -29,19 +29,19 @@ def judge_assertions(
     if bad is not None:
         return Outcome(Verdict.DIVERGENT, *bad)
     outcomes = [Outcome(Verdict.PASS)]
-    for number, assertion in enumerate(assertions):
-        got, want = actual[2 * number], actual[2 * number + 1]
+    for index, assertion in enumerate(assertions):
+        got, want = actual[2 * index], actual[2 * index + 1]
         fails = assertion.fails(got, want)
         if fails.any() and assertion.is_near:
-            fails &= ~_right_elements(permitted, 2 * number, got, want, is_reference=is_reference)
+            fails &= ~_right_elements(permitted, 2 * index, got, want, is_reference=is_reference)
         if not fails.any():
             continue
-        open_ = _unspecified_mask(permitted, 2 * number) & fails
+        open_ = _unspecified_mask(permitted, 2 * index) & fails
         verdict, kind = Verdict.DIVERGENT, "expectation"
         if open_.all() or (open_ == fails).all():
             verdict, kind = Verdict.UNSPECIFIED, permitted.reasons[0]
         outcomes.append(_assertion_outcome(verdict, kind, assertion.name, fails, got, want))
-    return max(outcomes, key=lambda one: one.verdict.severity)
+    return max(outcomes, key=lambda outcome: outcome.verdict.severity)
 
 
 def _right_elements(
@@ -59,8 +59,8 @@ def _unspecified_mask(permitted: PermittedResults, number: int) -> Array:
     """Return the mask of elements of a result that depend on unspecified values."""
     want = permitted.expected[number]
     varying = np.zeros(want.shape, np.bool_)
-    for one in permitted.filled_samples():
-        varying |= ~equal_elements(want, one[number])
+    for sample in permitted.filled_samples():
+        varying |= ~equal_elements(want, sample[number])
     return varying
 
 

@@ -170,8 +170,8 @@ def _reduction(file: str, options: Options) -> str:
     given += ["--inputs", str(options.inputs)] if options.inputs is not None else []
     for one in as_tuple(options.expectations) or ():
         given += ["--expectations", one]
-    for one in options.backend_versions:
-        given += ["--backend-version", one]
+    for version in options.backend_versions:
+        given += ["--backend-version", version]
     shown = shlex.join(given).encode("utf-8", "backslashreplace").decode()
     return f"hlo-conformance reduce {shown}"
 

@@ -81,10 +81,10 @@ def is_crash_matched(expectation: Expectation, name: str, outcome: Outcome) -> b
     if isinstance(unit, NotChecked):
         return expectation.matches_except_op(*said)
     return any(
-        expectation.matches(Failure(one.name, cell, backend, *said, operation=one))
+        expectation.matches(Failure(operation.name, cell, backend, *said, operation=operation))
         for program in unit.programs
-        for one in program.walk()
-        for cell in (column_of(one), INVALID.name)
+        for operation in program.walk()
+        for cell in (column_of(operation), INVALID.name)
     )
 
 

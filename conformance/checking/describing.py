@@ -34,8 +34,10 @@ def _entry(part: Unit | NotChecked) -> dict[str, Any]:
         return {"reason": part.reason, "invalid": part.invalid}
     main = part.flat.program.main
     taken = [
-        {"name": key, "called": one.name, "type": spell(value.type)}
-        for key, one, value in zip(input_names(part), parameters(part), main.arguments, strict=True)
+        {"name": key, "called": parameter.name, "type": spell(value.type)}
+        for key, parameter, value in zip(
+            input_names(part), parameters(part), main.arguments, strict=True
+        )
     ]
     names = value_names(part)
     results: list[dict[str, str]] = []

@@ -62,7 +62,7 @@ def select_by_id(
     Raises:
         UsageError: if any of `ids` is not among them.
     """
-    found = {one.id: one for one in entries}
+    found = {entry.id: entry for entry in entries}
     for id_ in ids:
         if id_ not in found:
             unknown = describe_unknown("expectation", id_, found)

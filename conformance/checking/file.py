@@ -153,7 +153,7 @@ def _match_entries(
     part: Unit, expectations: Sequence[Expectation], backend: str, outcome: Outcome
 ) -> Outcome:
     """Return the outcome with the expectations that match it; a call may also be the cause."""
-    told = [known_loss(one, expectations, backend, outcome) for one in part.programs]
+    told = [known_loss(program, expectations, backend, outcome) for program in part.programs]
     return next((one for one in told if one.known), outcome)
 
 
@@ -213,10 +213,10 @@ def _check_part(
                 merge_outcomes(path, [*before, _summary(path, named, [*found, outcome], notes)])
             )
 
-        for number, inputs in enumerate(sets, start=1):
-            drawn = f"drawn inputs, set {number} of {len(sets)}"
+        for index, inputs in enumerate(sets, start=1):
+            drawn = f"drawn inputs, set {index} of {len(sets)}"
             origin = ("given inputs" if settings.inputs else drawn) if inputs else ""
-            with phase("inputs", number, len(sets)):
+            with phase("inputs", index, len(sets)):
                 judge = partial(_judge_inputs, path, saved, inputs, origin, work, settings)
                 found.append(judge(keep_settled))
             if found[-1].is_new_failure:

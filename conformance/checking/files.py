@@ -45,7 +45,7 @@ def check_files(
         InputsError: when inputs are given that a program does not take.
         UsageError: when a failing program cannot be saved.
     """
-    calls = (_call(one) for one in batches(files, settings, jobs))
+    calls = (_call(batch) for batch in batches(files, settings, jobs))
     ready: dict[int, CheckedFile] = {}
     following = 0
     for ended in run_in_parts(executor, calls):
@@ -75,7 +75,7 @@ def _call(batch: Batch) -> BatchCall:
         CHECK_BATCH,
         (batch,),
         seconds,
-        parts=lambda: [_call(one) for one in batch.singles()],
+        parts=lambda: [_call(single) for single in batch.singles()],
         question=question,
     )
 

@@ -131,7 +131,7 @@ class Folder:
         try:
             for name, results in ((EXPECTED, expected), (ACTUAL, actual)):
                 if results is not None:
-                    arrays = {f"result_{number}": array for number, array in enumerate(results)}
+                    arrays = {f"result_{index}": array for index, array in enumerate(results)}
                     write_arrays(self.path / name, arrays)
             self._write(
                 outcome.verdict.value, outcome.kind, outcome.operation, outcome.message,

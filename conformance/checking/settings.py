@@ -46,8 +46,8 @@ class Batch:
 
     def singles(self) -> Iterator[Batch]:
         """Yield a batch for each file."""
-        for number, file in enumerate(self.files):
-            yield Batch(self.start + number, (file,), self.settings)
+        for index, file in enumerate(self.files):
+            yield Batch(self.start + index, (file,), self.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -116,8 +116,8 @@ def unspecified_notes(
     return tuple(
         f"{mask.sum()} of {mask.size} elements are unspecified ({label})"
         f"{'' if label.startswith('order of') else ': any value passes'}"
-        for number, result in enumerate(expected)
-        for label, mask in unspecified_elements(operation, operands, result, number)
+        for index, result in enumerate(expected)
+        for label, mask in unspecified_elements(operation, operands, result, index)
     )
 
 

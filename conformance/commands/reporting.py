@@ -365,7 +365,7 @@ def _lines(
     if context.history is not None:
         told += history_lines(context.history)
     if context.causes is not None:
-        findings = sum(len(one.described.findings) for one in context.causes)
+        findings = sum(len(cause.described.findings) for cause in context.causes)
         told.append(f"campaigns: {len(context.causes)} causes, {findings} findings")
     if context.sweeps is not None:
         told.append(_swept_line(context.sweeps))
@@ -377,9 +377,9 @@ def _swept_line(sweeps: tuple[Sweep, ...]) -> str:
     from reports.sweeps.tables import tables_of
 
     groups = tables_of(sweeps)
-    functions = plural(sum(one.functions for one in groups), "function")
-    values = sum(one.values for one in groups)
-    new = plural(sum(one.new for one in groups), "new class", "new classes")
+    functions = plural(sum(group.functions for group in groups), "function")
+    values = sum(group.values for group in groups)
+    new = plural(sum(group.new for group in groups), "new class", "new classes")
     return f"sweeps: {functions}, {values:,} values, {new} of failures"
 
 
@@ -407,7 +407,7 @@ def complete_report(data: RunData, comparison: Comparison | None, context: Conte
         data.report,
         comparison=None if comparison is None else conclusion.comparison_json(comparison),
         history=None if past is None else history.history_json(past),
-        findings=None if causes is None else tuple(one.described for one in causes),
+        findings=None if causes is None else tuple(cause.described for cause in causes),
         sweeps=context.sweeps,
     )
 

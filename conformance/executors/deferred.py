@@ -30,5 +30,8 @@ class Deferred:
 
 def modules_of(functions: Iterable[Callable[..., Any]]) -> tuple[str, ...]:
     """Return the modules that a worker needs for calls of these functions."""
-    named = (one.module if isinstance(one, Deferred) else one.__module__ for one in functions)
+    named = (
+        function.module if isinstance(function, Deferred) else function.__module__
+        for function in functions
+    )
     return tuple(dict.fromkeys(named))

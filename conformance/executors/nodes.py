@@ -207,7 +207,7 @@ class Nodes:
     # --- what nodes there are --------------------------------------------------------------------
 
     def _alive(self) -> list[dict[str, Any]]:
-        return [one for one in self._ray.nodes() if one["Alive"]]
+        return [node for node in self._ray.nodes() if node["Alive"]]
 
     def _look(self) -> None:
         """Add nodes that joined the cluster, drop nodes that left."""

@@ -111,14 +111,14 @@ def select_inputs(
         InputsError: naming the parameter that is missing or not of its type.
     """
     types: list[TensorType] = []
-    for number, parameter in enumerate(program.main.arguments):
+    for index, parameter in enumerate(program.main.arguments):
         if not isinstance(parameter.type, TensorType):
-            raise InputsError(f"{_parameter_label(number, named)} is not a tensor")
+            raise InputsError(f"{_parameter_label(index, named)} is not a tensor")
         types.append(parameter.type)
     keys = _keys(arrays, named, types)
     found = [
-        _convert_array(arrays[key], of, _parameter_label(number, named))
-        for number, (key, of) in enumerate(zip(keys, types, strict=True))
+        _convert_array(arrays[key], of, _parameter_label(index, named))
+        for index, (key, of) in enumerate(zip(keys, types, strict=True))
     ]
     return GivenInputs(tuple(found), tuple(name for name in arrays if name not in keys))
 

@@ -60,10 +60,10 @@ class Assertion:
         Values are equal if `==` says so, with zeros of either sign equal; NaN equals NaN, whatever
         its bits.
         """
-        of = element_type_of(expected)
-        if not (of.is_float or of.is_complex):
+        element_type = element_type_of(expected)
+        if not (element_type.is_float or element_type.is_complex):
             return np.asarray(actual != expected)
-        if of.is_complex:
+        if element_type.is_complex:
             real = self._fails(np.array(np.real(actual)), np.array(np.real(expected)))
             imag = self._fails(np.array(np.imag(actual)), np.array(np.imag(expected)))
             return real | imag

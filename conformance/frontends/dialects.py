@@ -101,9 +101,9 @@ def expand_chlo(text: str) -> str:
             for one in kept:
                 _rename(one, _HIDDEN + one.name)
             _legalise(module)
-            left = sorted({one.name for one in _find_operations(module, _CHLO)})
-            for one in _find_operations(module, _HIDDEN):
-                _rename(one, one.name.removeprefix(_HIDDEN))
+            left = sorted({operation.name for operation in _find_operations(module, _CHLO)})
+            for operation in _find_operations(module, _HIDDEN):
+                _rename(operation, operation.name.removeprefix(_HIDDEN))
         if left:
             raise Unreadable(f"jaxlib cannot expand to StableHLO: {', '.join(left)}")
         return print_module(module)
@@ -122,7 +122,7 @@ def _legalise(module: ir.Module) -> None:
     try:
         PassManager.parse(_LEGALISE).run(module.operation)
     except ir.MLIRError as error:
-        found = [str(one.message) for one in error.error_diagnostics]
+        found = [str(diagnostic.message) for diagnostic in error.error_diagnostics]
         reason = (found or [str(error)])[0].partition("\n")[0]
         raise Unreadable(f"CHLO: {reason}") from None
 

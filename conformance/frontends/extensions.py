@@ -30,7 +30,9 @@ def _has_one_operand_type(operation: Operation) -> bool:
     """Return whether the operands share an element type that the result does not have."""
     types = [value.type for value in (*operation.operands[:2], *operation.results)]
     elements = [one.element_type for one in types if isinstance(one, TensorType)]
-    if len(elements) < len(types) or any(isinstance(one, QuantizedType) for one in elements):
+    if len(elements) < len(types) or any(
+        isinstance(element, QuantizedType) for element in elements
+    ):
         return False
     lhs, rhs, result = elements
     return lhs == rhs != result
@@ -40,7 +42,9 @@ def _has_mixed_floats(operation: Operation) -> bool:
     """Return whether the operands have two floating-point types."""
     types = [value.type for value in operation.operands[:2]]
     elements = [one.element_type for one in types if isinstance(one, TensorType)]
-    floats = [one for one in elements if isinstance(one, ElementType) and one.is_float]
+    floats = [
+        element for element in elements if isinstance(element, ElementType) and element.is_float
+    ]
     return len(floats) == 2 and floats[0] != floats[1]
 
 

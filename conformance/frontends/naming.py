@@ -60,12 +60,12 @@ def parameters(unit: Unit) -> tuple[Parameter, ...]:
     """Return the names of the program's parameters; `arg0` and so on if the file has none."""
     names, labels = value_names(unit), locations(unit.source)
     found: list[Parameter] = []
-    for number, argument in enumerate(unit.flat.program.main.arguments):
+    for index, argument in enumerate(unit.flat.program.main.arguments):
         whole, dot, place = argument.name.partition(".")  # of a tuple, the value at this place
         value = (unit.name, whole)
         label = _LABEL.match(labels.get(value, ""))
         name = names.get(value)
-        named = f"{name}{dot}{place}" if name is not None else f"arg{number}"
+        named = f"{name}{dot}{place}" if name is not None else f"arg{index}"
         found.append(Parameter(named, f"{label[1]}{dot}{place}" if label else ""))
     return tuple(found)
 

@@ -121,7 +121,9 @@ class Backlog:
     def _first_of(self, place: str) -> WaitingFailure:
         """Return the first failure of a place with a new culprit, or else its first failure."""
         failures = self._failures[place]
-        new = (one for one in failures if self._places.is_new_variant(place, one.culprit))
+        new = (
+            failure for failure in failures if self._places.is_new_variant(place, failure.culprit)
+        )
         return next(new, failures[0])
 
     def _take(self, failure: WaitingFailure) -> None:

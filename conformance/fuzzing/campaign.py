@@ -178,7 +178,7 @@ class CampaignSession:
             RUN_TRIAL,
             (trial,),
             seconds,
-            parts=lambda: [self._call(one, limit) for one in trial.singles()],
+            parts=lambda: [self._call(single, limit) for single in trial.singles()],
         )
 
     def _keep(self, trial: Trial, value: object) -> None:

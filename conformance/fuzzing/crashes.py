@@ -52,7 +52,7 @@ def is_harness_timeout(lost: WorkerCrash | WorkerTimeout) -> bool:
     """
     if isinstance(lost, WorkerCrash):
         return False
-    going_on = [one for one in lost.phases if one.ended is None]
+    going_on = [phase for phase in lost.phases if phase.ended is None]
     if not going_on or going_on[-1].name not in (COMPILATION, EXECUTION):
         return True
     return lost.seconds - going_on[-1].began < lost.seconds / 2

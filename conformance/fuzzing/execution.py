@@ -90,9 +90,9 @@ def run_trial(trial: Trial) -> TrialResult:
         items.append(Item(number, program, sets, expected))
     failures: list[FailingProgram] = []
     (answers,), _ = run_all(Batcher(session, repeats=0), [items])
-    for one, given in zip(items, answers, strict=True):
+    for item, given in zip(items, answers, strict=True):
         with in_force(hypotheses_of(trial.expectations, session.name)):
-            word = _judge_program(trial, session, one, given.answer, failures)
+            word = _judge_program(trial, session, item, given.answer, failures)
         counts[word] += 1
     return TrialResult(
         dict(counts), tuple(failures), met, session.compilations, peak_rss_mb(),
@@ -103,10 +103,10 @@ def run_trial(trial: Trial) -> TrialResult:
 def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Program) -> bool:
     """Return whether an expectation for crashes matches an operation of the program."""
     return any(
-        one.applies((operation.name, column_of(operation), backend))
-        and (not one.where or one.matches_operation(spell_operation(operation)))
+        end.applies((operation.name, column_of(operation), backend))
+        and (not end.where or end.matches_operation(spell_operation(operation)))
         for operation in program.walk()
-        for one in ends
+        for end in ends
     )
 
 
@@ -121,10 +121,10 @@ def _judge_program(
     if isinstance(results, Unsupported):
         return Verdict.UNSUPPORTED.value
     word, flushed = Verdict.PASS.value, list[FailingProgram]()
-    for number, inputs in enumerate(one.inputs):
+    for index, inputs in enumerate(one.inputs):
         outcome = None
         if not isinstance(results, BackendError):
-            outcome = _judge_quickly(trial, session, one, number, results[number])
+            outcome = _judge_quickly(trial, session, one, index, results[index])
         if outcome is not None:
             if outcome.verdict.fails:  # other sets of inputs may show something else
                 flushed.append(FailingProgram(one.index, one.program, inputs, outcome))
@@ -138,7 +138,7 @@ def _judge_program(
             return _count_failure(FailingProgram(one.index, one.program, inputs, outcome), failures)
         word = outcome.verdict.value
         if outcome.verdict is Verdict.PASS and not _is_same_in_isolation(
-            session, one, number, results
+            session, one, index, results
         ):
             word = ONLY_IN_BATCH
     return _count_failure(flushed[0], failures) if flushed else word
@@ -204,7 +204,7 @@ def _flushing_expectations(
     """Return the expectations that match the flushing of each operation; none if any operation is
     not matched.
     """
-    cells = dict.fromkeys((one.name, column_of(one)) for one in operations)
+    cells = dict.fromkeys((operation.name, column_of(operation)) for operation in operations)
     ids = [
         matching_entry(expectations, Failure(*cell, backend, Verdict.FLUSHED, kind))
         for cell in cells

@@ -46,7 +46,7 @@ class Finding(Outcome):
     @property
     def name(self) -> str:
         """A short name that is safe in paths: its operations, and a digest of the signature."""
-        ops = [one.name for one in working_operations(self.program)][-2:]
+        ops = [operation.name for operation in working_operations(self.program)][-2:]
         stem = "-".join(name.replace(".", "_") for name in ops) or "program"
         number = f"-{self.number}" if self.number > 1 else ""
         return f"{stem}-{digest(self.signature)}{number}"

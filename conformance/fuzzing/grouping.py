@@ -81,7 +81,7 @@ def place_of(failure: FailingProgram) -> str:
     kind = ending(outcome.message) or kind
     culprit = _names_in(outcome.culprit)
     if not (words or culprit):
-        culprit = " ".join(one.name for one in working_operations(failure.program))
+        culprit = " ".join(operation.name for operation in working_operations(failure.program))
     return _join_parts(verdict.value, kind, words, culprit, ",".join(outcome.known))
 
 
@@ -104,7 +104,9 @@ def key_of(finding: Finding) -> str:
         return _class_key(verdict.value, kind)
     if culprit := _names_in(finding.culprit):
         return _key_of_results(verdict.value, kind, culprit)
-    names = _AND.join(dict.fromkeys(one.name for one in working_operations(finding.program)))
+    names = _AND.join(
+        dict.fromkeys(operation.name for operation in working_operations(finding.program))
+    )
     return _join_parts(verdict.value, kind, names)
 
 
@@ -166,7 +168,7 @@ def may_share_cause(key: str, finding: Finding, other: StoredFinding) -> bool:
         theirs = [set(_names_in(one).split(_AND)) for one in (other.culprit, *other.culprits)]
         return any(ours <= them or them <= ours for them in theirs)
     if key.endswith(SILENT):
-        ours = [one.name for one in working_operations(finding.program)]
+        ours = [operation.name for operation in working_operations(finding.program)]
         theirs = [names_in(signature) for signature in (other.signature, *other.signatures)]
         return any(_ends_in(ours, them) for them in theirs)
     return True
@@ -274,7 +276,7 @@ def group_of(place: str) -> str:
     """Return the group of places that probably have the same cause."""
     verdict, _, rest = place.partition(_SEPARATOR)
     kind, _, culprit = rest.partition(_SEPARATOR)
-    if verdict in {one.value for one in WITHOUT_RESULTS}:
+    if verdict in {result.value for result in WITHOUT_RESULTS}:
         return place
     if kind == FLUSHED:
         return _class_key(verdict, kind)

@@ -192,4 +192,4 @@ def _parameter_names(text: str) -> list[str]:
     found = list(units_of(text))
     if len(found) != 1 or not isinstance(found[0], Unit):
         return []
-    return [one.name for one in parameters(found[0])]
+    return [parameter.name for parameter in parameters(found[0])]

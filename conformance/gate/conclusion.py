@@ -206,20 +206,20 @@ def group_changes(changes: tuple[Change, ...]) -> list[ChangeGroup]:
     Cases with other wrong values are grouped by what explains them.
     """
     found: dict[tuple[Kind, str, str, str, str, bool], list[Change]] = {}
-    for one in changes:
-        if one.has_other_values:  # one cause changes many ops
+    for change in changes:
+        if change.has_other_values:  # one cause changes many ops
             key = (
-                one.kind,
+                change.kind,
                 "",
-                one.backend,
+                change.backend,
                 "recorded values",
-                f"other values, {one.cause}",
+                f"other values, {change.cause}",
                 False,
             )
         else:
-            words = (outcome_words(one.before), outcome_words(one.after))
-            key = (one.kind, one.op, one.backend, *words, one.index is None)
-        found.setdefault(key, []).append(one)
+            words = (outcome_words(change.before), outcome_words(change.after))
+            key = (change.kind, change.op, change.backend, *words, change.index is None)
+        found.setdefault(key, []).append(change)
     return [ChangeGroup(key[0], *key[2:5], tuple(changes)) for key, changes in found.items()]
 
 

@@ -37,8 +37,8 @@ def parse_inputs(program: Program, inputs: Sequence[str]) -> tuple[Array, ...]:
     if len(parameters) != len(inputs):
         raise ValueError(f"its program takes {len(parameters)} inputs, and {len(inputs)} are given")
     return tuple(
-        _array(number, text, parameter.type)
-        for number, (text, parameter) in enumerate(zip(inputs, parameters, strict=True))
+        _array(index, text, parameter.type)
+        for index, (text, parameter) in enumerate(zip(inputs, parameters, strict=True))
     )
 
 

@@ -290,7 +290,11 @@ def names_of_op(op: str) -> tuple[str, ...]:
 
 def hypotheses_of(expectations: Sequence[Expectation], backend: str) -> tuple[EntryPrediction, ...]:
     """Return the hypotheses that expectations state about a backend."""
-    about = (one.hypothesis for one in expectations if one.matches_backend(backend))
+    about = (
+        expectation.hypothesis
+        for expectation in expectations
+        if expectation.matches_backend(backend)
+    )
     return tuple(found for found in about if found is not None)
 
 
@@ -352,7 +356,7 @@ def _match_failing(expectations: Sequence[Expectation], record: Record, one: Fai
 
 def is_crash_known(expectations: Sequence[Expectation], cell: CellKey) -> bool:
     """Return whether the cell's programs are known to crash or time out, and not only rarely."""
-    return any(one.applies(cell) for one in crash_entries(expectations))
+    return any(entry.applies(cell) for entry in crash_entries(expectations))
 
 
 def is_overwriting_known(expectations: Sequence[Expectation], cell: CellKey) -> bool:

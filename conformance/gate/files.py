@@ -111,17 +111,17 @@ def _named_tables(name: str, backends: Sequence[str]) -> Iterator[_Used]:
 def shipped_tables() -> tuple[Table, ...]:
     """Return the tables of the shipped files. Each table names its backends."""
     tables = [one for family in FAMILIES for one in read_file(SHIPPED / f"{family}.toml")[0]]
-    return tuple(table._replace(number=number) for number, table in enumerate(tables))
+    return tuple(table._replace(number=index) for index, table in enumerate(tables))
 
 
 def shipped_about(*names: str) -> list[Table]:
     """Return the shipped tables about any of some backends."""
-    return [one for one in shipped_tables() if not {*names}.isdisjoint(one.keys["backends"])]
+    return [table for table in shipped_tables() if not {*names}.isdisjoint(table.keys["backends"])]
 
 
 def shipped_backends() -> list[str]:
     """Return the backends that shipped entries are about."""
-    return sorted({name for one in shipped_tables() for name in one.keys["backends"]})
+    return sorted({name for table in shipped_tables() for name in table.keys["backends"]})
 
 
 def is_shipped_backend(name: str) -> bool:
@@ -213,9 +213,9 @@ def read_file(path: Path) -> tuple[list[Table], list[str]]:
     entries, names = content.get("known", []), content.get("include", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ExpectationError(f"{path}: 'known' must be tables, each headed [[known]]")
-    if not isinstance(names, list) or not all(isinstance(one, str) and one for one in names):
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
         raise ExpectationError(
             f"{path}: 'include' must be a list of files, backends or their entries, such as "
             'include = ["cpu"] or ["cpu#f6-constants"]'
         )
-    return [Table(path, number, keys) for number, keys in enumerate(entries, 1)], names
+    return [Table(path, index, keys) for index, keys in enumerate(entries, 1)], names

@@ -100,7 +100,9 @@ def _write_table(table: _Table) -> str:
         comments = _tidy(table.above)
         gap = [""] if comments and not table.above[-1] and not inner else []
         lines += [*comments, *gap, "  ".join(filter(None, (table.header, table.behind)))]
-    for above, text in sorted(table.statements, key=lambda one: rank(_key(one[1]), order)):
+    for above, text in sorted(
+        table.statements, key=lambda statement: rank(_key(statement[1]), order)
+    ):
         comments = [line for line in _tidy(above) if line or not table.header]
         is_apart = comments and not table.header and not above[-1]
         lines += [*comments, *([""] if is_apart else []), _write_statement(text)]

@@ -36,13 +36,15 @@ def check_finished(entries: Sequence[Expectation], paths: Mapping[str, Path]) ->
     Raises:
         ExpectationError: if an entry lacks either; the message says how to mend it.
     """
-    unexplained = [one for one in entries if not has_reason(one)]
+    unexplained = [entry for entry in entries if not has_reason(entry)]
     if unexplained:
         raise ExpectationError(
             f"--strict: the reason of {_list_entries(unexplained, paths)} is still {TODO}: "
             "look at the divergence, and write why it is known"
         )
-    bare = [one for one in entries if one.counterexample is None and one.needs_counterexample]
+    bare = [
+        entry for entry in entries if entry.counterexample is None and entry.needs_counterexample
+    ]
     if bare:
         raise ExpectationError(
             f"--strict: no counterexample in {_list_entries(bare, paths)}: without one nobody sees "
@@ -51,7 +53,7 @@ def check_finished(entries: Sequence[Expectation], paths: Mapping[str, Path]) ->
 
 
 def _list_entries(entries: Sequence[Expectation], paths: Mapping[str, Path]) -> str:
-    shown = [f"{one.id!r} ({paths[one.id]})" for one in entries[:_MOST]]
+    shown = [f"{entry.id!r} ({paths[entry.id]})" for entry in entries[:_MOST]]
     more = len(entries) - len(shown)
     what = "entry" if len(entries) == 1 else "entries"
     return f"{what} {', '.join(shown)}" + (f" and {more} more" if more else "")
@@ -106,8 +108,8 @@ def shadowed_entries(
 
     Patterns are compared, not messages. Only the first entry that shadows another is reported.
     """
-    for number, later in enumerate(entries):
-        for earlier in entries[:number]:
+    for index, later in enumerate(entries):
+        for earlier in entries[:index]:
             are_apart = later.id in apart and earlier.id in apart
             if not are_apart and _is_contained(later, earlier):
                 yield Shadowed(later.id, earlier.id)

@@ -95,8 +95,8 @@ def needs_backend_version(entries: Collection[Expectation]) -> bool:
     """Return whether any entry depends on a version that only the backend reports, or on
     instruction sets that only it knows.
     """
-    wanted = [conditions(one.versions) for one in entries]
-    stated = (one.isa and any(map(isa.is_stated, one.backends)) for one in entries)
+    wanted = [conditions(entry.versions) for entry in entries]
+    stated = (entry.isa and any(map(isa.is_stated, entry.backends)) for entry in entries)
     return any(one.plugin or one.library for one in wanted) or any(stated)
 
 
@@ -191,6 +191,6 @@ def _is_true(entry: Expectation, backend: str, own: OwnVersions) -> bool:
         return False
     library = own.library.lower()  # a description may have its first digits
     return not wanted.library or any(
-        bool(library) and (library.startswith(one) or one.startswith(library))
-        for one in _digests(wanted.library)
+        bool(library) and (library.startswith(digest) or digest.startswith(library))
+        for digest in _digests(wanted.library)
     )

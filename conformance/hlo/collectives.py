@@ -43,15 +43,17 @@ def _iota_groups(groups: IotaGroups) -> list[list[int]]:
 def _mesh_groups(groups: MeshGroups) -> Dense:
     mesh = groups.mesh or Mesh()
     axes = [
-        AxisRef(mesh.axes[one.mesh_axis_index].name)
-        if one.sub_axis_info is None
+        AxisRef(mesh.axes[axis.mesh_axis_index].name)
+        if axis.sub_axis_info is None
         else AxisRef(
-            mesh.axes[one.mesh_axis_index].name, one.sub_axis_info.pre_size, one.sub_axis_info.size
+            mesh.axes[axis.mesh_axis_index].name,
+            axis.sub_axis_info.pre_size,
+            axis.sub_axis_info.size,
         )
-        for one in groups.axes
+        for axis in groups.axes
     ]
     return mesh_groups(
-        [MeshAxis(one.name, one.size) for one in mesh.axes], axes, mesh.device_ids or None
+        [MeshAxis(axis.name, axis.size) for axis in mesh.axes], axes, mesh.device_ids or None
     )
 
 

@@ -65,7 +65,7 @@ def product_parts(
         window,
         strict=True,
     )
-    parts = [part_of(*one) for one in sizes]
+    parts = [part_of(*size) for size in sizes]
     found = [part for part in parts if part is not None]
     is_spread = Part.BATCHING in found or Part.OF_RHS in found
     return found if is_spread and len(found) == len(parts) else None

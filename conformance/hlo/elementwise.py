@@ -82,13 +82,15 @@ def _mulhi(site: Site) -> Tree:
     return high_half_of_product(site.building, site.value(0), site.value(1))
 
 
-def _high_half_by_wider_type(building: Building, lhs: Value, rhs: Value, of: ElementType) -> Value:
+def _high_half_by_wider_type(
+    building: Building, lhs: Value, rhs: Value, element_type: ElementType
+) -> Value:
     """Return the high halves of products that fit in the type of twice the width."""
-    wide = ELEMENT_TYPES[f"{'si' if of.is_signed else 'ui'}{2 * of.bits}"]
+    wide = ELEMENT_TYPES[f"{'si' if element_type.is_signed else 'ui'}{2 * element_type.bits}"]
     factors = [building.convert(operand, wide) for operand in (lhs, rhs)]
     product = building.binary("multiply", *factors)
-    bits = building.full(of.bits, TensorType(tensor_of(product).shape, wide))
-    return building.convert(building.binary("shift_right_logical", product, bits), of)
+    bits = building.full(element_type.bits, TensorType(tensor_of(product).shape, wide))
+    return building.convert(building.binary("shift_right_logical", product, bits), element_type)
 
 
 def high_half_of_product(building: Building, lhs: Value, rhs: Value) -> Value:

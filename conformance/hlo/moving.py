@@ -71,9 +71,9 @@ def _slice(site: Site) -> Tree:
     limits = site.instruction.slice_dimensions
     return site.building.one(
         "slice", (site.converted_operand(0),), site.type,
-        start_indices=tuple(one.start for one in limits),
-        limit_indices=tuple(one.limit for one in limits),
-        strides=tuple(one.stride or 1 for one in limits),
+        start_indices=tuple(limit.start for limit in limits),
+        limit_indices=tuple(limit.limit for limit in limits),
+        strides=tuple(limit.stride or 1 for limit in limits),
     )  # fmt: skip
 
 
@@ -105,9 +105,9 @@ def _pad(site: Site) -> Tree:
     dimensions = config.dimensions if config else []
     return site.building.one(
         "pad", (site.converted_operand(0), site.converted_operand(1)), site.type,
-        edge_padding_low=tuple(one.edge_padding_low for one in dimensions),
-        edge_padding_high=tuple(one.edge_padding_high for one in dimensions),
-        interior_padding=tuple(one.interior_padding for one in dimensions),
+        edge_padding_low=tuple(dimension.edge_padding_low for dimension in dimensions),
+        edge_padding_high=tuple(dimension.edge_padding_high for dimension in dimensions),
+        interior_padding=tuple(dimension.interior_padding for dimension in dimensions),
     )  # fmt: skip
 
 

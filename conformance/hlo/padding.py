@@ -89,9 +89,9 @@ def _fill(building: Building, tree: Tree, sizes: tuple[int, ...]) -> Value:
     Raises:
         Unreadable: when the value is no broadcast scalar: nothing says what its padding holds.
     """
-    for one in building.operations:
-        if one.name == "broadcast_in_dim" and tree in one.results:
-            (scalar,) = one.operands
+    for operation in building.operations:
+        if operation.name == "broadcast_in_dim" and tree in operation.results:
+            (scalar,) = operation.operands
             if not tensor_of(scalar).shape:
                 of = TensorType(sizes, tensor_of(scalar).element_type)
                 return building.one("broadcast_in_dim", (scalar,), of, broadcast_dimensions=())

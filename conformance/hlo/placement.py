@@ -69,8 +69,8 @@ class Placement:
         """
         each = len(self.results)
         return tuple(
-            _join(number, results[number::each], parts, of)
-            for number, (parts, of) in enumerate(zip(self.results, self.types, strict=True))
+            _join(index, results[index::each], parts, of)
+            for index, (parts, of) in enumerate(zip(self.results, self.types, strict=True))
         )
 
 
@@ -141,10 +141,10 @@ def _named_parts(sharding: NamedSharding, sizes: tuple[int, ...], count: int) ->
     lengths = [axis.size for axis in mesh.axes]
     if math.prod(lengths) not in (1, count) or sharding.unreduced_axes or sharding.manual_axes:
         raise Unreadable("sharding", f"it is over {math.prod(lengths)} devices, or in part manual")
-    axes = [one.axes for one in sharding.dimensions] or [[] for _ in sizes]
+    axes = [dimension.axes for dimension in sharding.dimensions] or [[] for _ in sizes]
     parts: dict[int, Part] = {}
-    for number, place in enumerate(product(*map(range, lengths))):
-        device = mesh.device_ids[number] if mesh.device_ids else number
+    for index, place in enumerate(product(*map(range, lengths))):
+        device = mesh.device_ids[index] if mesh.device_ids else index
         tiles = [_tile(along, place, lengths) for along in axes]
         steps = [math.ceil(size / tile[1]) for size, tile in zip(sizes, tiles, strict=True)]
         parts[device] = tuple(
@@ -156,11 +156,11 @@ def _named_parts(sharding: NamedSharding, sizes: tuple[int, ...], count: int) ->
 def _tile(axes: Sequence[AxisRef], place: Sequence[int], lengths: Sequence[int]) -> tuple[int, int]:
     """Return the tile at a position of a mesh, and the number of tiles along these axes."""
     number, count = 0, 1
-    for one in axes:
-        at, size = place[one.mesh_axis_index], lengths[one.mesh_axis_index]
-        if one.sub_axis_info is not None:
-            inner = size // (one.sub_axis_info.pre_size * one.sub_axis_info.size)
-            at, size = at // inner % one.sub_axis_info.size, one.sub_axis_info.size
+    for axis in axes:
+        at, size = place[axis.mesh_axis_index], lengths[axis.mesh_axis_index]
+        if axis.sub_axis_info is not None:
+            inner = size // (axis.sub_axis_info.pre_size * axis.sub_axis_info.size)
+            at, size = at // inner % axis.sub_axis_info.size, axis.sub_axis_info.size
         number, count = number * size + at, count * size
     return number, count
 

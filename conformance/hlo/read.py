@@ -56,7 +56,7 @@ def _read(module: Module) -> Program:
     """Return the program of a decoded module."""
     devices = module.device_assignment or DeviceAssignment(1, 1)
     grid = (max(1, devices.replica_count), max(1, devices.computation_count))
-    reader = _Reader({one.id: one for one in module.computations}, grid)
+    reader = _Reader({computation.id: computation for computation in module.computations}, grid)
     building = Building()
     body = reader.body(module.entry_computation_id, building)
     returned = tuple(value.type for value in body.operations[-1].operands)
@@ -77,15 +77,24 @@ class _Reader:
         inner = building.inner()
         computation = self._computation(number)
         parameters = sorted(
-            (one for one in computation.instructions if one.opcode == "parameter"),
-            key=lambda one: one.parameter_number,
+            (
+                instruction
+                for instruction in computation.instructions
+                if instruction.opcode == "parameter"
+            ),
+            key=lambda instruction: instruction.parameter_number,
         )
-        values = [list(map(inner.value, leaf_types(one.shape))) for one in parameters]
+        values = [list(map(inner.value, leaf_types(parameter.shape))) for parameter in parameters]
         trees = [
-            tree_of(one.shape, iter(given)) for one, given in zip(parameters, values, strict=True)
+            tree_of(parameter.shape, iter(given))
+            for parameter, given in zip(parameters, values, strict=True)
         ]
         result = self.inline(number, trees, inner)
-        root = next(one for one in computation.instructions if one.id == computation.root_id)
+        root = next(
+            instruction
+            for instruction in computation.instructions
+            if instruction.id == computation.root_id
+        )
         if is_padded(result, root.shape):
             raise Unreadable("opcode bitcast", "a result has elements in the padding of tiles")
         return inner.region([one for given in values for one in given], list(leaves(result)))
@@ -97,12 +106,12 @@ class _Reader:
             raise Unreadable("computation", f"{computation.name} calls itself")
         self.entered.append(number)
         trees: dict[int, Tree] = {}
-        known = {one.id: one for one in computation.instructions}
-        for one in computation.instructions:
-            if one.opcode == "parameter":
-                trees[one.id] = operands[one.parameter_number]
+        known = {instruction.id: instruction for instruction in computation.instructions}
+        for instruction in computation.instructions:
+            if instruction.opcode == "parameter":
+                trees[instruction.id] = operands[instruction.parameter_number]
             else:
-                trees[one.id] = self._value(one, known, trees, building)
+                trees[instruction.id] = self._value(instruction, known, trees, building)
         self.entered.pop()
         return trees[computation.root_id]
 

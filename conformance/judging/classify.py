@@ -145,7 +145,9 @@ def _find_permitted_formula(d: DifferingElements) -> Answer:
 
 def _find_stated(d: DifferingElements) -> Answer:
     """Yield elements that match a hypothesis stated by an expectation."""
-    yield from _match_hypotheses(d, (one for one in d.hypotheses if one.stated))
+    yield from _match_hypotheses(
+        d, (hypothesis for hypothesis in d.hypotheses if hypothesis.stated)
+    )
 
 
 def _match_hypotheses(d: DifferingElements, hypotheses: Iterable[Hypothesis]) -> Answer:
@@ -161,7 +163,9 @@ def _match_hypotheses(d: DifferingElements, hypotheses: Iterable[Hypothesis]) ->
 
 def _find_other_arithmetic(d: DifferingElements) -> Answer:
     """Yield elements that any op may have from other roundings."""
-    yield from _match_hypotheses(d, (one for one in d.hypotheses if not one.stated))
+    yield from _match_hypotheses(
+        d, (hypothesis for hypothesis in d.hypotheses if not hypothesis.stated)
+    )
 
 
 def _find_special_values(d: DifferingElements) -> Answer:

@@ -63,18 +63,18 @@ def describe_malformed(
     """Return kind and message if results have a wrong number, type or shape, else None."""
     if len(actual) != len(expected):
         return WRONG_TYPE, f"{len(expected)} results expected, got {len(actual)}"
-    for number, (want, got) in enumerate(zip(expected, actual, strict=True)):
+    for index, (want, got) in enumerate(zip(expected, actual, strict=True)):
         if got.shape != want.shape:
             return WRONG_TYPE, (
-                f"result {number}: shape {list(want.shape)} expected, got {list(got.shape)}"
+                f"result {index}: shape {list(want.shape)} expected, got {list(got.shape)}"
             )
     pairs = list(zip(expected, actual, strict=True))
-    for number, (want, got) in enumerate(pairs):
+    for index, (want, got) in enumerate(pairs):
         if got.dtype != want.dtype:
             bits = all(element_types.is_unsigned(*pair) for pair in pairs)
             types = f"{element_type_of(want)} expected, got {got.dtype.name}"
             kind = element_types.LABEL if bits else WRONG_TYPE
-            return kind, f"result {number}: element type {types}"
+            return kind, f"result {index}: element type {types}"
     return None
 
 
@@ -222,12 +222,12 @@ def _judge_processes(
 ) -> Judgement:
     """Judge each process's results as results of one process, and combine the judgements."""
     judged: list[Judgement] = []
-    for number, part in enumerate(process_results(program, inputs, expected, actual)):
+    for index, part in enumerate(process_results(program, inputs, expected, actual)):
         own = DATA if part.is_data else rule
         given = (part.program, part.inputs, part.expected, part.actual, own)
         with in_force(()):  # what the backend computes in place of `reduce` is not of a collective
             alone = judge(*given, platform=platform)
-        elements = tuple(replace(element, result=number) for element in alone.elements)
+        elements = tuple(replace(element, result=index) for element in alone.elements)
         judged.append(replace(alone, total=part.expected[0].size, elements=elements))
     return combine(judged) if judged else passing_judgement(0)
 

@@ -133,7 +133,7 @@ class DifferingElements:
         """
         nothing = np.zeros(len(self.where), np.bool_)
         program = hypothesis.program and hypothesis.program(self.operation)
-        if program is None or not all(isinstance(one, np.ndarray) for one in self.operands):
+        if program is None or not all(isinstance(operand, np.ndarray) for operand in self.operands):
             return nothing
         sets = evaluate_sets(program, self.operands, self.platform, flushes=hypothesis.flushes)
         if sets is None or sets[self.number].shape != self.actual.shape:
@@ -235,13 +235,17 @@ class DifferingElements:
         They are the elements at its position, or the factors of a sum of products.
         """
         if self.operand_elements is not None:
-            return [tuple(one[at : at + 1] for one in self.operand_elements) for at in positions]
+            return [
+                tuple(element[at : at + 1] for element in self.operand_elements) for at in positions
+            ]
         if self.rule.summation is None or self.number:
             return [() for _ in positions]
         flat = self.where[list(positions)]
         read = factors_read(self.operation, self.operands, self.rule.summation, flat)
         return [
-            tuple(one.reshape(-1)[at] for one, at in zip(self.operands, indices, strict=False))
+            tuple(
+                operand.reshape(-1)[at] for operand, at in zip(self.operands, indices, strict=False)
+            )
             for indices in read
         ]
 
@@ -259,18 +263,18 @@ def _some_text(show: Callable[[Array], str], array: Array) -> str:
 
 def decimal(array: Array) -> str:
     """Return the only element of an array in decimal, with the fewest digits that round-trip."""
-    of = element_type_of(array)
-    if of.is_boolean:
+    element_type = element_type_of(array)
+    if element_type.is_boolean:
         return "true" if array[0] else "false"
-    if of.is_integer:
+    if element_type.is_integer:
         return str(int(array[0]))
-    if of.is_complex:
+    if element_type.is_complex:
         return f"({decimal(np.real(array))}, {decimal(np.imag(array))})"
-    return str(array[0]) if of.bits in (32, 64) else repr(float(to_float64(array)[0]))
+    return str(array[0]) if element_type.bits in (32, 64) else repr(float(to_float64(array)[0]))
 
 
 def hexadecimal(array: Array) -> str:
     """Return the bits of an array's only element in hexadecimal, complex parts in order."""
-    of = element_type_of(array)
-    digits = max(1, of.part.bits // 4)
+    element_type = element_type_of(array)
+    digits = max(1, element_type.part.bits // 4)
     return ", ".join(f"0x{int(bits):0{digits}X}" for bits in to_bits(array).reshape(-1))

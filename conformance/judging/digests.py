@@ -13,10 +13,14 @@ from reference.ir.types import Array, element_type_of, to_bits
 def digest_elements(array: Array, positions: Array) -> bytes:
     """Return the digest of the elements at flat positions: position and bits, any NaN alike."""
     elements = array.reshape(-1)[positions]
-    of = element_type_of(array)
+    element_type = element_type_of(array)
     bits = to_bits(elements)
-    if of.is_float or of.is_complex:
-        parts = np.stack([np.real(elements), np.imag(elements)], -1) if of.is_complex else elements
+    if element_type.is_float or element_type.is_complex:
+        parts = (
+            np.stack([np.real(elements), np.imag(elements)], -1)
+            if element_type.is_complex
+            else elements
+        )
         with np.errstate(invalid="ignore"):  # signaling NaNs of bf16
             is_nan = np.isnan(parts)
         bits = np.where(is_nan, np.iinfo(bits.dtype).max, bits)

@@ -15,8 +15,12 @@ def is_unsigned(want: Array, got: Array) -> bool:
 
     Types of 6 bits are stored in unsigned types of 8.
     """
-    of = element_type_of(want)
-    same = (one for one in UNSIGNED if of.bits <= one.bits < 2 * of.bits and not of.is_complex)
+    element_type = element_type_of(want)
+    same = (
+        one
+        for one in UNSIGNED
+        if element_type.bits <= one.bits < 2 * element_type.bits and not element_type.is_complex
+    )
     return got.dtype in (want.dtype, *(one.storage for one in same))
 
 

@@ -44,7 +44,7 @@ class Judgement:
     @property
     def wrong_classes(self) -> set[str]:
         """The classes of elements that are wrong even if subnormal numbers are zero."""
-        return {one.kind for one in self.failures if one.verdict is not Verdict.FLUSHED}
+        return {failure.kind for failure in self.failures if failure.verdict is not Verdict.FLUSHED}
 
     @property
     def failures(self) -> tuple[Failing, ...]:
@@ -78,8 +78,10 @@ def passing_judgement(total: int) -> Judgement:
 def add_causes(judgement: Judgement, kinds: Collection[str], causes: tuple[str, ...]) -> Judgement:
     """Return the judgement with the rewritings that explain its failures of some classes."""
     failing = tuple(
-        replace(one, causes=causes, predicted=one.wrong) if one.kind in kinds else one
-        for one in judgement.failures
+        replace(failure, causes=causes, predicted=failure.wrong)
+        if failure.kind in kinds
+        else failure
+        for failure in judgement.failures
     )
     return replace(judgement, failing=failing)
 
@@ -90,15 +92,15 @@ def mark_flushed(judgement: Judgement, kinds: Collection[str], kind: str) -> Jud
     failing = merge_failing(
         [
             replace(
-                one,
+                failure,
                 verdict=Verdict.FLUSHED,
                 kind=kind,
-                message=flushed_message(one, detail),
-                predicted=one.wrong,
+                message=flushed_message(failure, detail),
+                predicted=failure.wrong,
             )
-            if one.kind in kinds
-            else one
-            for one in judgement.failures
+            if failure.kind in kinds
+            else failure
+            for failure in judgement.failures
         ]
     )
     shown = max(failing, key=lambda one: one.verdict.severity)
@@ -121,7 +123,7 @@ def collapse_failing(judgement: Judgement, predicted: int = 0) -> Judgement:
 
 def largest_error(errors: Iterable[float | None]) -> float | None:
     """Return the largest error that is known, or None if none is."""
-    return max((one for one in errors if one is not None), default=None)
+    return max((error for error in errors if error is not None), default=None)
 
 
 def combine(judgements: Sequence[Judgement]) -> Judgement:
@@ -133,7 +135,7 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
     errors, message = Errors(), severest.message
     for judgement in judgements:
         errors = merge_errors(errors, judgement.errors)
-    failing = merge_failing([one for judgement in judgements for one in judgement.failures])
+    failing = merge_failing([failure for judgement in judgements for failure in judgement.failures])
     for one in failing:
         if (one.verdict, one.kind) == (severest.verdict, severest.kind):
             message = common_message(message, one.message)

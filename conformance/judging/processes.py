@@ -153,9 +153,9 @@ def local_reductions(
     values = contributions(operation, given, here, given_attributes(operation))
     return [
         None
-        if one is None
-        else _reduction_result(np.stack(one), operation.regions[0], result, result)
-        for one, result in zip(values, results, strict=True)
+        if value is None
+        else _reduction_result(np.stack(value), operation.regions[0], result, result)
+        for value, result in zip(values, results, strict=True)
     ]
 
 

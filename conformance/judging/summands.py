@@ -49,18 +49,18 @@ def factors_read(
         return [() for _ in flat]
     counts = whole[flat]
     read: list[list[Array]] = [[] for _ in flat]
-    for number, factor in enumerate(factors):
+    for index, factor in enumerate(factors):
         found: list[list[int]] = [[] for _ in flat]
         for start in range(0, factor.size, PROBED):
             probe = np.zeros(factor.size)
             bits = np.arange(min(PROBED, factor.size - start))
             probe[start : start + bits.size] = 2.0**bits
-            sums = sums_of([*ones[:number], probe.reshape(factor.shape), *ones[number + 1 :]])
+            sums = sums_of([*ones[:index], probe.reshape(factor.shape), *ones[index + 1 :]])
             for indices, total in zip(found, sums[flat], strict=True):
                 indices += [start + int(bit) for bit in bits if int(total) >> int(bit) & 1]
         for arrays, indices in zip(read, found, strict=True):
             arrays.append(np.array(indices, np.int64))
     return [
-        tuple(arrays) if all(one.size == count for one in arrays) else ()
+        tuple(arrays) if all(array.size == count for array in arrays) else ()
         for arrays, count in zip(read, counts, strict=True)
     ]

@@ -79,10 +79,10 @@ def _predict_double_rounding(
     exact = _exact_results(operation, operands, expected[0])
     if exact is None:
         return predict_nothing(expected)
-    of, found = element_type_of(expected[0]), np.zeros(expected[0].shape, np.bool_)
+    element_type, found = element_type_of(expected[0]), np.zeros(expected[0].shape, np.bool_)
     for detour in _DETOURS:
-        if np.dtype(detour).itemsize * 8 > of.bits:
-            twice = round_to(exact.astype(detour).astype(np.float64), of)
+        if np.dtype(detour).itemsize * 8 > element_type.bits:
+            twice = round_to(exact.astype(detour).astype(np.float64), element_type)
             found |= equal_elements(twice, actual[0])
     return predict_where(found & _are_neighbours(expected[0], actual[0]))
 
@@ -103,10 +103,12 @@ def _predict_reciprocal_product(
     multiply = OPS["multiply"].evaluate
     reciprocal = record.evaluate(np.ones(rhs.shape, rhs.dtype), rhs)
     products = [multiply(lhs, one) for one in (reciprocal, flush_subnormals(reciprocal))]
-    if is_narrow(of := element_type_of(rhs)):
+    if is_narrow(element_type := element_type_of(rhs)):
         in_f32 = flush_subnormals(to_f32(reciprocal))
-        products.append(to_narrow_type(multiply(to_f32(lhs), in_f32), of))
-    return predict_where(np.logical_or.reduce([equal_elements(one, actual[0]) for one in products]))
+        products.append(to_narrow_type(multiply(to_f32(lhs), in_f32), element_type))
+    return predict_where(
+        np.logical_or.reduce([equal_elements(product, actual[0]) for product in products])
+    )
 
 
 HYPOTHESES = (

@@ -123,7 +123,7 @@ class EntryPrediction:
     def predicted(self, operation: Operation, operands: Sequence[Any]) -> tuple[Array, ...] | None:
         """Return the predicted results; None if the text does not apply to this operation."""
         program = _program(self.text, operation)
-        if program is None or not all(isinstance(one, np.ndarray) for one in operands):
+        if program is None or not all(isinstance(operand, np.ndarray) for operand in operands):
             return None
         try:
             if self.flushes:
@@ -140,10 +140,14 @@ class EntryPrediction:
         actual: tuple[Array, ...],
     ) -> tuple[Array, ...]:
         """Return errors in units of the bound of sums that are accumulated in the stated type."""
-        rule, of = rule_of(operation), element_type_of(expected[0])
-        if rule is None or rule.measure_in is None or not (of.is_float or of.is_complex):
+        rule, element_type = rule_of(operation), element_type_of(expected[0])
+        if (
+            rule is None
+            or rule.measure_in is None
+            or not (element_type.is_float or element_type.is_complex)
+        ):
             return predict_nothing(expected)
-        sums = of.part if self.sums == RESULT_TYPE else ELEMENT_TYPES[self.sums]
+        sums = element_type.part if self.sums == RESULT_TYPE else ELEMENT_TYPES[self.sums]
         return rule.measure_in(sums)(operation, operands, expected, actual)
 
     def _errors_of_orders(
@@ -187,9 +191,9 @@ class EntryPrediction:
         if found is None:
             return errors
         _, mask = _without_mask(found, len(errors))
-        if self.unpredictable and any((mask & (one > 1)).any() for one in errors):
+        if self.unpredictable and any((mask & (error > 1)).any() for error in errors):
             return errors
-        return tuple(np.where(mask, one, 0.0) for one in errors)
+        return tuple(np.where(mask, error, 0.0) for error in errors)
 
     def _distances(
         self,
@@ -222,11 +226,13 @@ def prediction_distances(other: Array, got: Array) -> Array:
     """Return the distance in ulp between elements and predicted elements; infinite between zeros of
     different sign.
     """
-    of, off = element_type_of(got), ulps_from_prediction(other, got)
-    if not (of.is_float or of.is_complex):
+    element_type, off = element_type_of(got), ulps_from_prediction(other, got)
+    if not (element_type.is_float or element_type.is_complex):
         return off
     signs = is_negative(other) != is_negative(got)
-    wrong = (signs & is_zero(other) & is_zero(got)).any(axis=-1) if of.is_complex else signs
+    wrong = (
+        (signs & is_zero(other) & is_zero(got)).any(axis=-1) if element_type.is_complex else signs
+    )
     return np.where(equal_elements(other, got), 0.0, np.where(wrong, np.inf, off))
 
 
@@ -267,14 +273,16 @@ def _program(text: str, operation: Operation) -> Program | None:
 def _evaluate_with_flushing(program: Program, inputs: Sequence[Array]) -> tuple[Array, ...]:
     """Evaluate a program whose arithmetic treats subnormal operands and results as zeros."""
     *operations, end = program.main.body.operations
-    known = dict(zip((one.name for one in program.main.arguments), inputs, strict=True))
-    for one in operations:
-        record = OPS.get(one.name)
+    known = dict(zip((argument.name for argument in program.main.arguments), inputs, strict=True))
+    for operation in operations:
+        record = OPS.get(operation.name)
         moves = record is None or record.rounding is Rounding.MOVES
-        taken = [known[value.name] for value in one.operands]
-        given = apply(one, taken if moves else list(map(_flush_if_array, taken)), known, program)
+        taken = [known[value.name] for value in operation.operands]
+        given = apply(
+            operation, taken if moves else list(map(_flush_if_array, taken)), known, program
+        )
         results = given if moves else tuple(map(_flush_if_array, given))
-        known |= zip((value.name for value in one.results), results, strict=True)
+        known |= zip((value.name for value in operation.results), results, strict=True)
     return tuple(known[value.name] for value in end.operands)
 
 

@@ -42,11 +42,11 @@ Results = tuple[Array, ...]
 _F32 = ELEMENT_TYPES["f32"]
 
 
-def is_narrow(of: ElementType) -> bool:
+def is_narrow(element_type: ElementType) -> bool:
     """Return whether a type narrower than f32 has normal numbers that are subnormal in f32."""
-    if not of.is_float or of.bits >= _F32.bits:
+    if not element_type.is_float or element_type.bits >= _F32.bits:
         return False
-    return of.float_format.smallest_normal < _F32.float_format.smallest_normal
+    return element_type.float_format.smallest_normal < _F32.float_format.smallest_normal
 
 
 def are_normal(types: Iterable[ElementType]) -> bool:
@@ -73,7 +73,9 @@ def flushed_results(operation: Operation, operands: Sequence[Array]) -> Iterator
     Raises:
         EvaluationError: if the operation cannot be evaluated so.
     """
-    wide = [flush_subnormals(to_f32(one)) if _is_taken(one) else one for one in operands]
+    wide = [
+        flush_subnormals(to_f32(operand)) if _is_taken(operand) else operand for operand in operands
+    ]
     types = [value.type for value in operation.results]
     yield _all_narrow(apply(_WideningWriter().written(operation), wide), types)
     if not operation.regions:
@@ -103,9 +105,9 @@ def to_f32(array: Array) -> Array:
     return to_float64(array).astype(np.float32)  # exact
 
 
-def to_narrow_type(array: Array, of: ElementType) -> Array:
+def to_narrow_type(array: Array, element_type: ElementType) -> Array:
     """Return results in f32, with subnormal numbers flushed, as numbers of a narrow type."""
-    return round_to(to_float64(flush_subnormals(array)), of)
+    return round_to(to_float64(flush_subnormals(array)), element_type)
 
 
 def _is_tiny(array: Array) -> Array:
@@ -167,7 +169,9 @@ class _WideningWriter:
         writer, of = OperationWriter(f"in f32 {next(self.numbers)}"), tensor_of(value)
         size = writer.add("abs", (value,))
         numbers = (_F32.float_format.smallest_normal, 0.0)
-        least, zero = (writer.constant(np.full(of.static_shape, one), _F32) for one in numbers)
+        least, zero = (
+            writer.constant(np.full(of.static_shape, number), _F32) for number in numbers
+        )
         flag = BOOLEAN[0]
         is_tiny = writer.add("compare", (size, least), flag, comparison_direction="LT")
         flushed = writer.add("select", (is_tiny, zero, value), _F32)

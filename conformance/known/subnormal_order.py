@@ -49,8 +49,8 @@ def explained_elements(
             chosen = _selectable_elements(operation, last, operands, actual)
             for results in _outcomes(region, operation, operands):
                 right = _right_elements(last, operands, results, actual, rule)
-                for number, want in enumerate(results):
-                    found[number] |= right[number] | (chosen[number] & _is_tiny(want))
+                for index, want in enumerate(results):
+                    found[index] |= right[index] | (chosen[index] & _is_tiny(want))
     except EvaluationError:  # a region names values around it, which are not known here
         return tuple(np.zeros_like(mask) for mask in found)
     return tuple(found)
@@ -78,10 +78,10 @@ def _regions(operation: Operation, operands: Operands) -> tuple[Region, ...]:
 
 def _is_tiny(array: Array) -> Array:
     """Return which elements are subnormal or zero."""
-    of = element_type_of(array)
-    if not of.is_float:
+    element_type = element_type_of(array)
+    if not element_type.is_float:
         return np.zeros(array.shape, np.bool_)
-    return np.abs(to_float64(array)) < of.float_format.smallest_normal
+    return np.abs(to_float64(array)) < element_type.float_format.smallest_normal
 
 
 def _outcomes(region: Region, operation: Operation, operands: Operands) -> Iterator[Results]:
@@ -123,13 +123,13 @@ def _right_elements(
         possible = few & ~update_orders.unexplained_elements(parts, actual)
         found = [mask | possible.reshape(mask.shape) for mask in found]
     if rule.bound is not None:
-        for number, bound in enumerate(rule.bound(coarse, operands, results)):
+        for index, bound in enumerate(rule.bound(coarse, operands, results)):
             if bound is not None:
-                flat = (x.reshape(-1) for x in (results[number], actual[number], bound))
-                found[number] |= (bound_distances(*flat) <= 1).reshape(bound.shape)
+                flat = (x.reshape(-1) for x in (results[index], actual[index], bound))
+                found[index] |= (bound_distances(*flat) <= 1).reshape(bound.shape)
     if rule.permits is not None:
-        for number, mask in enumerate(rule.permits(coarse, operands, results, actual)):
-            found[number] |= False if mask is None else mask
+        for index, mask in enumerate(rule.permits(coarse, operands, results, actual)):
+            found[index] |= False if mask is None else mask
     return tuple(found)
 
 
@@ -137,8 +137,8 @@ def _is_flushed(result: Array, actual: Array) -> Array:
     """Return a mask of zeros in place of subnormal numbers, in types that are not computed in f32,
     where these are normal.
     """
-    of = element_type_of(result)
-    if not of.is_float or in_f32.are_normal((of,)):
+    element_type = element_type_of(result)
+    if not element_type.is_float or in_f32.are_normal((element_type,)):
         return np.zeros(result.shape, np.bool_)
     return ~differing_elements(flush_subnormals(result), actual)
 
@@ -156,14 +156,14 @@ def _selectable_elements(
     if not OPS[operation.name].body_types:
         return nothing
     found: list[Array] = []
-    for number, monoid in enumerate(components(operation.regions[-1])):
-        bits = to_bits(actual[number])
-        if monoid is None or not monoid.extremum or bits.ndim > actual[number].ndim:
-            found.append(nothing[number])
+    for index, monoid in enumerate(components(operation.regions[-1])):
+        bits = to_bits(actual[index])
+        if monoid is None or not monoid.extremum or bits.ndim > actual[index].ndim:
+            found.append(nothing[index])
         elif scatters:
-            found.append(_is_update(operation, operands, bits, number))
+            found.append(_is_update(operation, operands, bits, index))
         else:
-            found.append(_is_leaf(coarse, operands, bits, number))
+            found.append(_is_leaf(coarse, operands, bits, index))
     return tuple(mask & _is_tiny(got) for mask, got in zip(found, actual, strict=True))
 
 

@@ -84,13 +84,13 @@ class OperationWriter:
             limit_indices=tuple(limits), strides=(1,) * len(sizes),
         )  # fmt: skip
 
-    def constant(self, array: Array, of: ElementType) -> Value:
+    def constant(self, array: Array, element_type: ElementType) -> Value:
         """Add a constant with the numbers of an array."""
-        result = self._value(TensorType(array.shape, of))
-        self.operations.append(constant(result, array.astype(of.storage)))
+        result = self._value(TensorType(array.shape, element_type))
+        self.operations.append(constant(result, array.astype(element_type.storage)))
         return result
 
-    def fill_like(self, like: Value, number: float, of: ElementType) -> Value:
+    def fill_like(self, like: Value, number: float, element_type: ElementType) -> Value:
         """Add operations that repeat a number in the shape of a value, and return the array.
 
         Raises:
@@ -98,12 +98,14 @@ class OperationWriter:
         """
         shape, bounds = tensor_of(like).shape, tensor_of(like).bounds
         sizes = [bound if size is None else size for size, bound in zip_longest(shape, bounds)]
-        whole = TensorType(tuple(sizes), of)
-        value = self.constant(np.full(whole.static_shape, number), of)
+        whole = TensorType(tuple(sizes), element_type)
+        value = self.constant(np.full(whole.static_shape, number), element_type)
         for dimension in (n for n, size in enumerate(shape) if size is None):
             size = self.add("get_dimension_size", (like,), _SIZE, (), dimension=dimension)
             sizes[dimension] = None
-            value = self.add("set_dimension_size", (value, size), of, sizes, dimension=dimension)
+            value = self.add(
+                "set_dimension_size", (value, size), element_type, sizes, dimension=dimension
+            )
         return value
 
     def _value(self, of: TensorType) -> Value:

@@ -91,8 +91,8 @@ class _Reader:
 
     def _arguments(self, region: Region, depth: int) -> dict[str, Expression]:
         return {
-            one.name: Expression(self._key("argument", depth, number, one.type), one)
-            for number, one in enumerate(region.arguments)
+            argument.name: Expression(self._key("argument", depth, index, argument.type), argument)
+            for index, argument in enumerate(region.arguments)
         }
 
     def _returned(
@@ -100,23 +100,23 @@ class _Reader:
     ) -> tuple[Expression, ...]:
         found = dict(values)
         for operation in region.operations[:-1]:
-            operands = tuple(found[one.name] for one in operation.operands)
+            operands = tuple(found[operand.name] for operand in operation.operands)
             regions = tuple(
                 self._returned(one, found | self._arguments(one, depth), depth + 1)
                 for one in operation.regions
             )
             parts = (
-                tuple(one.key for one in operands),
+                tuple(operand.key for operand in operands),
                 tuple(tuple(one.key for one in region) for region in regions),
             )
             is_constant = _is_constant(operation, operands)
-            for number, result in enumerate(operation.results):
+            for index, result in enumerate(operation.results):
                 stated = operation.name, operation.attributes, result.type
-                key = self._key(*stated, number, parts)
+                key = self._key(*stated, index, parts)
                 found[result.name] = Expression(
                     key, result, operation, operands, regions, is_constant
                 )
-        return tuple(found[one.name] for one in region.operations[-1].operands)
+        return tuple(found[operand.name] for operand in region.operations[-1].operands)
 
     def _key(self, *described: object) -> int:
         return self.keys.setdefault(described, len(self.keys))
@@ -127,7 +127,7 @@ def _is_constant(operation: Operation, operands: Sequence[Expression]) -> bool:
     if record is None:
         return False
     is_stated = record.structure is Structure.CONSTANT
-    return is_stated or (record.moves_elements and all(one.is_constant for one in operands))
+    return is_stated or (record.moves_elements and all(operand.is_constant for operand in operands))
 
 
 def find_changes(
@@ -184,7 +184,9 @@ def _parts_apart(
         return []
     pairs = zip(old.parts, others, strict=True)
     return [
-        one for one in pairs if one[0].key != one[1].key and not _have_equal_values(*one, values)
+        pair
+        for pair in pairs
+        if pair[0].key != pair[1].key and not _have_equal_values(*pair, values)
     ]
 
 

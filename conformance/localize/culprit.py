@@ -139,11 +139,11 @@ def culprit_among(
     if ended:
         return Culprit(Step.CODE_GENERATION)
     answers = ((number, is_right(stages[number])) for number in range(last))
-    first, begun = next((one for one in answers if one[1] is not None), (last, False))
+    first, begun = next((answer for answer in answers if answer[1] is not None), (last, False))
     if not begun:
         return Culprit(Step.TRANSLATION) if first == 0 else None
     right, wrong = bisect_stages(first, last, lambda number: is_right(stages[number]))
-    others = dict.fromkeys(one.name for one in stages[right + 1 : wrong])
+    others = dict.fromkeys(stage.name for stage in stages[right + 1 : wrong])
     return Culprit(Step.PASS, stages[wrong].name, stages[wrong].pipeline, tuple(others))
 
 

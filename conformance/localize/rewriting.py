@@ -92,7 +92,7 @@ class ModuleExplanation:
         does so by chance. What the module leaves is a failure beside them.
         """
         if self.rewritings:
-            every = {one.kind for one in judgement.failures}
+            every = {failure.kind for failure in judgement.failures}
             kinds = every if number in self.exact else UNPREDICTED
             made = add_causes(judgement, kinds, tuple(map(str, self.rewritings)))
             return replace(made, failing=(*made.failing, *self.left.get(number, ())))
@@ -117,7 +117,7 @@ def explain_nothing(
 
 def can_explain(judgement: Judgement) -> bool:
     """Return whether any failure is of a class that predicts nothing."""
-    return any(one.kind in UNPREDICTED for one in judgement.failures)
+    return any(failure.kind in UNPREDICTED for failure in judgement.failures)
 
 
 def explain_by_module(
@@ -154,14 +154,14 @@ def explain_by_module(
         whole = RewrittenProgram(lowered) if lowered else read_back(module, program)
         verdicts: dict[int, Verdict | None] = {}
         left: dict[int, tuple[Failing, ...]] = {}
-        for number, (inputs, actual) in enumerate(zip(sets, results, strict=True)):
+        for index, (inputs, actual) in enumerate(zip(sets, results, strict=True)):
             with limit_evaluation(seconds):
                 found = _judge_by_module(whole, inputs, actual, session)
                 if found and found.verdict.fails and found.verdict is not Verdict.FLUSHED:
                     if not found.failing or not _is_closer(whole, program, inputs, actual):
                         continue
-                    left[number] = found.failing
-            verdicts[number] = found and found.verdict
+                    left[index] = found.failing
+            verdicts[index] = found and found.verdict
         if not verdicts:
             return UNEXPLAINED
         exact = tuple(number for number, verdict in verdicts.items() if verdict is None)
@@ -179,7 +179,7 @@ def explain_by_module(
                 chain = _Chain(session, program, sets[number], seconds, results[number])
                 is_flushed = verdicts[number] is Verdict.FLUSHED
                 if number in exact:  # an operation within is wrong
-                    named |= {str(one): one for one in chain.rewritings(stages)}
+                    named |= {str(rewriting): rewriting for rewriting in chain.rewritings(stages)}
                 elif is_one is not is_flushed and number not in left:
                     made = chain.permitting_rewritings(stages, flushes=is_flushed)
                     named |= {str(one): one for one in made}

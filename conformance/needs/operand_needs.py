@@ -53,7 +53,7 @@ def sqrt_needs(operation: Operation, need: Need, _: KnownValues) -> Needed:
 
 def rsqrt_needs(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of `rsqrt`."""
-    yield from ((one, POSITIVE) for one in operation.operands if not is_complex(one))
+    yield from ((operand, POSITIVE) for operand in operation.operands if not is_complex(operand))
 
 
 def log_needs(operation: Operation, need: Need, _: KnownValues) -> Needed:
@@ -174,7 +174,7 @@ def shift_amount_needs(operation: Operation, _: Need, __: KnownValues) -> Needed
 
 def bitwise_needs(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of bitwise ops."""
-    yield from ((one, Need(form=BITS)) for one in operation.operands if _is_random(one))
+    yield from ((operand, Need(form=BITS)) for operand in operation.operands if _is_random(operand))
 
 
 def _is_random(value: Value) -> bool:
@@ -225,8 +225,8 @@ def trip_count_needs(value: Value, known: KnownValues) -> Iterator[tuple[Value, 
     if made_by is None:
         return
     if made_by.name in ("and", "or"):
-        for one in made_by.operands:
-            yield from trip_count_needs(one, known)
+        for operand in made_by.operands:
+            yield from trip_count_needs(operand, known)
     if made_by.name != "compare" or not is_integer(made_by.operands[0]):
         return
     first, second = made_by.operands

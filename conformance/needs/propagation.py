@@ -36,7 +36,7 @@ _SQUARE = 4.0
 def propagate_add(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Propagate the need of a result of `add` to its operands."""
     if passes_arithmetic(need):
-        yield from ((one, Need(form=need.form)) for one in operation.operands)
+        yield from ((operand, Need(form=need.form)) for operand in operation.operands)
     for one, other in (operation.operands, operation.operands[::-1]):
         low, high = known.ranges[other.name]
         if low == high:
@@ -86,7 +86,7 @@ def propagate_subtract(operation: Operation, need: Need, known: KnownValues) -> 
 def propagate_multiply(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Propagate the need of a result of `multiply` to its operands."""
     if passes_arithmetic(need):
-        yield from ((one, Need(form=need.form)) for one in operation.operands)
+        yield from ((operand, Need(form=need.form)) for operand in operation.operands)
     if sign := is_square(operation, known):
         wanted = need if sign > 0 else negate_need(need)
         root = wanted.high**0.5 if 0 <= wanted.high < inf else inf
@@ -121,7 +121,7 @@ def propagate_abs(operation: Operation, need: Need, _: KnownValues) -> Needed:
 
 def propagate_extremum(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `maximum` or `minimum` to its operands."""
-    yield from ((one, need) for one in operation.operands)
+    yield from ((operand, need) for operand in operation.operands)
 
 
 def propagate_sign(operation: Operation, need: Need, _: KnownValues) -> Needed:
@@ -142,7 +142,7 @@ def propagate_dot(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `dot_general` to its operands."""
     if need.low >= 0:
         sign = POSITIVE if need.excludes_zero else NONNEGATIVE
-        yield from ((one, sign) for one in operation.operands)
+        yield from ((operand, sign) for operand in operation.operands)
 
 
 def propagate_scatter(operation: Operation, need: Need, _: KnownValues) -> Needed:

@@ -106,11 +106,13 @@ def _root(value: Value, known: KnownValues) -> tuple[Value, int]:
         if made_by.name == "negate":
             value, sign = made_by.operands[0], -sign
         elif made_by.name in ("multiply", "divide"):
-            fixed = [one for one in made_by.operands if _sign(known.ranges.get(one.name))]
+            fixed = [
+                operand for operand in made_by.operands if _sign(known.ranges.get(operand.name))
+            ]
             if len(fixed) != 1 or (made_by.name == "divide" and fixed[0] is made_by.operands[0]):
                 break
             sign *= _sign(known.ranges.get(fixed[0].name))
-            value = next(one for one in made_by.operands if one is not fixed[0])
+            value = next(operand for operand in made_by.operands if operand is not fixed[0])
         else:
             break
     return value, sign

@@ -69,10 +69,10 @@ def _needed_definitions(name: str, definitions: Mapping[str, Any]) -> list[str]:
     """
     found, ahead = [name], [name]
     while ahead:
-        for one in _references(definitions[ahead.pop(0)]):
-            if one not in found:
-                found.append(one)
-                ahead.append(one)
+        for reference in _references(definitions[ahead.pop(0)]):
+            if reference not in found:
+                found.append(reference)
+                ahead.append(reference)
     return found
 
 

@@ -89,7 +89,7 @@ class Batcher:
         error.
         """
         answers = (self.answer_to([item]) for _ in range(count))
-        return [one if isinstance(one, BackendError) else one[0] for one in answers]
+        return [answer if isinstance(answer, BackendError) else answer[0] for answer in answers]
 
     def batch_again(self, batch: Sequence[Item], item: Item) -> list[Results | BackendError]:
         """Return the answers to an item in its batch, which is compiled and run again."""
@@ -222,4 +222,4 @@ def _split_by_message(batch: Sequence[_Item], message: str) -> list[list[_Item]]
 
 
 def _op_names(program: Program) -> set[str]:
-    return {one.name.rpartition(".")[2] for one in program.walk()}
+    return {operation.name.rpartition(".")[2] for operation in program.walk()}

@@ -103,16 +103,16 @@ def _conclude_errors(cache: JudgementCache, first: BackendAnswer) -> CaseResult:
     """
     item, again = cache.item, cache.batcher.attempts(cache.item, cache.batcher.repeats)
     outcomes: list[BackendAnswer] = [first, *again]
-    repeats = repeats_of([cache.verdict_class(one) for one in outcomes])
-    errors = (one for one in outcomes if isinstance(one, BackendError))
-    shown = next((one for one in errors if not isinstance(one, Unsupported)), None)
+    repeats = repeats_of([cache.verdict_class(outcome) for outcome in outcomes])
+    errors = (outcome for outcome in outcomes if isinstance(outcome, BackendError))
+    shown = next((error for error in errors if not isinstance(error, Unsupported)), None)
     if shown is None:  # wrong in a batch, right or unsupported in isolation
-        results = [one for one in outcomes if not isinstance(one, BackendError)]
+        results = [outcome for outcome in outcomes if not isinstance(outcome, BackendError)]
         if _is_explained(cache, results):  # whether it is unsupported depends on the same memory
             return judged_result(item, cache.of(results[0]))
         return CaseResult(not_deterministic(item, Verdict.DIVERGENT, repeats), Errors())
     if repeats.failed == repeats.runs:
-        words = {str(one) if isinstance(one, BackendError) else "" for one in outcomes}
+        words = {str(outcome) if isinstance(outcome, BackendError) else "" for outcome in outcomes}
         return CaseResult(refusal_record(item, shown), Errors(), is_steady=len(words) == 1)
     verdict, _ = failure_of(shown)
     return CaseResult(not_deterministic(item, verdict, repeats, str(shown)), Errors())
@@ -123,9 +123,11 @@ def _conclude_varying(cache: JudgementCache, outcomes: Sequence[Results], turn: 
 
     Only runs in which that set failed are counted: another set may fail in every run.
     """
-    of_turn = repeats_of([cache.verdict_class(one, turn) for one in outcomes])
+    of_turn = repeats_of([cache.verdict_class(outcome, turn) for outcome in outcomes])
     repeats = (
-        of_turn if of_turn.failed else repeats_of([cache.verdict_class(one) for one in outcomes])
+        of_turn
+        if of_turn.failed
+        else repeats_of([cache.verdict_class(outcome) for outcome in outcomes])
     )
     record = not_deterministic(cache.item, Verdict.DIVERGENT, repeats, turn=turn)
     return CaseResult(record, Errors())
@@ -139,7 +141,7 @@ def _conclude_batch(
         outcomes: list[BackendAnswer] = [first, *rounds]
     else:
         outcomes = [first, *cache.batcher.batch_again(batch, cache.item)]
-    repeats = repeats_of([cache.verdict_class(one) for one in outcomes])
+    repeats = repeats_of([cache.verdict_class(outcome) for outcome in outcomes])
     if repeats.failed == repeats.runs:
         return judged_result(cache.item, cache.of(first), batch=batch)
     return CaseResult(not_deterministic(cache.item, Verdict.DIVERGENT, repeats), Errors())
@@ -154,7 +156,7 @@ def conclude_miss(attempt: Callable[[], Record], repeats: int) -> CaseResult:
     if not first.verdict.fails:
         return CaseResult(first, Errors())
     records = [first, *(attempt() for _ in range(repeats))]
-    found = repeats_of([(one.verdict, one.kind) for one in records])
+    found = repeats_of([(record.verdict, record.kind) for record in records])
     if found.failed == found.runs:
         return CaseResult(first, Errors(), is_steady=have_one_ending(records))
     return CaseResult(intermittent_record(first, found), Errors())

@@ -53,7 +53,7 @@ class Outcome:
     @classmethod
     def of(cls, outcome: Outcome, **more: Any) -> Self:
         """Return an outcome of this class with the fields of another, and further fields."""
-        same = {one.name: getattr(outcome, one.name) for one in fields(Outcome)}
+        same = {field.name: getattr(outcome, field.name) for field in fields(Outcome)}
         return cls(**{**same, **more})
 
     @classmethod
@@ -104,8 +104,9 @@ def known_loss(
     said = (outcome.verdict, outcome.kind, outcome.message)
     ids = (
         matching_entry(
-            expectations, Failure(one.name, column_of(one), backend, *said, operation=one)
+            expectations,
+            Failure(operation.name, column_of(operation), backend, *said, operation=operation),
         )
-        for one in program.walk()
+        for operation in program.walk()
     )
     return replace(outcome, known=tuple(dict.fromkeys(filter(None, ids))))

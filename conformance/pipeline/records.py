@@ -44,7 +44,7 @@ class CaseResult(NamedTuple):
 
 def have_one_ending(records: Iterable[Record]) -> bool:
     """Return whether all records of a case have the same verdict and message."""
-    return len({(one.verdict, one.kind, one.message) for one in records}) == 1
+    return len({(record.verdict, record.kind, record.message) for record in records}) == 1
 
 
 def judged_result(

@@ -62,7 +62,7 @@ class Difference:
     def is_of_support(self) -> bool:
         """Whether backends differ only in whether they support the case, or it could be judged."""
         verdicts = {answer.verdict for answer in self.answers.values()}
-        return verdicts > {Verdict.PASS} == {one for one in verdicts if one.is_tested}
+        return verdicts > {Verdict.PASS} == {verdict for verdict in verdicts if verdict.is_tested}
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def differences(run: RunData) -> Differences:
     groups = [records for records in together.values() if len(records) > 1]
     found = [case for records in groups if (case := _compare(records)) is not None]
     often = _count_lone(found)
-    place = {cell: number for number, cell in enumerate(run.cells)}
+    place = {cell: index for index, cell in enumerate(run.cells)}
 
     def order(case: Difference) -> tuple[bool, bool, int, str, int, int, int]:
         cell = (case.op, case.element_type, next(iter(case.answers)))
@@ -127,8 +127,8 @@ def _compare(records: Sequence[Record]) -> Difference | None:
 
 def _odd_one_out(records: Sequence[Record]) -> str:
     """Return who differs from all others that have a vote, "" if there is none."""
-    votes = {one.backend: _signature(one) for one in records if one.verdict.is_tested}
-    if all(one.verdict is not Verdict.UNSPECIFIED for one in records):
+    votes = {record.backend: _signature(record) for record in records if record.verdict.is_tested}
+    if all(record.verdict is not Verdict.UNSPECIFIED for record in records):
         votes[REFERENCE] = _PASSES
     counts = Counter(votes.values())
     if len(votes) < 3 or len(counts) != 2 or min(counts.values()) > 1:

@@ -90,10 +90,10 @@ class PastRun:
     def cells(self) -> dict[CellKey, CellOutcome]:
         """The outcomes of the planned cells."""
         return {
-            (one.op, one.element_type, one.backend): CellOutcome(
-                one.verdict, outcome(one.verdict, one.new_failures, one.known)
+            (cell.op, cell.element_type, cell.backend): CellOutcome(
+                cell.verdict, outcome(cell.verdict, cell.new_failures, cell.known)
             )
-            for one in self.summary.cells
+            for cell in self.summary.cells
         }
 
     @cached_property
@@ -290,9 +290,9 @@ _MOST_TOLD = 10
 def history_lines(history: History) -> list[str]:
     """Return the printed lines of a history: a line per run, then the cells that changed last."""
     lines: list[str] = []
-    for number, run in enumerate(history.runs):
-        told = "; ".join(shares_words(one) for one in run.shares)
-        changes = difference_words(history.differences(number))
+    for index, run in enumerate(history.runs):
+        told = "; ".join(shares_words(share) for share in run.shares)
+        changes = difference_words(history.differences(index))
         lines.append(f"{run.date} {told}" + (f" ({changes})" if changes else ""))
     changed = history.changed_cells
     lines.append(f"cells that changed over these runs: {len(changed)} of {len(history.cells)}")

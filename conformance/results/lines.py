@@ -92,11 +92,11 @@ def _unsteady_lines(run: RunData) -> list[str]:
     """
     repeated = sum(record.repeats is not None for record in run.records)
     lines = [f"not deterministic: {repeated} cases did not fail every time"] if repeated else []
-    for id_ in dict.fromkeys(one.known for one in run.lost_batches if one.known):
-        known = [one for one in run.lost_batches if one.known == id_]
+    for id_ in dict.fromkeys(batch.known for batch in run.lost_batches if batch.known):
+        known = [batch for batch in run.lost_batches if batch.known == id_]
         more = f", and {len(known) - 1} more lost batches" if len(known) > 1 else ""
         lines.append(f"known by {id_}: {one_line(known[0].line)}{more}")
-    refused = [one for one in run.lost_batches if not one.verdict.fails]
+    refused = [batch for batch in run.lost_batches if not batch.verdict.fails]
     if refused:
         lines.append(
             f"note: {len(refused)} batches were refused as not implemented though each of their "

@@ -19,7 +19,9 @@ def unexplained_batches(
     counts as lost if some of its cases were not run again.
     """
     explained = {_case(record) for record in records if _loses(record)}
-    lost = [one for one in batches if not any((one.backend, *c) in explained for c in one.cases)]
+    lost = [
+        batch for batch in batches if not any((batch.backend, *c) in explained for c in batch.cases)
+    ]
     cases = [(one.backend, {*one.cases}) for one in lost]
     return tuple(
         one

@@ -51,7 +51,7 @@ class ReadBack:
 
 def read_back_of(run: RunData) -> list[ReadBack]:
     """Return the shares of the backends of a run that only compile, in its order."""
-    names = [one.name for one in run.backends]
+    names = [backend.name for backend in run.backends]
     return [_read_back_of(run, name) for name in names if only_compiles(name)]
 
 

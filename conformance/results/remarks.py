@@ -73,13 +73,15 @@ class Remarks:
 
 def remarks_on(run: RunData, backend: str) -> Remarks:
     """Return the remarks of a run on a backend."""
-    batches = [one for one in run.lost_batches if one.backend == backend and one.verdict.fails]
+    batches = [
+        batch for batch in run.lost_batches if batch.backend == backend and batch.verdict.fails
+    ]
     left_out = [one for one in run.left_out if one.backend == backend]
     versions = (one.versions for one in run.backends if one.name == backend)
     return Remarks(
         backend,
         len(batches),
-        sum(is_new(one) for one in batches),
+        sum(is_new(batch) for batch in batches),
         sum(one.cases for one in left_out),
         len(left_out),
         sum(count for cell, count in run.cached_cases.items() if cell[2] == backend),

@@ -163,7 +163,9 @@ class RunData:
     def unpredicted(self) -> list[Record]:
         """The failures matched by entries that do not state their values, and not recorded."""
         recorded = {*self.recorded}
-        return [one for one in self.records if one.unpredicted and one.id not in recorded]
+        return [
+            record for record in self.records if record.unpredicted and record.id not in recorded
+        ]
 
     @cached_property
     def flaky(self) -> int:
@@ -210,7 +212,7 @@ def read_store(store: Store) -> RunData:
     )
     given |= {"timing": timing, "modules": modules, "cell_seconds": store.cell_seconds()}
     given["cached_cases"] = store.cached_cases()
-    place = {cell: number for number, cell in enumerate(given["planned"])}
+    place = {cell: index for index, cell in enumerate(given["planned"])}
     records = store.records()
     records.sort(key=lambda r: (place.get((r.op, r.element_type, r.backend), len(place)), r.index))
     lost = unexplained_batches(store.lost_batches(), records)

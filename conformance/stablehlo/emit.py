@@ -123,15 +123,15 @@ def operations_in(text: str) -> Iterator[str]:
     Operations within regions are yielded, too.
     """
     lines = text.splitlines()
-    for number, line in enumerate(lines):
+    for index, line in enumerate(lines):
         head = _HEAD.match(line)
         if head is None or head[2] in _CONTAINERS:
             continue
-        last = number
+        last = index
         if line.endswith("({"):
-            ends = (n for n in range(number, len(lines)) if lines[n].startswith(f"{head[1]}}})"))
-            last = next(ends, number)
-        yield "\n".join(lines[number : last + 1])
+            ends = (n for n in range(index, len(lines)) if lines[n].startswith(f"{head[1]}}})"))
+            last = next(ends, index)
+        yield "\n".join(lines[index : last + 1])
 
 
 def _grid(grid: tuple[int, int] | None) -> str:
@@ -190,8 +190,8 @@ def _operation(operation: Operation, qualified: str, indent: str, placed: str) -
         yield indent + head + tail
         return
     yield f"{indent}{head} ({{"
-    for number, region in enumerate(operation.regions):
-        if number:
+    for index, region in enumerate(operation.regions):
+        if index:
             yield f"{indent}}}, {{"
         inside = placed if operation.name in CONTROL_FLOW else ""
         yield from _region(region, indent + "  ", "stablehlo.return", inside)

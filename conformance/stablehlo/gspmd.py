@@ -47,12 +47,12 @@ def read_manual_computations(region: Region, shardings: Mapping[str, str], devic
     """
     inner = [
         replace(
-            one,
+            operation,
             regions=tuple(
-                read_manual_computations(each, shardings, devices) for each in one.regions
+                read_manual_computations(each, shardings, devices) for each in operation.regions
             ),
         )
-        for one in region.operations
+        for operation in region.operations
     ]
     if not any(_target(one) in (_ENTRY, _EXIT) for one in inner):
         return replace(region, operations=tuple(inner))
@@ -182,8 +182,8 @@ class _Reading:
                 if any(each.name == MANUAL for each in operations_within(one)):
                     raise _refusal("a shard_map within another is not read")
         ends = [self._given[at] for at in exits]
-        returned = tuple(values.get(v.name, v) for one in ends for v in one.operands)
-        results = tuple(one.results[0] for one in ends)
+        returned = tuple(values.get(v.name, v) for end in ends for v in end.operands)
+        results = tuple(end.results[0] for end in ends)
         out = [
             self._steps(self._shardings.get(whole.name, ""), whole, part)
             for whole, part in zip(results, returned, strict=True)
@@ -210,7 +210,7 @@ class _Reading:
 
     def _steps(self, sharding: str, whole: Value, part: Value) -> Steps:
         steps = _read_steps(sharding, len(_sizes(whole)), self._devices)
-        counts = [prod(count for count, _ in one) for one in steps]
+        counts = [prod(count for count, _ in step) for step in steps]
         if [size * count for size, count in zip(_sizes(part), counts, strict=True)] != [
             *_sizes(whole)
         ]:

@@ -32,7 +32,11 @@ def device_count(module: Any) -> int:
     A compiler is to partition a module that has any mesh; 0 if it has none.
     """
     operations = (view.operation for view in module.body.operations)
-    meshes = (str(one.attributes["mesh"]) for one in operations if one.name == "sdy.mesh")
+    meshes = (
+        str(operation.attributes["mesh"])
+        for operation in operations
+        if operation.name == "sdy.mesh"
+    )
     return max((prod(int(size) for _, size in _AXIS.findall(mesh)) for mesh in meshes), default=0)
 
 
@@ -66,7 +70,9 @@ def spell_manual_attributes(operation: Operation) -> list[str]:
     texts = [f"manual_axes = #sdy<manual_axes{{{', '.join(map(quote, axes))}}}>"]
     for name in ("in_shardings", "out_shardings"):
         shardings: Any = operation.attribute(name)
-        each = ", ".join(f"<{_symbol(mesh)}, [{_spell_sharding(one)}]>" for one in shardings)
+        each = ", ".join(
+            f"<{_symbol(mesh)}, [{_spell_sharding(sharding)}]>" for sharding in shardings
+        )
         texts.append(f"{name} = #sdy.sharding_per_value<[{each}]>")
     return texts
 
@@ -89,7 +95,9 @@ def remove_constraint(operation: Operation) -> Operation:
 def spell_meshes(program: Program) -> list[str]:
     """Return the operations that declare the meshes of a program's manual computations."""
     meshes = dict.fromkeys(
-        one.attribute("mesh") for one in program.walk() if structure_of(one) is Structure.SHARDS
+        operation.attribute("mesh")
+        for operation in program.walk()
+        if structure_of(operation) is Structure.SHARDS
     )
     return [_spell_mesh(mesh) for mesh in meshes]
 

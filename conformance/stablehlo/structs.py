@@ -105,15 +105,15 @@ def group_attributes(
     op: str, given: Sequence[tuple[str, Attribute]]
 ) -> tuple[list[tuple[str, Attribute]], list[str]]:
     """Return the ungrouped attributes of an op, and the texts of its struct attributes."""
-    structs = [one for one in STRUCTS if op in one.ops]
+    structs = [struct for struct in STRUCTS if op in struct.ops]
     if not structs:
         return list(given), []
     known = dict(given)
     texts: list[str] = []
-    for one in structs:
-        if any(name in known for name in one.fields):
-            texts.append(f"{one.attribute} = {_text(one, known)}")
-    inside = {name for one in structs for name in one.fields}
+    for struct in structs:
+        if any(name in known for name in struct.fields):
+            texts.append(f"{struct.attribute} = {_text(struct, known)}")
+    inside = {name for struct in structs for name in struct.fields}
     return [(name, value) for name, value in given if name not in inside], texts
 
 

@@ -85,21 +85,25 @@ def domain_of(function: Function, sample: int, *, exhaustive: bool, seed: int = 
     return Domain(function, sample, seed, len(_sample_of(domain)[0]), False, is_mirrored)
 
 
-def _append_negatives(magnitudes: Array, of: ElementType) -> Array:
+def _append_negatives(magnitudes: Array, element_type: ElementType) -> Array:
     count = len(magnitudes)
     codes = np.empty(2 * count, magnitudes.dtype)
     codes[:count] = magnitudes
-    np.bitwise_or(magnitudes, bits_dtype(of).type(1 << (of.bits - 1)), out=codes[count:])
+    np.bitwise_or(
+        magnitudes, bits_dtype(element_type).type(1 << (element_type.bits - 1)), out=codes[count:]
+    )
     return codes
 
 
-def _all_codes(of: ElementType, arity: int, start: int, stop: int) -> tuple[Array, ...]:
+def _all_codes(element_type: ElementType, arity: int, start: int, stop: int) -> tuple[Array, ...]:
     numbers = np.arange(start, stop, dtype=np.uint32 if stop <= EVERYTHING else np.uint64)
     if arity == 1:
-        return (numbers.astype(bits_dtype(of)),)
-    mask = numbers.dtype.type((1 << of.bits) - 1)
-    right = (numbers & mask).astype(bits_dtype(of))
-    return (numbers >> numbers.dtype.type(of.bits)).astype(bits_dtype(of)), right
+        return (numbers.astype(bits_dtype(element_type)),)
+    mask = numbers.dtype.type((1 << element_type.bits) - 1)
+    right = (numbers & mask).astype(bits_dtype(element_type))
+    return (numbers >> numbers.dtype.type(element_type.bits)).astype(
+        bits_dtype(element_type)
+    ), right
 
 
 def _sample_of(domain: Domain) -> tuple[Array, ...]:
@@ -114,15 +118,15 @@ def _sample(
     operand: str, arity: int, count: int, seed: int, *, is_mirrored: bool
 ) -> tuple[Array, ...]:
     """Return the codes of a sample: a column for each operand, two for each complex operand."""
-    of = ELEMENT_TYPES[operand]
+    element_type = ELEMENT_TYPES[operand]
     random = np.random.Generator(np.random.Philox(_key(operand, arity, count, seed)))
     if is_mirrored:
-        return (strata.magnitudes(of, count // 2, random),)
-    columns = arity * (2 if of.is_complex else 1)
-    codes = [strata.parts(of.part, count, random) for _ in range(columns)]
+        return (strata.magnitudes(element_type, count // 2, random),)
+    columns = arity * (2 if element_type.is_complex else 1)
+    codes = [strata.parts(element_type.part, count, random) for _ in range(columns)]
     if columns > 1:
-        _relate(codes, of.part, random)
-        grid = np.meshgrid(*[strata.specials(of.part)] * columns, indexing="ij")
+        _relate(codes, element_type.part, random)
+        grid = np.meshgrid(*[strata.specials(element_type.part)] * columns, indexing="ij")
         combined = [column.reshape(-1) for column in grid]
         kept = random.permutation(len(combined[0]))[: min(_COMBINED, count // 4)]
         for column, special in zip(codes, combined, strict=True):
@@ -130,12 +134,12 @@ def _sample(
     return tuple(codes)
 
 
-def _relate(codes: list[Array], of: ElementType, random: np.random.Generator) -> None:
+def _relate(codes: list[Array], element_type: ElementType, random: np.random.Generator) -> None:
     """Set an eighth of the last column to within a few units of the first column."""
     some = random.random(len(codes[0])) < 0.125
     near = codes[0] + random.integers(-4, 5, len(codes[0])).astype(codes[0].dtype)
-    if of.bits < bits_dtype(of).itemsize * 8:
-        near &= codes[0].dtype.type((1 << of.bits) - 1)
+    if element_type.bits < bits_dtype(element_type).itemsize * 8:
+        near &= codes[0].dtype.type((1 << element_type.bits) - 1)
     codes[-1][:] = np.where(some, near, codes[-1])
 
 

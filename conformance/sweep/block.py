@@ -45,7 +45,7 @@ class Block:
     @property
     def values(self) -> int:
         """The number of arguments, of all functions together."""
-        return (self.stop - self.start) * sum(1 + one.is_mirrored for one in self.domains)
+        return (self.stop - self.start) * sum(1 + domain.is_mirrored for domain in self.domains)
 
     def single(self, number: int) -> Block:
         """Return the block with the same arguments and a single function."""
@@ -73,7 +73,7 @@ def run_block(
         if len(block.indices) == 1:
             return (_without_results(block, error),)
     singles = [block.single(number) for number in range(len(block.indices))]
-    return tuple(run_block(backend, one, hypotheses)[0] for one in singles)
+    return tuple(run_block(backend, single, hypotheses)[0] for single in singles)
 
 
 @cache
@@ -103,11 +103,11 @@ def _run_pieces(session: Session, block: Block) -> tuple[SweepOutcome, ...]:
         if size not in compiled:
             compiled[size] = session.compile_cached(program_of(block, size))
         results = _execute(compiled[size], block, operands)
-        for number, (domain, actual) in enumerate(zip(block.domains, results, strict=True)):
-            before, known = outcomes[number], properties_of(domain.function)
+        for index, (domain, actual) in enumerate(zip(block.domains, results, strict=True)):
+            before, known = outcomes[index], properties_of(domain.function)
             worst = -1.0 if before.worst is None else before.worst.ulp or 0.0
             judged = outcome_of(domain, operands, actual, session.hardware, worst)
-            outcomes[number] = add_outcomes(before, judged, known.positive, known.negative)
+            outcomes[index] = add_outcomes(before, judged, known.positive, known.negative)
     return tuple(outcomes)
 
 

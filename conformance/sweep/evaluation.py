@@ -158,18 +158,18 @@ def _uncertain_in(
 
 def _values(operand: Array) -> Array:
     """Return numbers of at most 32 bits as float64; a single number if all are the same."""
-    of = element_type_of(operand)
-    if not (of.is_float and of.bits == WIDEST):
+    element_type = element_type_of(operand)
+    if not (element_type.is_float and element_type.bits == WIDEST):
         return operand.astype(np.float64)
     codes = to_bits(operand)
     if codes[0] == codes[-1] and (codes == codes[0]).all():
         codes = codes[:1]
-    return np.asarray(_values_by_code(of).take(codes))
+    return np.asarray(_values_by_code(element_type).take(codes))
 
 
 @cache
-def _values_by_code(of: ElementType) -> Array:
-    return to_float64(from_bits(np.arange(1 << of.bits, dtype=np.uint32), of))
+def _values_by_code(element_type: ElementType) -> Array:
+    return to_float64(from_bits(np.arange(1 << element_type.bits, dtype=np.uint32), element_type))
 
 
 def _parts(count: int) -> Iterator[slice]:

@@ -169,16 +169,18 @@ def _matching_names(
         raise UsageError(describe_unknown(what, pattern, names)) from None
 
 
-def _forms(record: Op, of: ElementType, to: Sequence[str]) -> Iterator[Function]:
-    for variant in variants_of(record.name, of, to):
-        result = _result(record, of, variant)
+def _forms(record: Op, element_type: ElementType, to: Sequence[str]) -> Iterator[Function]:
+    for variant in variants_of(record.name, element_type, to):
+        result = _result(record, element_type, variant)
         if result is not None:
-            yield Function(record.name, of.name, result.name, variant.label, variant.attributes)
+            yield Function(
+                record.name, element_type.name, result.name, variant.label, variant.attributes
+            )
 
 
-def _result(record: Op, of: ElementType, variant: Variant) -> ElementType | None:
+def _result(record: Op, element_type: ElementType, variant: Variant) -> ElementType | None:
     """Return the result type of a form; None where the form is not valid."""
-    operands = (TensorType((1,), of),) * len(record.operands)
+    operands = (TensorType((1,), element_type),) * len(record.operands)
     stated = None if variant.result is None else TensorType((1,), variant.result)
     given: dict[str, Any] = dict(variant.attributes)
     try:

@@ -86,12 +86,12 @@ def outcome_of(
 
 
 def _all_right(
-    total: int, of: ElementType, budget: float | None, edges: Edges | None
+    total: int, element_type: ElementType, budget: float | None, edges: Edges | None
 ) -> SweepOutcome:
     """Return the outcome if all results are correctly rounded, which preserves the function's
     properties.
     """
-    has_ulp = _has_ulp(of, budget)
+    has_ulp = _has_ulp(element_type, budget)
     histogram = (total, *(0 for _ in HISTOGRAM_EDGES)) if has_ulp else ()
     return SweepOutcome(
         values=total, right=total, budget=budget, histogram=histogram,
@@ -99,8 +99,8 @@ def _all_right(
     )  # fmt: skip
 
 
-def _has_ulp(of: ElementType, budget: float | None) -> bool:
-    return (of.is_float or of.is_complex) and budget is not None
+def _has_ulp(element_type: ElementType, budget: float | None) -> bool:
+    return (element_type.is_float or element_type.is_complex) and budget is not None
 
 
 def _malformed_outcome(total: int, kind: str, message: str) -> SweepOutcome:
@@ -264,15 +264,15 @@ class _ResultJudge:
 
 def axis_positions(operand: Array) -> Array:
     """Return the positions of arguments on the axis: their codes without the last bits."""
-    of = element_type_of(operand)
-    return (to_bits(operand) >> axis_shift(of)).astype(np.int64)
+    element_type = element_type_of(operand)
+    return (to_bits(operand) >> axis_shift(element_type)).astype(np.int64)
 
 
-def axis_shift(of: ElementType) -> Any:
+def axis_shift(element_type: ElementType) -> Any:
     """Return the number of low bits of a code that its position on the axis ignores."""
-    sections = 0 if of.bits == 64 else SECTIONS.bit_length() - 1
-    return to_bits(np.zeros(1, of.storage)).dtype.type(
-        max(0, of.float_format.mantissa_bits - sections)
+    sections = 0 if element_type.bits == 64 else SECTIONS.bit_length() - 1
+    return to_bits(np.zeros(1, element_type.storage)).dtype.type(
+        max(0, element_type.float_format.mantissa_bits - sections)
     )
 
 
@@ -325,8 +325,8 @@ def _asymmetries(sides: tuple[Array, Array], properties: Properties) -> int:
 def _edges(sides: tuple[Array, Array]) -> Edges | None:
     if not len(sides[0]):
         return None
-    of = element_type_of(sides[0])
+    element_type = element_type_of(sides[0])
     ends = [side[at : at + 1 or None] for side in sides for at in (0, -1)]
-    numbers: Sequence[Any] = [to_float64(e)[0] if of.is_float else e[0] for e in ends]
+    numbers: Sequence[Any] = [to_float64(e)[0] if element_type.is_float else e[0] for e in ends]
     first, last, below, end = (hexadecimal(float(number)) for number in numbers)
     return first, last, below, end

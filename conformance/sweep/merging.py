@@ -70,7 +70,7 @@ def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[SweepR
         backend=first.backend,
     )
     lines = sorted(
-        (line for part in parts for line in part.lines), key=lambda one: (one.start, one.indices)
+        (line for part in parts for line in part.lines), key=lambda line: (line.start, line.indices)
     )
     (out / FILE_NAME).unlink(missing_ok=True)
     with Journal(out, header) as journal:

@@ -71,7 +71,7 @@ class Plan:
     @property
     def names(self) -> str:
         """The names of the functions, in a line."""
-        return ", ".join(one.name for one in self.functions)
+        return ", ".join(function.name for function in self.functions)
 
 
 def shard_of(blocks: Sequence[Block], part: int, parts: int) -> Sequence[Block]:
@@ -92,8 +92,8 @@ def plan(options: Options) -> Plan:
     if not functions:
         raise UsageError("no function is left to sweep: the ops have no such element type or form")
     domains = [
-        domain_of(one, options.sample, exhaustive=options.exhaustive, seed=options.seed)
-        for one in functions
+        domain_of(function, options.sample, exhaustive=options.exhaustive, seed=options.seed)
+        for function in functions
     ]
     blocks = tuple(_blocks(domains))
     return Plan(tuple(functions), tuple(domains), tuple(shard_of(blocks, part, parts)))

@@ -72,18 +72,22 @@ def parity_of(positive: Array, negative: Array) -> int:
 
 def is_like(positive: Array, negative: Array, parity: int) -> Array:
     """Return the mask of positive results that equal the negative result times the parity."""
-    of = element_type_of(positive)
-    if of.is_float:
+    element_type = element_type_of(positive)
+    if element_type.is_float:
         nan = np.isnan(positive) & np.isnan(negative)
         if parity > 0:
             return nan | (to_bits(positive) == to_bits(negative))
-        if not of.float_format.has_negative_zero:
+        if not element_type.float_format.has_negative_zero:
             return nan | (to_float64(positive) == -to_float64(negative))
-        sign = to_bits(positive).dtype.type(1 << (of.bits - 1))
+        sign = to_bits(positive).dtype.type(1 << (element_type.bits - 1))
         return nan | (to_bits(positive) == (to_bits(negative) ^ sign))
-    if parity > 0 or of.is_boolean:
+    if parity > 0 or element_type.is_boolean:
         return np.asarray(positive == negative)
-    return np.asarray(positive == -negative) if of.is_signed else np.zeros(len(positive), np.bool_)
+    return (
+        np.asarray(positive == -negative)
+        if element_type.is_signed
+        else np.zeros(len(positive), np.bool_)
+    )
 
 
 def falls(results: Array) -> int:
@@ -99,9 +103,9 @@ def rises(results: Array) -> int:
 
 
 def _to_comparable(results: Array) -> Array:
-    of = element_type_of(results)
-    if of.is_float:
-        return results if of.bits >= 32 else to_float64(results)
-    if of.is_boolean:
+    element_type = element_type_of(results)
+    if element_type.is_float:
+        return results if element_type.bits >= 32 else to_float64(results)
+    if element_type.is_boolean:
         return results.astype(np.int8)
-    return results.astype(np.int64) if of.bits < 64 else results
+    return results.astype(np.int64) if element_type.bits < 64 else results

@@ -40,19 +40,19 @@ class Preimages:
 
 
 @cache
-def preimages(of: ElementType, margin: int = 0) -> Preimages:
+def preimages(element_type: ElementType, margin: int = 0) -> Preimages:
     """Return which float64 numbers round to each code of a type of at most 16 bits.
 
     Args:
-        of: a floating-point type.
+        element_type: a floating-point type.
         margin: units in the last place of float64 by which values may be wrong. Numbers so near to
             another code's are left out. Zero and infinity are taken to be right.
     """
-    codes = np.arange(1 << of.bits, dtype=np.uint32)
-    values = to_float64(from_bits(codes, of))
+    codes = np.arange(1 << element_type.bits, dtype=np.uint32)
+    values = to_float64(from_bits(codes, element_type))
     finite = np.flatnonzero(np.isfinite(values) & ~np.signbit(values))
     ascending = finite[np.argsort(values[finite], kind="stable")]
-    first, last = _bounds(values[ascending], ascending, of)
+    first, last = _bounds(values[ascending], ascending, element_type)
     lows, highs = np.zeros(len(codes), np.int64), np.full(len(codes), -1, np.int64)
     lows[ascending], highs[ascending] = first, last
     infinite = np.flatnonzero(np.isposinf(values))
@@ -61,42 +61,42 @@ def preimages(of: ElementType, margin: int = 0) -> Preimages:
     highs -= np.where(highs < _INFINITY, margin, 0)
     counts = np.maximum(highs - lows + 1, 0).astype(np.uint64)
     starts = lows.astype(np.uint64)
-    if of.float_format.signed:
-        _mirror(starts, counts, values, of)
+    if element_type.float_format.signed:
+        _mirror(starts, counts, values, element_type)
     return Preimages(starts, counts, np.isnan(values))
 
 
-def _bounds(values: Array, codes: Array, of: ElementType) -> tuple[Array, Array]:
+def _bounds(values: Array, codes: Array, element_type: ElementType) -> tuple[Array, Array]:
     """Return the bits of the first and the last float64 that round to each of ascending values."""
     middles = (values[:-1] + values[1:]) / 2  # exact
-    is_lower = _codes(middles, of) == codes[:-1]
+    is_lower = _codes(middles, element_type) == codes[:-1]
     last = middles.view(np.int64) - ~is_lower
-    top = _last_of(int(codes[-1]), float(values[-1]), of)
-    has_zero = int(_codes(np.zeros(1), of)[0]) == codes[0]
+    top = _last_of(int(codes[-1]), float(values[-1]), element_type)
+    has_zero = int(_codes(np.zeros(1), element_type)[0]) == codes[0]
     first = np.concatenate([[0 if has_zero else 1], last + 1])
     return first, np.concatenate([last, [top]])
 
 
-def _codes(values: Array, of: ElementType) -> Array:
+def _codes(values: Array, element_type: ElementType) -> Array:
     with np.errstate(all="ignore"):
-        return to_bits(round_to(values, of)).astype(np.int64)
+        return to_bits(round_to(values, element_type)).astype(np.int64)
 
 
-def _last_of(code: int, value: float, of: ElementType) -> int:
+def _last_of(code: int, value: float, element_type: ElementType) -> int:
     """Return the bits of the last float64 that rounds to the largest finite value."""
     low, high = int(np.array(value).view(np.int64)), _INFINITY + 1
     while high - low > 1:
         middle = (low + high) // 2
-        rounded = _codes(np.array([middle], np.int64).view(np.float64), of)[0]
+        rounded = _codes(np.array([middle], np.int64).view(np.float64), element_type)[0]
         low, high = (middle, high) if rounded == code else (low, middle)
     return low
 
 
-def _mirror(starts: Array, counts: Array, values: Array, of: ElementType) -> None:
+def _mirror(starts: Array, counts: Array, values: Array, element_type: ElementType) -> None:
     """Fill in the negative codes: the positive codes with the sign changed."""
-    half = 1 << (of.bits - 1)
+    half = 1 << (element_type.bits - 1)
     positive = np.arange(half)
-    if not of.float_format.has_negative_zero:
+    if not element_type.float_format.has_negative_zero:
         positive = positive[values[:half] != 0]
     starts[positive + half] = starts[positive] | _SIGN
     counts[positive + half] = counts[positive]

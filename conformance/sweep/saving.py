@@ -32,14 +32,14 @@ def save(swept: SweepResult, result: Sweep, folder: Path) -> None:
     _replace(folder / AXIS, json.dumps(axes) + "\n")
 
 
-def _axis(errors: object, of: ElementType) -> list[tuple[float, float]]:
+def _axis(errors: object, element_type: ElementType) -> list[tuple[float, float]]:
     """Return the axis as (argument, error) pairs by value; the argument is the smallest in
     magnitude.
     """
     assert isinstance(errors, dict)
-    shift = axis_shift(of)
-    places = np.array(sorted(errors), bits_dtype(of))
-    arguments = to_float64(from_bits(places << shift, of)).tolist()
+    shift = axis_shift(element_type)
+    places = np.array(sorted(errors), bits_dtype(element_type))
+    arguments = to_float64(from_bits(places << shift, element_type)).tolist()
     pairs = [(x, float(errors[int(p)])) for x, p in zip(arguments, places.tolist(), strict=True)]
     return sorted(pair for pair in pairs if np.isfinite(pair[0]))
 

@@ -61,10 +61,10 @@ def summary_of(swept: SweepResult) -> Sweep:
 
 
 def _exit_code(functions: tuple[SweptFunction, ...]) -> int:
-    tested = [one for one in functions if one.state not in UNTRIED]
+    tested = [function for function in functions if function.state not in UNTRIED]
     if not tested:
         return NOTHING_TESTED
-    return int(any(is_new(found) for one in functions for found in one.classes))
+    return int(any(is_new(found) for function in functions for found in function.classes))
 
 
 def is_new(found: ResultClass) -> bool:
@@ -161,7 +161,9 @@ def _lines(function: SweptFunction, shard: str) -> Iterator[str]:
     share = _describe_rounding(function)
     yield f"{function.name}: {kind} {function.values:,}{of} values{part}, {share}"
     if function.worst is not None and function.worst_ulp is not None:
-        at = ", ".join(f"{one.decimal} ({one.hexadecimal})" for one in function.worst.arguments)
+        at = ", ".join(
+            f"{argument.decimal} ({argument.hexadecimal})" for argument in function.worst.arguments
+        )
         yield f"  worst error {function.worst_ulp:.6g} ulp at {at}"
         yield f"  errors in whole ulp: {_histogram(function.histogram)}"
     for found in function.classes:
@@ -199,7 +201,9 @@ def _class_line(found: ResultClass) -> str:
     mark = mark if found.verdict.fails else ""
     example = ""
     if found.example is not None:
-        given = ", ".join(f"{one.decimal} ({one.hexadecimal})" for one in found.example.arguments)
+        given = ", ".join(
+            f"{argument.decimal} ({argument.hexadecimal})" for argument in found.example.arguments
+        )
         example = f", at {given} {found.example.expected.decimal} is expected and "
         example += f"{found.example.actual.decimal} computed"
     elif found.message:

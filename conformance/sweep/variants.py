@@ -26,22 +26,22 @@ _PRECISIONS = ((5, 10), (8, 7), (5, 2), (4, 3), (8, 10), (2, 1))
 """(exponent_bits, mantissa_bits) of reduce_precision: f16, bf16, f8E5M2, f8E4M3, TF32, f4E2M1."""
 
 
-def _conversions(of: ElementType, to: Sequence[str]) -> Iterator[Variant]:
+def _conversions(element_type: ElementType, to: Sequence[str]) -> Iterator[Variant]:
     for target in ALL:
-        if target is not of and (target.name in to if to else target.bits <= _WIDEST):
+        if target is not element_type and (target.name in to if to else target.bits <= _WIDEST):
             yield Variant(f"to {target.name}", (), target)
 
 
-def _comparisons(of: ElementType, to: Sequence[str]) -> Iterator[Variant]:
+def _comparisons(element_type: ElementType, to: Sequence[str]) -> Iterator[Variant]:
     del to
-    for given in compare_attributes(of):
+    for given in compare_attributes(element_type):
         if "compare_type" in given:
             direction, kind = given["comparison_direction"], given["compare_type"]
             yield Variant(f"{direction} {kind}", tuple(given.items()))
 
 
-def _precisions(of: ElementType, to: Sequence[str]) -> Iterator[Variant]:
-    del of, to
+def _precisions(element_type: ElementType, to: Sequence[str]) -> Iterator[Variant]:
+    del element_type, to
     for exponent, mantissa in _PRECISIONS:
         given = (("exponent_bits", exponent), ("mantissa_bits", mantissa))
         yield Variant(f"e{exponent}m{mantissa}", given)
@@ -57,6 +57,6 @@ select all types.
 """
 
 
-def variants_of(op: str, of: ElementType, to: Sequence[str] = ()) -> list[Variant]:
+def variants_of(op: str, element_type: ElementType, to: Sequence[str] = ()) -> list[Variant]:
     """Return the forms in which an op is swept on operands of a type."""
-    return list(VARIANTS[op](of, to)) if op in VARIANTS else [Variant()]
+    return list(VARIANTS[op](element_type, to)) if op in VARIANTS else [Variant()]

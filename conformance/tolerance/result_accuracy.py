@@ -40,12 +40,12 @@ def _bound(
 
 def _permitted_error(accuracy: ResultAccuracy, expected: Array) -> Array:
     """Return the largest permitted absolute error; for complex results of the larger part."""
-    of = element_type_of(expected)
-    if of.is_complex:
+    element_type = element_type_of(expected)
+    if element_type.is_complex:
         size = np.maximum(np.abs(np.real(expected)), np.abs(np.imag(expected)))
-        size, part = size.astype(np.float64), of.part
+        size, part = size.astype(np.float64), element_type.part
     else:
-        size, part = np.abs(to_float64(expected)), of
+        size, part = np.abs(to_float64(expected)), element_type
     size = np.where(np.isfinite(size), size, 0.0)
     unit = ulp_size(size.astype(np.longdouble), part).astype(np.float64)
     return accuracy.atol + accuracy.rtol * size + (accuracy.ulps + _ROUNDED) * unit

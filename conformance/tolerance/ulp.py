@@ -36,8 +36,8 @@ def ulps_from_prediction(other: Array, actual: Array) -> Array:
     The distance is 0 if all bits are equal or both are NaN. In types that have no ulp any other
     distance is infinite.
     """
-    of, same = element_type_of(actual), equal_elements(other, actual)
-    if same.all() or not (of.is_float or of.is_complex):
+    element_type, same = element_type_of(actual), equal_elements(other, actual)
+    if same.all() or not (element_type.is_float or element_type.is_complex):
         return np.where(same, 0.0, np.inf)
     distances = ulp_distances(other.reshape(-1), actual.reshape(-1)).reshape(actual.shape)
     return np.where(same, 0.0, distances)
@@ -77,8 +77,8 @@ def bound_distances(expected: Array, actual: Array, bound: Array) -> Array:
     the largest finite number is within the bound of the expected number, infinity counts as that
     largest number.
     """
-    of = element_type_of(expected)
-    if of.is_complex:
+    element_type = element_type_of(expected)
+    if element_type.is_complex:
         parts = ((part(expected), part(actual)) for part in (np.real, np.imag))
         with np.errstate(all="ignore"):
             real, imag = (
@@ -89,7 +89,7 @@ def bound_distances(expected: Array, actual: Array, bound: Array) -> Array:
             same = actual == expected
     else:
         want, got = to_float64(expected), to_float64(actual)
-        limit = of.float_format.max_finite if of.is_float else np.inf
+        limit = element_type.float_format.max_finite if element_type.is_float else np.inf
         near = np.isfinite(want) & (np.abs(want) + bound >= limit) & np.isinf(got)
         got = np.where(near, np.copysign(limit, got), got)
         with np.errstate(invalid="ignore"):  # of infinities

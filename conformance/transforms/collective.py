@@ -28,8 +28,8 @@ def collectives_of(program: Program) -> tuple[Operation, ...]:
     if last is None:
         return ()
     blocks = _blocks(program.main.body)
-    block = next(each for each in blocks if any(one is last for one in each.operations))
-    alike = [one for one in block.operations if one.name == last.name]
+    block = next(each for each in blocks if any(operation is last for operation in each.operations))
+    alike = [operation for operation in block.operations if operation.name == last.name]
     makers = {value.name: one for one in alike for value in one.results}
     ends = (value.name for value in block.operations[-1].operands)
     found = {id(makers[name]): makers[name] for name in ends if name in makers}

@@ -85,9 +85,9 @@ def _split_main(main: Function) -> Function:
             parameters.append(value)
     results: list[Value] = []
     after: list[Operation] = []
-    for number, value in enumerate(end.operands):
+    for index, value in enumerate(end.operands):
         if _is_complex(value.type):
-            parts = _named_parts(value, f"result{number}")
+            parts = _named_parts(value, f"result{index}")
             results += parts
             names = zip(("real", "imag"), parts, strict=True)
             after += [Operation(name, (value,), (part,)) for name, part in names]

@@ -74,6 +74,6 @@ def insert_barriers(program: Program) -> Program | None:
         if results:
             behind = tuple(Value(f"behind_{value.name}", value.type) for value in results)
             written.append(Operation("optimization_barrier", results, behind))
-            others |= {one.name: other for one, other in zip(results, behind, strict=True)}
+            others |= {result.name: other for result, other in zip(results, behind, strict=True)}
     body = replace(program.main.body, operations=(*written, replace_operands(end, others)))
     return replace_main(program, replace(program.main, body=body))

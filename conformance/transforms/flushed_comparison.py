@@ -88,7 +88,7 @@ class _Writer:
             self._keep(operation)
 
     def _keep(self, operation: Operation) -> None:
-        inner = (rewrite(one, self.ways, self.numbers) for one in operation.regions)
+        inner = (rewrite(region, self.ways, self.numbers) for region in operation.regions)
         self.operations.append(replace(operation, regions=tuple(inner)))
 
     def _op(self, name: str, *operands: Value, to: ValueType, **given: Attribute) -> Value:

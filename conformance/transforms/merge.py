@@ -23,13 +23,13 @@ def merge_kind(program: Program) -> Hashable:
     A program that annotates the memory of values is merged with no other. XLA compares the memory
     of such a value with the memory of all results of the module.
     """
-    targets = {one.attribute("call_target_name") for one in program.walk()}
+    targets = {operation.attribute("call_target_name") for operation in program.walk()}
     if not targets.isdisjoint(MEMORY_PLACEMENTS):
         return object()
-    stated = (value for one in program.walk() for _, value in one.attributes)
+    stated = (value for operation in program.walk() for _, value in operation.attributes)
     meshes = frozenset((of.mesh, of.device_ids) for of in stated if isinstance(of, MeshGroups))
     permutes = (p for p in program.walk() if p.attribute("source_target_pairs") is not None)
-    channels = frozenset(one.attribute("channel_id", 0) != 0 for one in permutes)
+    channels = frozenset(permute.attribute("channel_id", 0) != 0 for permute in permutes)
     return program.process_grid, meshes, channels
 
 
@@ -46,12 +46,12 @@ def merge(programs: Sequence[Program]) -> Program:
     parameters: list[Value] = []
     results: list[Value] = []
     calls: list[Operation] = []
-    for number, program in enumerate(programs):
-        functions += _prefix_functions(program, f"p{number}")
+    for index, program in enumerate(programs):
+        functions += _prefix_functions(program, f"p{index}")
         entry = program.main
-        given = [Value(f"p{number}_{a.name}", a.type) for a in entry.arguments]
-        taken = [Value(f"p{number}_r{i}", t) for i, t in enumerate(entry.result_types)]
-        callee = attributes(callee=f"p{number}")
+        given = [Value(f"p{index}_{a.name}", a.type) for a in entry.arguments]
+        taken = [Value(f"p{index}_r{i}", t) for i, t in enumerate(entry.result_types)]
+        callee = attributes(callee=f"p{index}")
         calls.append(Operation("func.call", tuple(given), tuple(taken), callee))
         parameters += given
         results += taken
@@ -84,7 +84,7 @@ def split_results(programs: Sequence[Program], results: Sequence[Array]) -> list
     """
     if len(programs) == 1:
         return [[*results]]
-    counts = [len(one.main.result_types) for one in programs]  # in each process
+    counts = [len(program.main.result_types) for program in programs]  # in each process
     wanted = sum(counts) * programs[0].process_count
     if len(results) != wanted:
         raise ValueError(f"{wanted} results expected of the batch, got {len(results)}")

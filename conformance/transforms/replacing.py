@@ -51,10 +51,10 @@ def replace_operations(
 
     def visit(region: Region) -> Region:
         operations = (
-            by_identity[id(each)]
-            if id(each) in by_identity
-            else (_replace_in_regions(each, visit),)
-            for each in region.operations
+            by_identity[id(operation)]
+            if id(operation) in by_identity
+            else (_replace_in_regions(operation, visit),)
+            for operation in region.operations
         )
         return replace(region, operations=tuple(chain.from_iterable(operations)))
 

@@ -19,9 +19,9 @@ def element_of(value: Value) -> ElementType | None:
     return of if isinstance(of, ElementType) else None
 
 
-def with_element_type(value: Value, of: ElementType) -> Value:
+def with_element_type(value: Value, element_type: ElementType) -> Value:
     """Return a tensor value with another element type."""
-    return replace(value, type=replace(tensor_of(value), element_type=of))
+    return replace(value, type=replace(tensor_of(value), element_type=element_type))
 
 
 def retype(operation: Operation, types: Types) -> Operation:
@@ -32,15 +32,15 @@ def retype(operation: Operation, types: Types) -> Operation:
     )
     return replace(
         operation,
-        operands=tuple(_value(one, types) for one in operation.operands),
-        results=tuple(_value(one, types) for one in operation.results),
+        operands=tuple(_value(operand, types) for operand in operation.operands),
+        results=tuple(_value(result, types) for result in operation.results),
         attributes=given,
         regions=tuple(
             Region(
-                tuple(_value(argument, types) for argument in one.arguments),
-                tuple(retype(inner, types) for inner in one.operations),
+                tuple(_value(argument, types) for argument in region.arguments),
+                tuple(retype(inner, types) for inner in region.operations),
             )
-            for one in operation.regions
+            for region in operation.regions
         ),
     )
 
@@ -53,8 +53,8 @@ def _value(value: Value, types: Types) -> Value:
 
 
 def _constant(constant: Dense, types: Types) -> Dense:
-    of = constant.type.element_type
-    if not isinstance(of, ElementType) or of not in types:
+    element_type = constant.type.element_type
+    if not isinstance(element_type, ElementType) or element_type not in types:
         return constant
-    there = convert_to(constant.array, types[of])
-    return Dense.of(there, replace(constant.type, element_type=types[of]))
+    there = convert_to(constant.array, types[element_type])
+    return Dense.of(there, replace(constant.type, element_type=types[element_type]))

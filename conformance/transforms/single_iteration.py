@@ -14,11 +14,11 @@ def replace_loop_by_body(program: Program, loop: Operation) -> Program:
     condition.
     """
     body = loop.regions[-1]
-    given = dict(zip((one.name for one in body.arguments), loop.operands, strict=True))
-    *inside, end = (replace_operands(one, given) for one in body.operations)
-    gives = dict(zip((one.name for one in loop.results), end.operands, strict=True))
+    given = dict(zip((argument.name for argument in body.arguments), loop.operands, strict=True))
+    *inside, end = (replace_operands(operation, given) for operation in body.operations)
+    gives = dict(zip((result.name for result in loop.results), end.operands, strict=True))
     main = program.main
-    place = next(n for n, one in enumerate(main.body.operations) if one is loop)
+    place = next(n for n, operation in enumerate(main.body.operations) if operation is loop)
     before, after = main.body.operations[:place], main.body.operations[place + 1 :]
     operations = (*before, *inside, *(replace_operands(one, gives) for one in after))
     return replace_main(program, replace(main, body=replace(main.body, operations=operations)))

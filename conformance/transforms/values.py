@@ -34,7 +34,9 @@ def operations_within(operation: Operation) -> Iterator[Operation]:
 
 def working_operations(program: Program) -> list[Operation]:
     """Return main's operations without constants and the return."""
-    return [one for one in program.main.body.operations[:-1] if not is_constant(one)]
+    return [
+        operation for operation in program.main.body.operations[:-1] if not is_constant(operation)
+    ]
 
 
 def defined_values(region: Region) -> Iterator[Value]:
@@ -66,7 +68,11 @@ def used_values(operation: Operation) -> Iterator[Value]:
 def definition_index(program: Program) -> dict[str, int]:
     """Return the index of the operation of main that defines each value, by the value's name."""
     operations = program.main.body.operations[:-1]
-    return {value.name: number for number, one in enumerate(operations) for value in one.results}
+    return {
+        value.name: index
+        for index, operation in enumerate(operations)
+        for value in operation.results
+    }
 
 
 def foldable_values(program: Program) -> frozenset[str]:

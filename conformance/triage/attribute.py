@@ -187,9 +187,9 @@ class Explainer:
                 group, inputs = _extract_group(program, fault.group, operation, values)
                 (got,) = self.search.run(group, [inputs])
             else:
-                ends = (one.name for one in program.main.body.operations[-1].operands)
+                ends = (operand.name for operand in program.main.body.operations[-1].operands)
                 shown = dict(zip(ends, failed.actual, strict=False))
-                got = [shown[one.name] for one in operation.results]
+                got = [shown[result.name] for result in operation.results]
         except (BackendError, KeyError):
             return None
         judgement = self._judge_by_rule(operation, taken, got)
@@ -251,7 +251,7 @@ class Explainer:
     def _group(self, wrong: WrongOperation) -> tuple[Operation, ...]:
         """Return the operations that fail together with a wrong operation."""
         operations = wrong.program.main.body.operations
-        number = next(n for n, one in enumerate(operations) if one is wrong.operation)
+        number = next(n for n, operation in enumerate(operations) if operation is wrong.operation)
         least = mildest_cause(wrong.judgement.verdict)
         found = self.search.find_group(wrong.program, number, wrong.values, least)
         return tuple(operations[n] for n in found)
@@ -334,9 +334,9 @@ class Explainer:
         """Return the expectations that have these rewritings as causes, if all are matched."""
         said = self.backend, judgement.verdict, judgement.kind, judgement.message
         failures = [
-            Failure(one.operation.name, column_of(one.operation), *said, operation=one.operation,
-                    causes=(str(one),))
-            for one in rewritings
+            Failure(rewriting.operation.name, column_of(rewriting.operation), *said,
+                    operation=rewriting.operation, causes=(str(rewriting),))
+            for rewriting in rewritings
         ]  # fmt: skip
         return self._match_all(failures, [e for e in self.expectations if e.cause is not None])
 
@@ -381,5 +381,7 @@ def _extract_group(
 ) -> tuple[Program, list[Array]]:
     """Return operations of main as a program that returns what the last gives, and its inputs."""
     places = definition_index(program)
-    group = extract(program, {places[one.results[0].name] for one in operations}, last.results)
-    return group, [values[one.name] for one in group.main.arguments]
+    group = extract(
+        program, {places[operation.results[0].name] for operation in operations}, last.results
+    )
+    return group, [values[argument.name] for argument in group.main.arguments]

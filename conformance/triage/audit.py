@@ -89,7 +89,11 @@ class WrongOperation:
     @property
     def results(self) -> list[Array]:
         """The operation's results that have values."""
-        return [self.values[one.name] for one in self.operation.results if one.name in self.values]
+        return [
+            self.values[result.name]
+            for result in self.operation.results
+            if result.name in self.values
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +132,12 @@ class OperationAudit:
 
 def _agreeing(array: Array, other: Array) -> Array:
     """Return a mask of elements that are equal, or floats that agree in half of their digits."""
-    of, same = element_type_of(array), equal_elements(array, other)
-    if not (of.is_float or of.is_complex):
+    element_type, same = element_type_of(array), equal_elements(array, other)
+    if not (element_type.is_float or element_type.is_complex):
         return same
-    near = 2.0 ** -(of.part.float_format.precision // 2)
+    near = 2.0 ** -(element_type.part.float_format.precision // 2)
     with np.errstate(all="ignore"):
-        one, two = (to_float64(a) if of.is_float else a for a in (array, other))
+        one, two = (to_float64(a) if element_type.is_float else a for a in (array, other))
         return same | (np.abs(one - two) <= near * np.minimum(np.abs(one), np.abs(two)))
 
 
@@ -154,7 +158,7 @@ def audit(
     ends = program.main.body.operations[-1].operands
     wanted = [*dict.fromkeys(ends[number % len(ends)] for number in numbers)]
     less = restrict_to(program, wanted)
-    made = (value for one in less.main.body.operations[:-1] for value in one.results)
+    made = (value for operation in less.main.body.operations[:-1] for value in operation.results)
     around = None if only is None else {*used_values(only), *only.results}
     shown = [v for v in made if can_be_result(v) and (around is None or v in around)]
     if not shown or sum(map(element_count, shown)) > MOST_ELEMENTS:
@@ -195,9 +199,9 @@ def _audit_processes(
     auditors = [_Auditor(run, platform, own, [values]) for values in processes]
     jointly = _JointAuditor(run, platform, program, processes)
     wrong: list[WrongOperation] = []
-    for number, operation in enumerate(program.main.body.operations[:-1]):
+    for index, operation in enumerate(program.main.body.operations[:-1]):
         judges = (jointly,) if jointly.is_for(operation) else auditors
-        wrong += [found for one in judges for found in one.judge_operation(number, operation)]
+        wrong += [found for one in judges for found in one.judge_operation(index, operation)]
     unsettled = tuple(one for each in (*auditors, jointly) for one in each.unsettled)
     return OperationAudit({}, ends, tuple(wrong), (), (), unsettled)
 
@@ -209,7 +213,7 @@ def _separate_harmless(program: Program, platform: str, found: OperationAudit) -
     culprits = influential_overrides(program, platform, found.values, found.differing)
     if len(culprits) == len(found.differing):
         return found
-    of_culprits = {id(one.operation) for one in culprits}
+    of_culprits = {id(culprit.operation) for culprit in culprits}
     spared = {id(one.operation) for one in found.differing} - of_culprits
 
     def is_harmless(one: WrongOperation) -> bool:
@@ -238,9 +242,9 @@ class _Auditor:
 
     def audit(self, ends: Mapping[int, Array], only: Operation | None = None) -> OperationAudit:
         """Judge every operation in order, or `only` one."""
-        for number, operation in enumerate(self._operations):
+        for index, operation in enumerate(self._operations):
             if only is None or operation == only:
-                self.judge_operation(number, operation)
+                self.judge_operation(index, operation)
         return OperationAudit(
             self._values, ends, tuple(self._wrong), tuple(self._adopted), tuple(self._differing),
             tuple(self.unsettled),
@@ -284,11 +288,11 @@ class _Auditor:
     def _judge_value(self, value: Value, got: Array) -> Judgement:
         """Judge the backend's value by the results that its other returned values permit."""
         if self._by_values is None:
-            inputs = [self._values[one.name] for one in self._program.main.arguments]
+            inputs = [self._values[argument.name] for argument in self._program.main.arguments]
             self._by_values = PermittedResults(
                 self._program, inputs, self._platform, taken=self._values
             )
-        names = [one.name for one in self._program.main.body.operations[-1].operands]
+        names = [operand.name for operand in self._program.main.body.operations[-1].operands]
         return judge_result(self._by_values, names.index(value.name), got)
 
     def _judge_results(
@@ -391,7 +395,7 @@ class _Auditor:
         """
         if OPS[operation.name].rounding not in (Rounding.MOVES, Rounding.EXACT):
             return False
-        inputs = [self._values[one.name] for one in self._program.main.arguments]
+        inputs = [self._values[argument.name] for argument in self._program.main.arguments]
         before = restrict_to(self._program, operation.results)
         try:
             permitted = PermittedResults(before, inputs, self._platform)
@@ -467,7 +471,7 @@ class _Auditor:
 
     def _judge_branch(self, operation: Operation, got: Sequence[Array]) -> bool:
         regions = [_taken_branch(operation, known) for known in self._processes]
-        if any(one is not regions[0] for one in regions):
+        if any(region is not regions[0] for region in regions):
             raise EvaluationError("processes take different branches")
         program, around = self._outline(regions[0])
         return self._judge_region(operation, program, _join([], around), got)
@@ -584,10 +588,10 @@ def _are_between(
     `margin` is in widths of the hull.
     """
     for got, *each in zip(actual, *samples, strict=True):
-        of = element_type_of(got)
+        element_type = element_type_of(got)
         right = np.any([equal_elements(one, got) for one in each], axis=0)
-        if of.is_float or of.is_complex:
-            right = right | is_within(each, got, of, margin)
+        if element_type.is_float or element_type.is_complex:
+            right = right | is_within(each, got, element_type, margin)
         if not right.all():
             return False
     return True
@@ -608,7 +612,9 @@ def is_stated(operation: Operation, judgement: Judgement) -> bool:
     It may be right in isolation, where compilers may compute it in another way.
     """
     kinds = judgement.wrong_classes
-    return bool(kinds) and {one.label for one in stated_hypotheses(operation)} >= kinds
+    return (
+        bool(kinds) and {hypothesis.label for hypothesis in stated_hypotheses(operation)} >= kinds
+    )
 
 
 def _adopting_judgement(judgement: Judgement, got: tuple[Array, ...]) -> Judgement:

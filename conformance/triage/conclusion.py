@@ -172,7 +172,7 @@ class Concluder:
         except (BackendError, EvaluationError):
             return False
         return not any(one.verdict.fails for one in on_the_way) and all(
-            one.verdict is Verdict.PASS for one in ends
+            end.verdict is Verdict.PASS for end in ends
         )
 
 
@@ -212,7 +212,7 @@ def _cuts(program: Program, adopted: Sequence[Override]) -> Iterator[list[Value]
         return [v for one in some for v in one.results if can_be_result(v)]
 
     kept = [v for v in of([o for o in operations if not is_cheap(o)]) if v.name not in copied]
-    discrete = of([one for one in operations if _is_discrete(one)])
+    discrete = of([operation for operation in operations if _is_discrete(operation)])
     found = [
         of(operations),
         list(dict.fromkeys((*kept, *discrete, *open_))),
@@ -236,7 +236,7 @@ def _is_discrete(operation: Operation) -> bool:
     """Return whether rounding of the operands may change an integer or an i1 value."""
 
     def rounds(values: Sequence[Value]) -> bool:
-        types = [one.type for one in values if isinstance(one.type, TensorType)]
+        types = [value.type for value in values if isinstance(value.type, TensorType)]
         return any(of.stored.is_float or of.stored.is_complex for of in types)
 
     return rounds(operation.operands) and not rounds(operation.results)

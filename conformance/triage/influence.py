@@ -57,22 +57,25 @@ def _is_influential(
     program: Program, platform: str, values: Mapping[str, Array], candidates: Sequence[Override]
 ) -> bool:
     """Return whether repairing all of these changes a result; True if undecidable."""
-    if any(describe_malformed(one.expected, one.actual) is not None for one in candidates):
+    if any(
+        describe_malformed(candidate.expected, candidate.actual) is not None
+        for candidate in candidates
+    ):
         return True  # results after one of another type cannot be judged
     *operations, end = program.main.body.operations
     wrong, right = dict(values), dict(values)
-    for one in candidates:
-        names = [value.name for value in one.operation.results]
-        wrong |= zip(names, one.actual, strict=True)
-        right |= zip(names, one.expected, strict=True)
-    repaired = {value for one in candidates for value in one.operation.results}
+    for candidate in candidates:
+        names = [value.name for value in candidate.operation.results]
+        wrong |= zip(names, candidate.actual, strict=True)
+        right |= zip(names, candidate.expected, strict=True)
+    repaired = {value for candidate in candidates for value in candidate.operation.results}
     changed = set(repaired)
     following: list[int] = []
-    for number, operation in enumerate(operations):
+    for index, operation in enumerate(operations):
         if not changed.isdisjoint(used_values(operation)):
             changed |= {*operation.results}
-            following.append(number)
-    ends = [one for one in end.operands if one in changed]
+            following.append(index)
+    ends = [operand for operand in end.operands if operand in changed]
     if not ends:
         return False
     by_themselves = [n for n in following if repaired.isdisjoint(operations[n].results)]

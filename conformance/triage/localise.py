@@ -123,7 +123,9 @@ class Search:
         if program.process_count > 1:  # each process has its own values
             names, following = names * program.process_count, None
         else:
-            values |= zip((one.name for one in program.main.arguments), inputs, strict=True)
+            values |= zip(
+                (argument.name for argument in program.main.arguments), inputs, strict=True
+            )
             values |= zip(names, actual, strict=True)
         for number in sorted(range(len(names)), key=lambda n: names[n] not in own):
             judgement = judge_result(permitted, number, actual[number])

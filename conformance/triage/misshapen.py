@@ -44,15 +44,15 @@ def find_misshaping(
     try:
         values = evaluate_values(program, inputs)
         found = {
-            number: id_
-            for number, one in enumerate(operations)
-            if (id_ := _match_misshaping(run, program, one, values, knows))
+            index: id_
+            for index, operation in enumerate(operations)
+            if (id_ := _match_misshaping(run, program, operation, values, knows))
         }
         if not found:
             return None
         rest = [number for number in range(len(operations)) if number not in found]
         without = extract(program, rest, program.main.body.operations[-1].operands)
-        given = [values[one.name] for one in without.main.arguments]
+        given = [values[argument.name] for argument in without.main.arguments]
         if describe_malformed(evaluate(without, given), next(run(without, [given]))) is not None:
             return None
     except (BackendError, EvaluationError, KeyError):

@@ -133,7 +133,9 @@ def _run_again(options: Options, stored: _StoredRun, files: Sequence[str]) -> tu
         data.profile,
         data.seed,
         shard=(int(part), int(parts)),
-        limits=Limits(**{one.name: identity[one.name.replace("_", " ")] for one in fields(Limits)}),
+        limits=Limits(
+            **{field.name: identity[field.name.replace("_", " ")] for field in fields(Limits)}
+        ),
         repeats=identity["repeats"],
         expectations=tuple(files) or NONE,
         budget=data.seconds if data.left_out else None,
@@ -195,18 +197,20 @@ def _load(files: Sequence[str], stored: _StoredRun) -> tuple[Expectation, ...]:
 def _judge_stored(stored: _StoredRun, known: Sequence[Expectation]) -> list[Record]:
     """Return the records of the chosen backends, matched with these entries."""
     names = {choice.name for choice in stored.choices}
-    return [match_record(one, known) for one in stored.data.records if one.backend in names]
+    return [
+        match_record(record, known) for record in stored.data.records if record.backend in names
+    ]
 
 
 def _lost_batches(stored: _StoredRun, known: Sequence[Expectation]) -> list[LostBatch]:
     """Return the batches that failed as a whole and that none of these entries matches."""
     names = {choice.name for choice in stored.choices}
     return [
-        one
+        batch
         for data in (stored.data, *stored.further)
-        for one in data.lost_batches
-        if one.verdict.fails and one.backend in names
-        if not any(entry.matches_batch(one) for entry in known)
+        for batch in data.lost_batches
+        if batch.verdict.fails and batch.backend in names
+        if not any(entry.matches_batch(batch) for entry in known)
     ]
 
 
@@ -231,14 +235,14 @@ def _entries(
                 )
                 describe(executor, choice)
                 searches[choice.name] = Search(executor, choice, (*known, *bare), seconds)
-        for number, (group, entry) in enumerate(zip(groups, bare, strict=True), 1):
+        for index, (group, entry) in enumerate(zip(groups, bare, strict=True), 1):
             shown = counterexample(searches[group.backend], group, entry)
             comments = comments_of(group)
             if shown is None and group.has_broken_heap:  # it depends on what memory holds
                 entry = structs.replace(entry, flaky=True, rare=False)
             if shown is None:
                 comments.append("no counterexample: no program of the run fails in isolation")
-            _say(number, len(groups), group, entry, is_shown=shown is not None)
+            _say(index, len(groups), group, entry, is_shown=shown is not None)
             yield structs.replace(entry, counterexample=shown), comments
 
 
@@ -290,7 +294,7 @@ def _report_rest(options: Options, stored: _StoredRun, files: Sequence[str], cou
         what = verdict_text(group.verdict.value, group.kind, group.words)
         sys.stdout.write(f"not matched: {group.cases[0]}: {what}\n")
     batches = _lost_batches(stored, known)
-    sys.stdout.write("".join(f"not matched: {one.line}\n" for one in batches))
+    sys.stdout.write("".join(f"not matched: {batch.line}\n" for batch in batches))
     if batches and not left:
         return 1
     if left:

@@ -90,36 +90,36 @@ class FailureGroup:
     @property
     def ops(self) -> tuple[str, ...]:
         """The ops that the entry matches, in the order of the records."""
-        return tuple(dict.fromkeys(_op_of(one) for one in self.failures))
+        return tuple(dict.fromkeys(_op_of(failure) for failure in self.failures))
 
     @property
     def element_types(self) -> tuple[str, ...]:
         """The element types, in the order of the records."""
-        return tuple(dict.fromkeys(one.record.element_type for one in self.failures))
+        return tuple(dict.fromkeys(failure.record.element_type for failure in self.failures))
 
     @property
     def verdicts(self) -> tuple[str, ...]:
         """The verdicts, in the order of the records."""
-        return tuple(dict.fromkeys(one.failing.verdict.value for one in self.failures))
+        return tuple(dict.fromkeys(failure.failing.verdict.value for failure in self.failures))
 
     @property
     def cases(self) -> list[str]:
         """The ids of the cases."""
-        return list(dict.fromkeys(one.record.id for one in self.failures))
+        return list(dict.fromkeys(failure.record.id for failure in self.failures))
 
     @property
     def has_broken_heap(self) -> bool:
         """Whether the allocator reported damage, or programs end by either signal that follows from
         it. Then the program may end differently in another run.
         """
-        signals = {ending(one.failing.message) for one in self.failures}
+        signals = {ending(failure.failing.message) for failure in self.failures}
         return any(map(_is_allocator_abort, self.failures)) or signals >= {*OVERWRITTEN}
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The classes that the entry should match, as patterns."""
         return tuple(
-            dict.fromkeys(one.failing.kind for one in self.failures if one.failing.kind)
+            dict.fromkeys(failure.failing.kind for failure in self.failures if failure.failing.kind)
         ) or ("*",)
 
 
@@ -260,7 +260,9 @@ def entry_of(group: FailureGroup, records: Sequence[Record], taken: Collection[s
     if group.has_broken_heap and not group.is_varying:
         words, where = (*BROKEN_HEAP, *OVERWRITTEN), (_operation(group),)
     elif group.is_varying and not results:
-        words = tuple(dict.fromkeys(_words(one) or _signal(one) for one in group.failures))
+        words = tuple(
+            dict.fromkeys(_words(failure) or _signal(failure) for failure in group.failures)
+        )
         where = () if all(map(_words, group.failures)) else (_operation(group),)
     elif not results and not words:
         signals = tuple(dict.fromkeys(map(_signal, group.failures)))
@@ -288,8 +290,8 @@ def _kinds(group: FailureGroup) -> tuple[str, ...]:
     """
     if group.kind != NOT_DETERMINISTIC and not group.is_varying:
         return group.kinds
-    own = (one.failing.kind for one in group.failures if one.failing.kind)
-    found = (*own, *(kind for one in group.failures for kind in classes_of(one.record)))
+    own = (failure.failing.kind for failure in group.failures if failure.failing.kind)
+    found = (*own, *(kind for failure in group.failures for kind in classes_of(failure.record)))
     named = (kind for kind in found if kind in CLASSES and kind != NOT_DETERMINISTIC)
     return (NOT_DETERMINISTIC, *dict.fromkeys(named))
 
@@ -306,9 +308,9 @@ def comments_of(group: FailureGroup) -> list[str]:
     cases = group.cases
     count = f"{len(cases)} programs" if len(cases) > 1 else "1 program"
     lines = [f"from {count}, such as {cases[0]}"]
-    wrong = sum(one.failing.wrong for one in group.failures)
+    wrong = sum(failure.failing.wrong for failure in group.failures)
     if group.verdict in _OF_VALUES and wrong:
-        predicted = sum(one.failing.predicted for one in group.failures)
+        predicted = sum(failure.failing.predicted for failure in group.failures)
         lines.append(f"{predicted} of {wrong} elements are as the class predicts")
         if group.kind in UNEXPLAINED:
             lines[-1] = "the class predicts no values: if you can, predict them with 'computes'"
@@ -338,11 +340,11 @@ def _largest_error(group: FailureGroup) -> float:
     """Return the largest error of inaccurate results, rounded up to two digits; None if values are
     predicted or an error is not finite.
     """
-    errors = [one.failing.worst_ulp for one in group.failures]
+    errors = [failure.failing.worst_ulp for failure in group.failures]
     is_measured = group.verdict is Verdict.INACCURATE and group.kind in UNEXPLAINED
     if not is_measured or group.is_varying:
         return math.inf
-    known = [one for one in errors if one is not None and math.isfinite(one)]
+    known = [error for error in errors if error is not None and math.isfinite(error)]
     if len(known) < len(errors) or not known or max(known) <= 0:
         return math.inf
     step = 10.0 ** (math.floor(math.log10(max(known))) - 1)
@@ -363,8 +365,8 @@ def _operation(group: FailureGroup) -> str:
     contain.
     """
     common: list[set[str]] = []
-    for one in group.failures:
-        text = one.record.detail.program if one.record.detail else ""
+    for failure in group.failures:
+        text = failure.record.detail.program if failure.record.detail else ""
         common.append({found[0] for op in operations_in(text) for found in _NAME.finditer(op)})
     shared = sorted(set.intersection(*common)) if common else []
     own = f'"stablehlo.{group.ops[0]}"'
@@ -380,10 +382,10 @@ def entries_of_batches(
     of other entries.
     """
     alike: dict[tuple[str, str, str, str], list[LostBatch]] = {}
-    for one in batches:
-        words = generalise_message(own_words(one.message))
-        key = (one.backend, one.verdict.value, one.kind, words or ending(one.message))
-        alike.setdefault(key, []).append(one)
+    for batch in batches:
+        words = generalise_message(own_words(batch.message))
+        key = (batch.backend, batch.verdict.value, batch.kind, words or ending(batch.message))
+        alike.setdefault(key, []).append(batch)
     ids = {*taken}
     for (backend, verdict, kind, words), found in alike.items():
         cases = [case for one in found for case in one.cases]

@@ -121,7 +121,7 @@ def _suspects(folder: Path, culprit: str) -> dict[tuple[str, str], Detail]:
     op, _, element_type = culprit.rpartition(" ")
     units = [unit for unit in read_units(folder / PROGRAM) if isinstance(unit, Unit)]
     found: dict[tuple[str, str], list[str]] = {(op, element_type): []} if culprit else {}
-    for one in (one for unit in units for one in working_operations(unit.flat.program)):
+    for one in (operation for unit in units for operation in working_operations(unit.flat.program)):
         if not culprit:
             found.setdefault((one.name, column_of(one)), []).append(spell_operation(one))
         elif one.name == op:

@@ -55,7 +55,7 @@ def permitted_results(op: str, program: Program, inputs: Sequence[Array]) -> lis
     if sets is None:
         return [Permitted(one, judged=True) for one in expected]
     trial = _Trial(op, program, inputs, expected)
-    return [trial.permitted(number, one) for number, one in enumerate(sets)]
+    return [trial.permitted(index, one) for index, one in enumerate(sets)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class _Trial:
         zeros, nans = zeros & fixed, is_nan(want) & fixed
         zero_signs = self._decides(number, _other_zeros(want, zeros), zeros)
         nan_bits = self._decides(number, _other_nans(want, nans), nans)
-        intervals = [self._fit(number, one) for one in values.intervals]
-        known = [one for one in intervals if one is not None]
+        intervals = [self._fit(number, interval) for interval in values.intervals]
+        known = [interval for interval in intervals if interval is not None]
         if zero_signs is None or nan_bits is None or len(known) < len(intervals):
             return Permitted(want, judged=True)
         if self._are_nans_wrong(number, values):
@@ -92,8 +92,12 @@ class _Trial:
     def _are_nans_wrong(self, number: int, values: ValueSet) -> bool:
         """Return whether the judge finds a NaN wrong that the set has, or none that it has not."""
         want = self.expected[number]
-        of = element_type_of(want)
-        if of.is_integer or of.is_boolean or not of.part.float_format.has_nan:
+        element_type = element_type_of(want)
+        if (
+            element_type.is_integer
+            or element_type.is_boolean
+            or not element_type.part.float_format.has_nan
+        ):
             return False
         nan = np.full(want.shape, np.nan).astype(want.dtype)
         return bool((self._wrong(number, nan) == values.nan).any())
@@ -111,9 +115,9 @@ class _Trial:
 
     def _end(self, number: int, end: Array, way: int) -> Array | None:
         want = self.expected[number]
-        of, nothing = element_type_of(want), is_nan(end)
+        element_type, nothing = element_type_of(want), is_nan(end)
         for _ in range(STEPS):
-            inner, has = _neighbours(end, -way, of)
+            inner, has = _neighbours(end, -way, element_type)
             wrong = self._wrong(number, end) & ~nothing & has & (end != want)
             if not wrong.any():
                 break
@@ -121,7 +125,7 @@ class _Trial:
         if (self._wrong(number, end) & ~nothing).any():
             return None
         for _ in range(STEPS):
-            outer, has = _neighbours(end, way, of)
+            outer, has = _neighbours(end, way, element_type)
             right = (
                 has & ~nothing & ~self._wrong(number, np.where(has, outer, want).astype(end.dtype))
             )
@@ -176,31 +180,35 @@ def _has_same_nan(want: Array, values: ValueSet) -> bool:
 
 
 def _other_zeros(array: Array, mask: Array) -> Array:
-    of = element_type_of(array)
-    if not of.is_float or not of.float_format.signed:
+    element_type = element_type_of(array)
+    if not element_type.is_float or not element_type.float_format.signed:
         return array
     return np.where(mask, -array, array).astype(array.dtype)
 
 
 def _other_nans(array: Array, mask: Array) -> Array:
     """Return an array with other bits in NaN where the type has several."""
-    of = element_type_of(array)
-    if not of.is_float or not mask.any():
+    element_type = element_type_of(array)
+    if not element_type.is_float or not mask.any():
         return array
     bits = to_bits(array)
-    other = (bits ^ np.ones((), bits.dtype)).astype(bits_dtype(of)).view(array.dtype)
+    other = (bits ^ np.ones((), bits.dtype)).astype(bits_dtype(element_type)).view(array.dtype)
     return np.where(mask & is_nan(other), other, array).astype(array.dtype)
 
 
-def _neighbours(end: Array, way: int, of: ElementType) -> tuple[Array, Array]:
+def _neighbours(end: Array, way: int, element_type: ElementType) -> tuple[Array, Array]:
     """Return the next numbers of the type below (-1) or above (1), and which have one."""
-    if of.is_boolean:
+    if element_type.is_boolean:
         moved = end if way < 0 else ~end
         return moved if way > 0 else np.zeros_like(end), moved.astype(np.bool_)
-    if of.is_integer:
-        limit = of.max_integer if way > 0 else of.min_integer
+    if element_type.is_integer:
+        limit = element_type.max_integer if way > 0 else element_type.min_integer
         has = end != np.array(limit).astype(end.dtype)
-        wide = end.astype(np.int64) + way if of.bits < 64 else end + np.array(way).astype(end.dtype)
+        wide = (
+            end.astype(np.int64) + way
+            if element_type.bits < 64
+            else end + np.array(way).astype(end.dtype)
+        )
         return np.where(has, wide, end).astype(end.dtype), has
     to = np.full(end.shape, np.inf * way).astype(end.dtype)
     beyond = np.nextafter(end, to)

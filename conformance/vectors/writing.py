@@ -78,7 +78,7 @@ def write_vectors(folder: Path, options: Options) -> Iterator[Counts]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, tasks in cells.items():
         data = Data()
-        vectors = [one for task in tasks for one in _vectors(task, data, counts)]
+        vectors = [vector for task in tasks for vector in _vectors(task, data, counts)]
         counts.vectors += len(vectors)
         if vectors:
             plain = name.replace("<", "_").replace(">", "")
@@ -130,7 +130,7 @@ def _vectors(task: Task, data: Data, counts: Counts) -> Iterator[dict[str, Any]]
             "sets": [
                 {
                     "inputs": [data.array(one) for one in inputs],
-                    "results": [_result(one, data, counts) for one in results],
+                    "results": [_result(result, data, counts) for result in results],
                 }
                 for inputs, results in zip(sets, permitted, strict=True)
             ],

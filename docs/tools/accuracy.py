@@ -187,7 +187,7 @@ def _measure_accuracy(
         values=function.values,
         correctly_rounded=function.correctly_rounded,
         worst_ulp=None if function.worst_ulp is None else round(function.worst_ulp, 5),
-        at=() if worst is None else tuple(one.decimal for one in worst.arguments),
+        at=() if worst is None else tuple(argument.decimal for argument in worst.arguments),
         inversions=function.inversions,
         budget_ulp=function.budget_ulp,
         positive=errors_by_exponent(axis, 1.0, _EXPONENTS) if is_drawn else (),
@@ -218,7 +218,7 @@ def _conditions(found: Sequence[Measurement]) -> Iterator[str]:
 
 
 def _table(found: Sequence[Measurement]) -> Iterator[str]:
-    present = {one.element_type for measurement in found for one in measurement.functions}
+    present = {function.element_type for measurement in found for function in measurement.functions}
     types = [name for name in ELEMENT_TYPES if name in present]
     wide = [name for name in types if ELEMENT_TYPES[name].part.bits > 8]
     narrow = [name for name in types if name not in wide]
@@ -226,10 +226,14 @@ def _table(found: Sequence[Measurement]) -> Iterator[str]:
         yield f"## {title}\n"
         yield f"| op | jaxlib | {' | '.join(columns)} |"
         yield f"| --- | --- |{' ---: |' * len(columns)}"
-        for op in sorted({one.op for measurement in found for one in measurement.functions}):
+        for op in sorted(
+            {function.op for measurement in found for function in measurement.functions}
+        ):
             for measurement in found:
                 cells = {
-                    one.element_type: _cell(one) for one in measurement.functions if one.op == op
+                    function.element_type: _cell(function)
+                    for function in measurement.functions
+                    if function.op == op
                 }
                 if not cells.keys() & set(columns):
                     continue
@@ -249,7 +253,10 @@ def _details(found: Sequence[Measurement]) -> Iterator[str]:
     yield "| op | jaxlib | values | correctly rounded | worst error | at | not monotonic |"
     yield "| --- | --- | ---: | ---: | ---: | --- | ---: |"
     chosen = [
-        (one, each.label) for each in found for one in each.functions if one.element_type == _DRAWN
+        (function, each.label)
+        for each in found
+        for function in each.functions
+        if function.element_type == _DRAWN
     ]
     for one, version in sorted(chosen, key=lambda pair: pair[0].op):
         share = f"{math.floor(1e6 * one.correctly_rounded / one.values) / 1e4:.4f} %"
@@ -267,9 +274,9 @@ def _tried(found: Sequence[Measurement]) -> Iterator[str]:
     """Yield which functions of one operand were swept over all f32, and which over a sample."""
     for each in found:
         unary = [
-            one
-            for one in each.functions
-            if one.element_type == _DRAWN and len(OPS[one.op].operands) == 1
+            function
+            for function in each.functions
+            if function.element_type == _DRAWN and len(OPS[function.op].operands) == 1
         ]
         whole = ", ".join(f"`{one.op}`" for one in unary if one.values == _ALL)
         sample = ", ".join(f"`{one.op}`" for one in unary if one.values != _ALL)
@@ -312,15 +319,15 @@ def _literature(found: Sequence[Measurement]) -> Iterator[str]:
         "ulp are distances to\nthe correctly rounded result. Bold: all f32 were tried.\n"
     )
     sources: list[dict[str, Any]] = told["sources"]
-    columns = {one["column"]: _figures(one) for one in sources}
+    columns = {source["column"]: _figures(source) for source in sources}
     yield from _compare_libraries(found, columns)
-    for one in sources:
-        yield f"- {one['column']}: [{one['text']}]({one['link']})"
+    for source in sources:
+        yield f"- {source['column']}: [{source['text']}]({source['link']})"
     bounds: dict[str, Any] = told["bounds"]
     yield f"\n[{bounds['text']}]({bounds['link']}):\n"
     columns = {
-        name: {op: str(row[number]) for op, row in bounds["figures"].items()}
-        for number, name in enumerate(bounds["columns"])
+        name: {op: str(row[index]) for op, row in bounds["figures"].items()}
+        for index, name in enumerate(bounds["columns"])
     }
     yield from _compare_libraries(found, columns)
     paper: dict[str, str] = told["paper"]
@@ -361,7 +368,9 @@ def _pictures(found: Sequence[Measurement]) -> Iterator[str]:
 
 def drawn_ops(found: Sequence[Measurement]) -> list[str]:
     """Return the ops that have a picture."""
-    return sorted({one.op for each in found for one in each.functions if one.positive})
+    return sorted(
+        {function.op for each in found for function in each.functions if function.positive}
+    )
 
 
 _COLOURS = ("#1f77b4", "#d95f02", "#7570b3", "#1b9e77")
@@ -370,10 +379,10 @@ _COLOURS = ("#1f77b4", "#d95f02", "#7570b3", "#1b9e77")
 def draw_picture(op: str, found: Sequence[Measurement]) -> str:
     """Return the picture of an op as SVG."""
     chosen = [
-        (each.label, one)
+        (each.label, function)
         for each in found
-        for one in each.functions
-        if one.op == op and one.positive
+        for function in each.functions
+        if function.op == op and function.positive
     ]
     curves = [
         Curve(

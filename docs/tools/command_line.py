@@ -74,20 +74,22 @@ def _commands(of: typer.Typer, prefix: str) -> Iterator[tuple[str, Callable[...,
 def _section(name: str, function: Callable[..., Any]) -> Iterator[str]:
     """Yield the parts of a command's section: usage, help, arguments and options."""
     parameters = list(_parameters(function))
-    arguments = [one for one in parameters if not one.is_option]
-    options = [one for one in parameters if one.is_option]
-    usage = " ".join([NAME, name, "[OPTIONS]", *(one.spelling for one in arguments)])
+    arguments = [parameter for parameter in parameters if not parameter.is_option]
+    options = [parameter for parameter in parameters if parameter.is_option]
+    usage = " ".join([NAME, name, "[OPTIONS]", *(argument.spelling for argument in arguments)])
     yield f"## {name} {{#{_anchor(name)}}}"
     yield f"```text\n{usage}\n```"
     for paragraph in inspect.cleandoc(function.__doc__ or "").split("\n\n"):
         yield escape(one_line(paragraph))
     if arguments:
-        rows = [f"| {_code(one.spelling)} | {_cell(one.help)} |" for one in arguments]
+        rows = [
+            f"| {_code(argument.spelling)} | {_cell(argument.help)} |" for argument in arguments
+        ]
         yield "\n".join(["| argument | |", "| --- | --- |", *rows])
     if options:
         rows = [
-            f"| {_code(one.spelling)} | {_cell(one.help)} | {_cell(one.default)} |"
-            for one in options
+            f"| {_code(option.spelling)} | {_cell(option.help)} | {_cell(option.default)} |"
+            for option in options
         ]
         yield "\n".join(["| option | | default |", "| --- | --- | --- |", *rows])
 

@@ -129,17 +129,17 @@ def commands(text: str) -> list[Command]:
 def _commands(block: Block) -> Iterator[Command]:
     """Yield the commands of a console block, each with its output lines."""
     text, line, output = "", 0, list[str]()
-    for number, row in enumerate(block.text.splitlines(), block.line):
+    for index, row in enumerate(block.text.splitlines(), block.line):
         if text.endswith("\\"):
             text = f"{text[:-1].rstrip()} {row.strip()}"
         elif row.startswith("$ "):
             if text:
                 yield _command(block, text, line, output)
-            text, line, output = row[2:].strip(), number, []
+            text, line, output = row[2:].strip(), index, []
         elif text:
             output.append(row)
         elif row.strip():
-            raise PageError(f"line {number}: a console block begins with output, not with '$ '")
+            raise PageError(f"line {index}: a console block begins with output, not with '$ '")
     if text:
         yield _command(block, text, line, output)
 
@@ -190,7 +190,7 @@ def _environment(folder: Path, program: Sequence[str]) -> dict[str, str]:
         script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
         script.chmod(0o755)
     inherited = {name: value for name, value in os.environ.items() if not _is_of_ci(name)}
-    if NAME not in {one.name for one in entry_points(group="pytest11")}:  # it is not installed
+    if NAME not in {point.name for point in entry_points(group="pytest11")}:  # it is not installed
         inherited["PYTEST_PLUGINS"] = "hlo_conformance_pytest"
     return inherited | {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",

@@ -88,9 +88,9 @@ class Program:
         except RuntimeError as error:
             raise Answer("failed", str(error)) from error
         found = []
-        for number, (sizes, name) in enumerate(self.results):
+        for index, (sizes, name) in enumerate(self.results):
             length = prod(sizes) * size_of(name)
-            view = made.get_as_object(number, runtime.HalBufferView)
+            view = made.get_as_object(index, runtime.HalBufferView)
             whole = view.get_buffer().byte_length()
             raw = view.map().asarray([whole], np.dtype(np.uint8)).tobytes() if length else b""
             found.append(bytes(map(bool, raw[:length])) if name == "i1" else raw[:length])

@@ -165,7 +165,7 @@ def row(night: Path) -> str:
     new = f"{found.get('new_failures', 0)} new failures"
     lines = [f"<td>{html.escape(night.name)}</td>", f"<td>{share}</td>", f"<td>{new}</td>"]
     pages = [night / "run", night / "campaign", *sorted(night.glob("sweeps/*"))]
-    there = [one for one in pages if (one / "index.html").exists()]
+    there = [page for page in pages if (page / "index.html").exists()]
     where = night.parents[1]
     links = [
         f'<a href="{(one / "index.html").relative_to(where)}">{html.escape(one.name)}</a>'

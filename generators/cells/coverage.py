@@ -227,8 +227,8 @@ class Coverage:
         """Return the pairs offered to these cases and to the cases planned jointly with them."""
         together = min(max(map(max, cases.values()), default=-1), TOGETHER - 1)
         pairs: set[Pair] = set()
-        for number, column in enumerate(self.columns):
-            last = max(cases[number]) if number in cases else together
+        for index, column in enumerate(self.columns):
+            last = max(cases[index]) if index in cases else together
             pairs.update(values_offered_until(last, column.offered_pairs))
         return pairs
 

@@ -120,11 +120,13 @@ class Chain:
         if value in self.parameters:
             self.parameters[value] = profiles_of(element(value))
 
-    def _suitable_profiles(self, of: ElementType, profiles: Sequence[str]) -> tuple[str, ...]:
+    def _suitable_profiles(
+        self, element_type: ElementType, profiles: Sequence[str]
+    ) -> tuple[str, ...]:
         general = all(name in PROFILES and PROFILES[name].general for name in profiles)
-        found = tuple(profiles) or profiles_of(of)
-        if self.exact and general and not of.is_boolean:
-            whole = of.is_integer  # integers wrap, and do not round
+        found = tuple(profiles) or profiles_of(element_type)
+        if self.exact and general and not element_type.is_boolean:
+            whole = element_type.is_integer  # integers wrap, and do not round
             return (*(PLAIN,) * len(found), *found) if whole else (PLAIN,)
         return found
 

@@ -21,10 +21,10 @@ ENOUGH = 255
 _WEIGHTS = (64, 8, 3, 2) + (1,) * (ENOUGH - 3)
 """The weight of a choice by its count: integers, because draws are exact."""
 
-COLUMN = {name: number for number, name in enumerate(OPS)}
+COLUMN = {name: index for index, name in enumerate(OPS)}
 """The number of an op in a row of pairs."""
 
-TYPE = {of: number for number, of in enumerate(ALL)}
+TYPE = {of: index for index, of in enumerate(ALL)}
 """The number of an element type in a row of steps."""
 
 _NONE = bytes(max(len(COLUMN), len(TYPE)))
@@ -47,9 +47,11 @@ class CoverageCounts:
     wanted: Wanted = field(default_factory=dict[str, tuple[tuple[str, str], ...]])
     types: tuple[int, ...] = ()
 
-    def step_weights(self, names: Sequence[str], of: ElementType, maker: str = "") -> list[int]:
-        """Return the weights of steps on a value of type `of` that the op `maker` produces."""
-        column = TYPE[of]
+    def step_weights(
+        self, names: Sequence[str], element_type: ElementType, maker: str = ""
+    ) -> list[int]:
+        """Return the weights of steps on a value of a type that the op `maker` produces."""
+        column = TYPE[element_type]
         by_type = [_WEIGHTS[self.steps.get(name, _NONE)[column]] for name in names]
         if not maker:
             return by_type
@@ -79,17 +81,19 @@ class Guide:
         """The number of cases of ops among ten steps; only these can take planned choices."""
         return 4 if self.met is None else 5
 
-    def choose_op(self, pick: Pick, names: Sequence[str], maker: str, of: ElementType) -> str:
+    def choose_op(
+        self, pick: Pick, names: Sequence[str], maker: str, element_type: ElementType
+    ) -> str:
         """Return one of the ops `names`, which will use a value that the op `maker` produces."""
         if self.met is None:
             return names[pick(len(names))]
-        return names[draw_weighted(pick, self.met.step_weights(names, of, maker))]
+        return names[draw_weighted(pick, self.met.step_weights(names, element_type, maker))]
 
-    def choose_pattern(self, pick: Pick, names: Sequence[str], of: ElementType) -> int:
+    def choose_pattern(self, pick: Pick, names: Sequence[str], element_type: ElementType) -> int:
         """Return the index of a pattern, given the names of all candidates."""
         if self.met is None:
             return pick(len(names))
-        return draw_weighted(pick, self.met.step_weights(names, of))
+        return draw_weighted(pick, self.met.step_weights(names, element_type))
 
     def choose_element_type(self, pick: Pick) -> ElementType:
         """Return an element type; types with more uncovered steps are drawn more often."""

@@ -87,13 +87,13 @@ def _reason(record: Op) -> str:
 
 
 @cache
-def linked_ops(of: ElementType, ops: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def linked_ops(element_type: ElementType, ops: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Return the ops that have cases of an element type, among `ops` if that is not empty.
 
     Ops that compile slowly occur once, those lowered to others (which also occur themselves) twice,
     other ops four times.
     """
-    found = [r for r in OPS.values() if is_link(r) and of in r.element_types]
+    found = [r for r in OPS.values() if is_link(r) and element_type in r.element_types]
     names = [r.name for r in found for _ in range(1 if r.expensive else 2 if r.lower else 4)]
     return tuple(name for name in names if not ops or name in ops)
 
@@ -177,8 +177,8 @@ def write_case(chain: Chain, case: Case, taken: Mapping[str, Value]) -> list[Val
 def _replacements(chain: Chain, value: Value, case: Case, record: Op) -> dict[str, Value]:
     """Return replacements for values of the case by name: available values or new parameters."""
     parameters = {
-        parameter: tuple(recipe.profiles[number] for recipe in case.inputs)
-        for number, parameter in enumerate(case.program.main.arguments)
+        parameter: tuple(recipe.profiles[index] for recipe in case.inputs)
+        for index, parameter in enumerate(case.program.main.arguments)
     }
     free = [one for one, profiles in parameters.items() if not _hold_given_numbers(profiles)]
     first = _replaced_value(value, free, case, record)
@@ -205,7 +205,7 @@ def _replaced_value(
     first operand if it is a constant.
     """
     of = element(value)
-    fitting = [one for one in parameters if tensor_of(one).element == of]
+    fitting = [parameter for parameter in parameters if tensor_of(parameter).element == of]
     alike = [one for one in fitting if one.type == value.type]
     if alike or fitting:
         return (alike or fitting)[0]
@@ -213,8 +213,8 @@ def _replaced_value(
         return None  # an iota's operand holds its sizes
     operands = case.program.subject.operands
     taken = case.program.main.arguments
-    constants = (one for one in operands[:1] if one not in taken)
-    return next((one for one in constants if tensor_of(one).element == of), None)
+    constants = (operand for operand in operands[:1] if operand not in taken)
+    return next((constant for constant in constants if tensor_of(constant).element == of), None)
 
 
 def _hold_given_numbers(profiles: Collection[str]) -> bool:

@@ -54,10 +54,10 @@ def _replacements(chain: Chain, value: Value, case: Case) -> dict[str, Value]:
     """Return replacements of a case's parameters: quantized available values, or new parameters."""
     taken: dict[str, Value] = {}
     left: list[Value] = [value]
-    for number, parameter in enumerate(case.program.main.arguments):
+    for index, parameter in enumerate(case.program.main.arguments):
         of = parameter.type
         assert isinstance(of, TensorType)
-        profiles = dict.fromkeys(recipe.profiles[number] for recipe in case.inputs)
+        profiles = dict.fromkeys(recipe.profiles[index] for recipe in case.inputs)
         if isinstance(of.element_type, QuantizedType):
             plain = TensorType(of.shape, _F32)
             taken[parameter.name] = _quantized_value(
@@ -70,7 +70,7 @@ def _replacements(chain: Chain, value: Value, case: Case) -> dict[str, Value]:
 
 def _quantized_value(chain: Chain, value: Value, wanted: TensorType) -> Value:
     """Return a value of a quantized type: available codes of that shape, or `value` quantized."""
-    available = [one for one in chain.codes if shape_of(one) == wanted.shape]
+    available = [code for code in chain.codes if shape_of(code) == wanted.shape]
     if available and chain.pick(3):
         value = available[chain.pick(len(available))]
         if value.type == wanted:

@@ -27,7 +27,10 @@ PATTERNS: tuple[Pattern, ...] = (
 """The patterns of all kinds of rewriting."""
 
 STEPS = {
-    of: {*linked_ops(of), *(one.name for one in PATTERNS if one.takes(TensorType((3,), of)))}
+    of: {
+        *linked_ops(of),
+        *(pattern.name for pattern in PATTERNS if pattern.takes(TensorType((3,), of))),
+    }
     for of in ALL
 }
 """The steps available for a small value of each element type, by name."""
@@ -70,15 +73,15 @@ def _element_type(pick: Pick, ops: Ops, guide: Guide) -> ElementType:
     return of
 
 
-def _add_initial_value(chain: Chain, of: ElementType) -> None:
+def _add_initial_value(chain: Chain, element_type: ElementType) -> None:
     """Add an initial value: mostly a parameter, otherwise a constant or an iota."""
     shapes = [tensor_of(value).static_shape for value in chain.data]
     same = shapes and chain.pick(2) == 0
     size = shapes[0] if same else shape(chain.pick)
-    kind = TensorType(size, of)
+    kind = TensorType(size, element_type)
     if chain.pick(6) < 5:
         chain.data.append(chain.parameter(kind))
-    elif kind.rank and of.is_integer and chain.pick(2):
+    elif kind.rank and element_type.is_integer and chain.pick(2):
         along = chain.pick(kind.rank)  # it may go beyond its type: then it wraps around
         chain.data.append(chain.op("iota", to=kind, iota_dimension=along))
     else:
@@ -100,8 +103,10 @@ def add_step(chain: Chain, ops: Ops) -> None:
     if chain.pick(10) < chain.guide.links_per_ten_steps and link(chain, value):
         return
     of, guide = tensor_of(value), chain.guide
-    patterns = [one for one in PATTERNS if one.takes(of) for _ in range(one.weight)]
-    chosen = patterns[guide.choose_pattern(chain.pick, [one.name for one in patterns], of.element)]
+    patterns = [pattern for pattern in PATTERNS if pattern.takes(of) for _ in range(pattern.weight)]
+    chosen = patterns[
+        guide.choose_pattern(chain.pick, [pattern.name for pattern in patterns], of.element)
+    ]
     chain.data.append(chosen.write(chain, value))
     guide.steps.append((chosen.name, of.element))
 

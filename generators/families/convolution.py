@@ -270,7 +270,7 @@ def _build_convolution(
     image = (shapes.batch, *shapes.image, shapes.taken * geometry.feature_groups)
     result = (
         shapes.batch // geometry.batch_groups,
-        *(num_windows(geometry, n, *one) for n, one in enumerate(_sizes_along_axes(shapes))),
+        *(num_windows(geometry, n, *axis) for n, axis in enumerate(_sizes_along_axes(shapes))),
         shapes.made,
     )
     return _Built(
@@ -289,7 +289,7 @@ def _sizes_along_axes(shapes: _Shapes) -> list[tuple[int, int]]:
 
 def _is_modest(shapes: _Shapes, geometry: Geometry) -> bool:
     windows = prod(
-        num_windows(geometry, n, *one) for n, one in enumerate(_sizes_along_axes(shapes))
+        num_windows(geometry, n, *axis) for n, axis in enumerate(_sizes_along_axes(shapes))
     )
     results = shapes.batch // geometry.batch_groups * windows * shapes.made
     image = shapes.batch * prod(shapes.image) * shapes.taken * geometry.feature_groups
@@ -379,7 +379,7 @@ def _convolution(element_type: ElementType, pick: Pick) -> Case:
 
 def _dynamic_conv(element_type: ElementType, pick: Pick) -> Case:
     built = _build_convolution(
-        element_type, pick, tuple(one for one in _PADDINGS if max(map(abs, one)) < 8)
+        element_type, pick, tuple(padding for padding in _PADDINGS if max(map(abs, padding)) < 8)
     )
     index = TYPES[choose(pick, _INDEX_TYPES, "index type")]
     spatial = len(built.padding)

@@ -157,8 +157,8 @@ def _concatenate(op: str, element_type: ElementType, pick: Pick) -> Case:
         first = tuple(min(size, 3) for size in first)
         along = [min(size, 3) for size in along]
     operands = {
-        f"inputs{number}": TensorType(_resize_dimension(first, dimension, size), element_type)
-        for number, size in enumerate(along)
+        f"inputs{index}": TensorType(_resize_dimension(first, dimension, size), element_type)
+        for index, size in enumerate(along)
     }
     result = TensorType(_resize_dimension(first, dimension, sum(along)), element_type)
     given = {"dimension": dimension}

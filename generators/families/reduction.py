@@ -73,12 +73,12 @@ def _place_operands(
 ) -> tuple[tuple[Value | Dense, ...], tuple[InputRecipe, ...]]:
     """Return the inputs and init values of a reduction, and their recipes."""
     placed: list[Value | Dense] = []
-    for number, of in enumerate(body.inputs):
-        profiles = tuple(row[number] for row in body.rows)
-        placed.append(operand(pick, f"input{number}", TensorType(sizes, of), profiles))
+    for index, of in enumerate(body.inputs):
+        profiles = tuple(row[index] for row in body.rows)
+        placed.append(operand(pick, f"input{index}", TensorType(sizes, of), profiles))
     names: list[str] = []
-    for number, (of, start) in enumerate(zip(body.inputs, body.identity, strict=True)):
-        value, name = _choose_init(pick, f"init{number}", of, start, is_only_leaf=0 in sizes)
+    for index, (of, start) in enumerate(zip(body.inputs, body.identity, strict=True)):
+        value, name = _choose_init(pick, f"init{index}", of, start, is_only_leaf=0 in sizes)
         placed.append(value)
         names.append(name)
     rows, first = ([(*row, *names) for row in some] for some in (body.rows, body.always))

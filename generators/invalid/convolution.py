@@ -143,10 +143,10 @@ def _element_types(make: Make) -> Iterator[Miss]:
     """Yield near misses of C27 for plain tensors, of I1 and C28 to C34 for quantized tensors."""
     pairs = (("f32", "f64"), ("bf16", "f32"), ("si32", "ui32"), ("si8", "si32"), ("i1", "ui8"))
     for left, right in pairs:
-        of, other = ELEMENT_TYPES[left], ELEMENT_TYPES[right]
-        yield "C27", make(_types(of, of, other))
-        yield "C27", make(_types(of, other, of))
-        yield "C27", make(_types(other, of, of))
+        element_type, other = ELEMENT_TYPES[left], ELEMENT_TYPES[right]
+        yield "C27", make(_types(element_type, element_type, other))
+        yield "C27", make(_types(element_type, other, element_type))
+        yield "C27", make(_types(other, element_type, element_type))
     for id_, *elements in mistyped_operands(_IDS, _AXES):
         yield id_, make(_types(*elements))
     plain = quantized_type()

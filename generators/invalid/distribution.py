@@ -47,8 +47,8 @@ def _program(
 ) -> Program:
     """Return the program of one op in two replicas, which all must be in its groups."""
     values = tuple(
-        one if isinstance(one, Dense) else Value(f"operand{n}", one)
-        for n, one in enumerate(operands)
+        operand if isinstance(operand, Dense) else Value(f"operand{n}", operand)
+        for n, operand in enumerate(operands)
     )
     made = single_op(op, values, tuple(results), given, regions)
     return replace(made, process_grid=(replicas, 1))

@@ -91,9 +91,9 @@ def _dynamic_pad(op: str) -> Iterator[Miss]:
         for shape in ((1,), (2, 3)):
             bad = {"operand": operand, "padding_value": tensor(of, *shape)}
             yield "I2", make({**bad, **good}, (result,))
-        for number, name in enumerate(good, 3):
+        for index, name in enumerate(good, 3):
             for wrong in _non_number_types(2):
-                yield f"I{number}", make({**given, **good, name: wrong}, (result,))
+                yield f"I{index}", make({**given, **good, name: wrong}, (result,))
             yield "C2", make({**given, **good, name: tensor(_SI64, 1)}, (result,))
         yield "C2", make({**given, **_padding_types(tensor(_SI64, 3))}, (result,))
         yield "C1", make({**given, **good, "padding_value": tensor(other)}, (result,))

@@ -58,13 +58,13 @@ def _size_misses(op: str) -> Iterator[Miss]:
     """Yield near misses of `batch_norm_inference` and `batch_norm_training`: I2 to I5, C3 to C7."""
     yield from _common(op)
     vectors = OPS[op].operands[1:]
-    for number, name in enumerate(vectors, 2):
+    for index, name in enumerate(vectors, 2):
         for shape in ((1, 3), (3, 1)):
-            yield f"I{number}", _build_program(op, {name: tensor(_F32, *shape)})
+            yield f"I{index}", _build_program(op, {name: tensor(_F32, *shape)})
     sized = vectors if op == "batch_norm_inference" else (*vectors, "batch_mean", "batch_var")
-    for number, name in enumerate(sized, 3):
+    for index, name in enumerate(sized, 3):
         for size in (4, 2, 1, 0):
-            yield f"C{number}", _build_program(op, {name: tensor(_F32, size)})
+            yield f"C{index}", _build_program(op, {name: tensor(_F32, size)})
     for shape in _OTHER_SHAPES:
         yield "C7", _build_program(op, {_RESULTS[op][0]: tensor(_F32, *shape)})
 

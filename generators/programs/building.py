@@ -168,8 +168,8 @@ def case(
     drawn.
     """
     placed: list[Value | Dense] = []
-    for number, (name, of) in enumerate(operands.items()):
-        names = tuple(row[number] for row in rows)
+    for index, (name, of) in enumerate(operands.items()):
+        names = tuple(row[index] for row in rows)
         if name in parameters:
             placed.append(Value(name, of))
         elif name in constants:

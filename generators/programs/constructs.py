@@ -132,7 +132,9 @@ def put_in_construct(made: Case, construct: str, pick: Pick) -> Case:
     operations = (*before, *writer.operations, replace(end, operands=results))
     body = Region((*main.arguments, *writer.decides), operations)
     changed = replace(main, body=body)
-    functions = tuple(changed if one is main else one for one in made.program.functions)
+    functions = tuple(
+        changed if function is main else function for function in made.program.functions
+    )
     return Case(replace(made.program, functions=functions), _recipes(made, writer))
 
 
@@ -215,8 +217,8 @@ def _case(writer: _Writer, program: Program) -> tuple[Value, ...]:
     to = [[n] for n in range(branches)]
     to[-1] += _OF_NO_BRANCH
     others = [index for n in range(branches) if n != place for index in to[n]]
-    indices = [choose(writer.pick, to[place] if one else others or to[place])
-               for one in _draw_executions(writer)]  # fmt: skip
+    indices = [choose(writer.pick, to[place] if execution else others or to[place])
+               for execution in _draw_executions(writer)]  # fmt: skip
     index = writer.parameter(scalar("si32"), indices)
     inside = Region((), (subject, Operation("return", subject.results)))
     regions = tuple(

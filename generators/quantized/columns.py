@@ -120,24 +120,30 @@ def _quantize_case(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> 
 
 def _only_operation(op: str, program: Program) -> Operation | None:
     """Return the op's operation if all other operations of main are constants, else None."""
-    others = [one for one in program.main.body.operations if one.name not in ("constant", "return")]
+    others = [
+        operation
+        for operation in program.main.body.operations
+        if operation.name not in ("constant", "return")
+    ]
     if op == "constant":
-        others = [one for one in program.main.body.operations if one.name == "constant"]
+        others = [
+            operation for operation in program.main.body.operations if operation.name == "constant"
+        ]
     return others[0] if len(others) == 1 and others[0].name == op else None
 
 
 def _separate_types(operation: Operation, parameters: QuantizationParameters, pick: Pick) -> Types:
     """Return scales and zero points for each operand and result of an op that computes."""
     types: Types = {}
-    for number, value in enumerate((*operation.operands, *operation.results)):
+    for index, value in enumerate((*operation.operands, *operation.results)):
         if value.name in types:
             continue
-        if operation.name == "select" and number == 2 and operation.operands[1].name in types:
+        if operation.name == "select" and index == 2 and operation.operands[1].name in types:
             # other parameters are valid (C2), but StableHLO's verifier refuses them
             types[value.name] = types[operation.operands[1].name]
             continue
         dot = operation.name in ("dot_general", "convolution", "dynamic_conv")
-        kernel = dot and number == 1
+        kernel = dot and index == 1
         of = draw_quantized_type(parameters, pick, symmetric=kernel)
         if dot and value in operation.results and pick(2):
             of = draw_quantized_type(
@@ -215,7 +221,9 @@ class _Rewrite:
     def region(self, given: Region) -> Region:
         """Return a region with its tensors quantized."""
         arguments = tuple(self._value(value) for value in given.arguments)
-        return Region(arguments, tuple(self._operation(one) for one in given.operations))
+        return Region(
+            arguments, tuple(self._operation(operation) for operation in given.operations)
+        )
 
     def _operation(self, given: Operation) -> Operation:
         results = tuple(self._value(value) for value in given.results)
@@ -270,7 +278,9 @@ def _folds(operation: Operation) -> bool:
 
 
 def _any_quantized(program: Program) -> bool:
-    values = (value for one in program.walk() for value in (*one.operands, *one.results))
+    values = (
+        value for operation in program.walk() for value in (*operation.operands, *operation.results)
+    )
     return any(
         isinstance(value.type, TensorType) and isinstance(value.type.element_type, QuantizedType)
         for value in values

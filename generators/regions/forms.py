@@ -39,8 +39,8 @@ def write_on_tensors(region: Region) -> Region:
     """Return the computation on 1 x 1 tensors that are broadcast, transposed and reversed."""
     block = BodyBuilder(region.arguments, prefix="w")
     wide: list[Value] = []
-    for number, argument in enumerate(region.arguments):
-        if number % 2:
+    for index, argument in enumerate(region.arguments):
+        if index % 2:
             (made,) = block.ops(
                 "broadcast_in_dim",
                 (argument,),
@@ -99,7 +99,8 @@ def wrap_in_branch(region: Region) -> Region:
     equal = block.compare(lhs, rhs, "EQ")
     branches = [BodyBuilder((), prefix=prefix) for prefix in ("t", "f")]
     regions = tuple(
-        one.finish_region(*_copy_operations(region, one, region.arguments)) for one in branches
+        branch.finish_region(*_copy_operations(region, branch, region.arguments))
+        for branch in branches
     )
     return block.finish_region(*block.ops("if", (equal,), _result_types(region), regions=regions))
 
@@ -124,7 +125,7 @@ def _element(of: ValueType) -> ElementType:
 
 
 def _arguments(prefix: str, types: Sequence[ValueType]) -> tuple[Value, ...]:
-    return tuple(Value(f"{prefix}{number}", of) for number, of in enumerate(types))
+    return tuple(Value(f"{prefix}{index}", of) for index, of in enumerate(types))
 
 
 def write_as_reduce(op: str, element: ElementType) -> Region:

@@ -225,23 +225,25 @@ def correlate(first: Array, type: TensorType, correlation: str, seed: int) -> Ar
         return first.copy()
     if correlation not in ("negated", "one_ulp"):
         raise ValueError(f"unknown correlation {correlation!r}; known: {', '.join(CORRELATIONS)}")
-    of, bits = type.stored, to_bits(first)
-    if of.is_boolean:
+    element_type, bits = type.stored, to_bits(first)
+    if element_type.is_boolean:
         return np.asarray(np.logical_not(first))  # rank 0 stays an array
     codes = bits.reshape(-1).astype(np.uint64)
-    steps = Words(seed).below(codes.size, 3 if of.is_complex else 2)
-    steps = steps - 1 if of.is_complex else 2 * steps - 1
-    if of.is_integer:
+    steps = Words(seed).below(codes.size, 3 if element_type.is_complex else 2)
+    steps = steps - 1 if element_type.is_complex else 2 * steps - 1
+    if element_type.is_integer:
         moved = np.uint64(0) - codes if correlation == "negated" else codes + steps.view(np.uint64)
         if isinstance(type.element_type, QuantizedType):
             return _clamp_codes(
-                from_bits(moved.astype(bits_dtype(of)), of), type.element_type, first.shape
+                from_bits(moved.astype(bits_dtype(element_type)), element_type),
+                type.element_type,
+                first.shape,
             )
     elif correlation == "negated":
-        moved = _negate_codes(codes, of)
+        moved = _negate_codes(codes, element_type)
     else:
-        moved = _shift_codes(codes, steps, of)
-    return from_bits(moved.astype(bits_dtype(of)).reshape(bits.shape), of)
+        moved = _shift_codes(codes, steps, element_type)
+    return from_bits(moved.astype(bits_dtype(element_type)).reshape(bits.shape), element_type)
 
 
 def is_stated(profile: str) -> bool:
@@ -266,10 +268,10 @@ def _arguments(program: Program, recipe: InputRecipe) -> tuple[Array, ...]:
     """Return the arguments of main in one process."""
     first: dict[TensorType, Array] = {}
     arrays: list[Array] = []
-    for number, parameter in enumerate(program.main.arguments):
-        of, seed = parameter.type, recipe.seed + (number << 64)
+    for index, parameter in enumerate(program.main.arguments):
+        of, seed = parameter.type, recipe.seed + (index << 64)
         assert isinstance(of, TensorType)
-        profile = recipe.profiles[number]
+        profile = recipe.profiles[index]
         if recipe.correlation != "independent" and of in first and not is_stated(profile):
             arrays.append(correlate(first[of], of, recipe.correlation, seed))
         else:

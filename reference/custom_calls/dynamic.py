@@ -39,7 +39,7 @@ def dynamic_reduce_window(inputs: tuple[Any, ...], given: dict[str, Any]) -> tup
         raise EvaluationError("dynamic_reduce_window must name one function, its body")
     (body,) = given["computations"]
     arrays, settings = inputs[:-_SETTINGS], inputs[-_SETTINGS:]
-    dimensions, strides, base, dilations = (tuple(map(int, one)) for one in settings[:4])
+    dimensions, strides, base, dilations = (tuple(map(int, setting)) for setting in settings[:4])
     pairs = np.asarray(settings[4], np.int64)
     count = len(arrays) // 2
     return reduce_window(
@@ -74,15 +74,15 @@ def _ranks(operand: Array) -> Array:
     """Return a si64 key for each element, such that keys are in the order of the elements; -1 - key
     reverses the order without overflow.
     """
-    of = element_type_of(operand)
-    if not of.is_float:
+    element_type = element_type_of(operand)
+    if not element_type.is_float:
         flipped = operand.dtype == np.uint64
         return operand.view(np.int64) ^ np.int64(-(2**63)) if flipped else operand.astype(np.int64)
     code = to_bits(operand).astype(np.uint64)
-    if not of.float_format.signed:
+    if not element_type.float_format.signed:
         return code.astype(np.int64)
-    magnitude = (code & np.uint64((1 << (of.bits - 1)) - 1)).view(np.int64)
-    return np.where(code >> np.uint64(of.bits - 1) != 0, -1 - magnitude, magnitude)
+    magnitude = (code & np.uint64((1 << (element_type.bits - 1)) - 1)).view(np.int64)
+    return np.where(code >> np.uint64(element_type.bits - 1) != 0, -1 - magnitude, magnitude)
 
 
 CALLS = {

@@ -53,8 +53,8 @@ def _shape_assertion(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[An
     """Check jax.export's assertion on dynamic sizes: an i1 value, and numbers for its message."""
     if not np.all(inputs[0]):
         message = str(given.get("error_message", "shape assertion failed"))
-        for number, value in enumerate(inputs[1:]):
-            message = message.replace(f"{{{number}}}", str(value))
+        for index, value in enumerate(inputs[1:]):
+            message = message.replace(f"{{{index}}}", str(value))
         raise EvaluationError(message)
     return ()
 

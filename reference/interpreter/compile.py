@@ -158,7 +158,7 @@ def _outer_slots(operation: Operation, scope: Scope) -> Iterator[int]:
     """Yield the slots of outer values whose names occur in the regions of an operation."""
     for region in operation.regions:
         for inner in region.operations:
-            yield from (scope[one.name] for one in inner.operands if one.name in scope)
+            yield from (scope[operand.name] for operand in inner.operands if operand.name in scope)
             yield from _outer_slots(inner, scope)
 
 

@@ -190,7 +190,7 @@ def body_of(region: Region, values: Mapping[str, Any] | None = None) -> Body:
 def _check_inputs(main: Function, inputs: Sequence[Any]) -> None:
     if len(inputs) != len(main.arguments):
         raise EvaluationError(f"{main.name} takes {len(main.arguments)} inputs, not {len(inputs)}")
-    for number, (given, parameter) in enumerate(zip(inputs, main.arguments, strict=True)):
+    for index, (given, parameter) in enumerate(zip(inputs, main.arguments, strict=True)):
         problem = mismatch(given, parameter.type)
         if problem:
-            raise EvaluationError(f"input {number} of {main.name} (%{parameter.name}): {problem}")
+            raise EvaluationError(f"input {index} of {main.name} (%{parameter.name}): {problem}")

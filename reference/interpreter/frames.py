@@ -106,7 +106,7 @@ class Block:
         return tuple([frame[slot] for slot in self.returned])
 
     def _run_observed(self, run: Run, frame: Frame) -> None:
-        for number, (step, one) in enumerate(zip(self.steps, self.wired, strict=True)):
+        for index, (step, one) in enumerate(zip(self.steps, self.wired, strict=True)):
             operands = tuple([frame[slot] for slot in one.operand_slots])
             step(run, frame)
             results = tuple([frame[slot] for slot in one.result_slots])
@@ -119,7 +119,7 @@ class Block:
             except MemoryError as error:
                 raise out_of_memory(one.operation, error) from error
             store(one.operation, results, one.result_slots, frame)
-            for slot in self.last[number] if self.last else ():
+            for slot in self.last[index] if self.last else ():
                 frame[slot] = None
 
 

@@ -43,7 +43,10 @@ def inline_calls(operation: Operation, program: Program) -> Operation:
 
 
 def _calls(region: Region) -> bool:
-    return any(one.name in CALLEE or any(map(_calls, one.regions)) for one in region.operations)
+    return any(
+        operation.name in CALLEE or any(map(_calls, operation.regions))
+        for operation in region.operations
+    )
 
 
 class Inlining:

@@ -120,8 +120,10 @@ class LoopInLanes:
             step(run, frame)
         pairs = [(state[at].item(), frame[self.body.returned[at]].item()) for at in self.counting]
         for number, (first, second) in zip(self.counting, pairs, strict=True):
-            of = element_type_of(state[number])
-            bound = min(of.max_integer if second > first else -of.min_integer, 2**62)
+            element_type = element_type_of(state[number])
+            bound = min(
+                element_type.max_integer if second > first else -element_type.min_integer, 2**62
+            )
             room = bound - (first if second > first else -first)
             count = min(count, room // max(abs(second - first), 1))
         if count < 2:
@@ -180,7 +182,7 @@ def loop_in_lanes(cond: Block, body: Block) -> LoopInLanes | None:
     if not writes or not counting or not all(map(_is_integer, _carried_values(body, counting))):
         return None
     counts = _needed_operations(body, [body.returned[at] for at in counting])
-    used = {slot for one in counts for slot in one.operand_slots}
+    used = {slot for count in counts for slot in count.operand_slots}
     used |= {slot for one in cond.wired for slot in one.operand_slots} | {*cond.returned}
     if used & {block.arguments[at] for block in (cond, body) for at in written}:
         return None
@@ -203,7 +205,7 @@ def _block_part(
     block: Block, operations: Sequence[SlottedOperation], counting: Iterable[int]
 ) -> _BlockPart | None:
     """Return the operations of a block for evaluation in lanes; None if that is impossible."""
-    chosen = {one.result_slots for one in operations}
+    chosen = {operation.result_slots for operation in operations}
     varying = {block.arguments[at] for at in counting}
     shared: list[Step] = []
     each: list[tuple[SlottedOperation, Lanes]] = []
@@ -242,13 +244,13 @@ def _written_values(body: Block) -> list[_Write]:
     """Return the carried values that the body writes into and does not use otherwise."""
     uses = [slot for one in body.wired for slot in one.operand_slots] + [*body.returned]
     writes: list[_Write] = []
-    for number, slot in enumerate(body.returned):
+    for index, slot in enumerate(body.returned):
         for one in body.wired:
             if one.result_slots != (slot,) or OPS[one.operation.name].write_lanes is None:
                 continue
-            own = body.arguments[number]
+            own = body.arguments[index]
             if one.operand_slots[0] == own and uses.count(own) == 1 and uses.count(slot) == 1:
-                writes.append(_Write(number, one))
+                writes.append(_Write(index, one))
     return writes
 
 
@@ -309,7 +311,8 @@ def _elementwise_lanes(semantics: Op, wired: SlottedOperation) -> Lanes:
     def apply(*operands: Array) -> Array:
         shape = (max(map(len, operands)), *of.static_shape)
         every = [
-            one if one.shape == shape else np.broadcast_to(one, shape).copy() for one in operands
+            operand if operand.shape == shape else np.broadcast_to(operand, shape).copy()
+            for operand in operands
         ]
         if semantics.needs_result:
             return evaluate(*every, result=TensorType(shape, of.element_type))

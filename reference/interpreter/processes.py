@@ -103,7 +103,7 @@ class GridProcess:
             EvaluationError: if it can never hold.
         """
         if self.grid is not None and not is_ready():
-            others = [one for one in processes(self.shape) if one != self.id]
+            others = [process for process in processes(self.shape) if process != self.id]
             self.grid.wait(self.id, operation, lambda: () if is_ready() else others)
 
 

@@ -31,7 +31,10 @@ def shards_by_device(
 ) -> list[list[Array]]:
     """Return each device's shards of arrays, in the order of device ids."""
     return [
-        [shard(array, one, mesh, device) for array, one in zip(arrays, shardings, strict=True)]
+        [
+            shard(array, sharding, mesh, device)
+            for array, sharding in zip(arrays, shardings, strict=True)
+        ]
         for device in devices_of(mesh)
     ]
 

@@ -28,12 +28,12 @@ class AdmittedTensors:
     def __contains__(self, given: ValueType) -> bool:
         if not isinstance(given, TensorType):
             return False
-        of = given.element_type
-        if isinstance(of, QuantizedType):
+        element_type = given.element_type
+        if isinstance(element_type, QuantizedType):
             if self.quantized is QuantizedTensors.PER_TENSOR:
-                return of.quantization_dimension is None
+                return element_type.quantization_dimension is None
             return self.quantized is QuantizedTensors.ANY
-        return of.kind in self.kinds
+        return element_type.kind in self.kinds
 
     @property
     def element_types(self) -> tuple[ElementType, ...]:
@@ -74,11 +74,11 @@ def baseline_element_type(given: ValueType) -> ElementType | QuantizedType | Non
     """
     if not isinstance(given, TensorType):
         return None
-    of = given.element_type
-    if isinstance(of, QuantizedType):
-        count = len(of.scales)
-        return replace(of, scales=(1.0,) * count, zero_points=(0,) * count)
-    return of
+    element_type = given.element_type
+    if isinstance(element_type, QuantizedType):
+        count = len(element_type.scales)
+        return replace(element_type, scales=(1.0,) * count, zero_points=(0,) * count)
+    return element_type
 
 
 def same_shape(*given: ValueType) -> bool:

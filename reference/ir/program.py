@@ -88,8 +88,10 @@ class TensorType:
     @property
     def stored(self) -> ElementType:
         """The element type of arrays of this type: the storage type of a quantized tensor."""
-        of = self.element_type
-        return of.storage_type if isinstance(of, QuantizedType) else of
+        element_type = self.element_type
+        return (
+            element_type.storage_type if isinstance(element_type, QuantizedType) else element_type
+        )
 
     @property
     def storage(self) -> np.dtype[Any]:
@@ -162,10 +164,10 @@ class Dense:
     @property
     def array(self) -> Array:
         """The elements, as a new array of the storage type."""
-        of = self.type.stored
-        bits = np.frombuffer(self.data, dtype=bits_dtype(of).newbyteorder("<"))
-        shape = self.type.static_shape + ((2,) if of.is_complex else ())
-        return from_bits(bits.reshape(shape), of)
+        element_type = self.type.stored
+        bits = np.frombuffer(self.data, dtype=bits_dtype(element_type).newbyteorder("<"))
+        shape = self.type.static_shape + ((2,) if element_type.is_complex else ())
+        return from_bits(bits.reshape(shape), element_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,15 +322,15 @@ def single_op(
     """
     body: list[Operation] = []
     used: list[Value] = []
-    for number, operand in enumerate(operands):
+    for index, operand in enumerate(operands):
         if isinstance(operand, Dense):
-            used.append(Value(f"c{number}", operand.type))
+            used.append(Value(f"c{index}", operand.type))
             value = (("value", operand),)
             body.append(Operation("constant", results=(used[-1],), attributes=value))
         else:
             used.append(operand)
     parameters = tuple(dict.fromkeys(o for o in operands if isinstance(o, Value)))
-    outputs = tuple(Value(f"r{number}", of) for number, of in enumerate(results))
+    outputs = tuple(Value(f"r{index}", of) for index, of in enumerate(results))
     body.append(Operation(name, tuple(used), outputs, attributes(**(given or {})), regions))
     body.append(Operation("return", outputs))
     return Program((Function("main", Region(parameters, tuple(body)), results),))

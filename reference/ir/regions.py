@@ -73,8 +73,8 @@ def components(region: Region) -> tuple[Monoid | None, ...]:
         return (None,) * count
     made = {value.name: o for o in region.operations for value in o.results}
     return tuple(
-        _component(made, result, region.arguments[number], region.arguments[count + number])
-        for number, result in enumerate(region.operations[-1].operands)
+        _component(made, result, region.arguments[index], region.arguments[count + index])
+        for index, result in enumerate(region.operations[-1].operands)
     )
 
 
@@ -121,15 +121,15 @@ def _without_identities(made: Mapping[str, Operation], value: Value) -> Value:
     return value
 
 
-def _rounds_once(monoid: Monoid, of: ElementType, wide: ElementType) -> bool:
-    """Return whether results of a wider type, rounded to `of`, are those computed in `of`.
+def _rounds_once(monoid: Monoid, element_type: ElementType, wide: ElementType) -> bool:
+    """Return whether results of a wider type, rounded to `element_type`, are those computed in it.
 
     Source: Figueroa, When is double rounding innocuous? (SIGNUM Newsletter 30, 1995): sums need
     2 p + 2 digits.
     """
-    if not (of.is_float and wide.is_float and of.float_format.has_zero):
+    if not (element_type.is_float and wide.is_float and element_type.float_format.has_zero):
         return False
-    narrow, format_ = of.float_format, wide.float_format
+    narrow, format_ = element_type.float_format, wide.float_format
     holds = narrow.precision <= format_.precision and narrow.exponent_bits <= format_.exponent_bits
     exact = monoid is ADD or narrow.exponent_bits < format_.exponent_bits
     return holds and (

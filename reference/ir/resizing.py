@@ -33,7 +33,7 @@ _COUNTS = ("limit_indices", "slice_sizes", "broadcast_sizes", "window_dimensions
 def sizes_of(program: Program) -> set[int]:
     """Return the sizes over 1 of all dimensions of a program's values."""
     values = [*program.main.arguments]
-    values += [value for one in program.walk() for value in one.results]
+    values += [value for operation in program.walk() for value in operation.results]
     types = [value.type for value in values if isinstance(value.type, TensorType)]
     return {size for of in types for size in of.shape if size is not None and size > 1}
 

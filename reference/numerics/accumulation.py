@@ -76,17 +76,20 @@ def sum_may_overflow(values: Array, init: Array, leaves: Leaves) -> Array:
     and it is too large for the type; or if no partial sum can leave the range. All other sums are
     unspecified.
     """
-    of = element_type_of(values)
+    element_type = element_type_of(values)
     found = _LeafFolds(values, init, leaves)
     up = found.sum(lambda x: np.maximum(_finite_or_zero(x), 0))
     down = found.sum(lambda x: np.maximum(-_finite_or_zero(x), 0))
-    growth, limit = _growth(leaves.counts + 1, unit_roundoff(of)), of.float_format.max_finite
+    growth, limit = (
+        _growth(leaves.counts + 1, unit_roundoff(element_type)),
+        element_type.float_format.max_finite,
+    )
     over, under = up * growth > limit, down * growth > limit
-    if not of.float_format.has_infinity:
+    if not element_type.float_format.has_infinity:
         return (over | under) & ~found.any(np.isnan)
     plus, minus = found.any(lambda x: x == np.inf), found.any(lambda x: x == -np.inf)
     nan = found.any(np.isnan) | (plus & minus)
-    beyond = limit * (1 + unit_roundoff(of)) * growth
+    beyond = limit * (1 + unit_roundoff(element_type)) * growth
     sure = ((up > beyond) & (down == 0)) | ((down > beyond) & (up == 0))
     open_ = np.where(plus, under, np.where(minus, over, (over | under) & ~sure))
     return open_ & ~nan
@@ -100,16 +103,18 @@ def sum_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Ar
     leaves are multiples of one power of two and no partial sum can need more bits than the type
     has.
     """
-    of = element_type_of(values)
+    element_type = element_type_of(values)
     found = _LeafFolds(values, init, leaves)
     magnitudes = found.sum(lambda x: np.abs(_finite_or_zero(x)))
     steps = leaves.counts - 1 + (found.init != 0)
-    u = unit_roundoff(of)
+    u = unit_roundoff(element_type)
     own = np.abs(_finite_or_zero(to_float64(expected)))
     growth = growth_of_sum(steps, u, _order_factors(values, init, leaves))
     bound = growth * magnitudes + u * own
     lowest = found.fold(np.minimum, _lowest_bit, NO_EXPONENT)
-    exact = magnitudes <= np.ldexp(1.0, np.minimum(lowest + of.float_format.precision, 2000))
+    exact = magnitudes <= np.ldexp(
+        1.0, np.minimum(lowest + element_type.float_format.precision, 2000)
+    )
     return np.where(exact & np.isfinite(to_float64(expected)), 0.0, bound).astype(np.float64)
 
 
@@ -134,9 +139,9 @@ def sum_flush_loss(values: Array, init: Array, leaves: Leaves) -> Array:
     step. It is 0 if all leaves, and therefore all sums, are multiples of the smallest normal
     number.
     """
-    of = element_type_of(values)
+    element_type = element_type_of(values)
     found = _LeafFolds(values, init, leaves)
-    tiny = of.float_format.smallest_normal
+    tiny = element_type.float_format.smallest_normal
     subnormal = found.sum(lambda x: np.where(np.abs(x) < tiny, np.abs(x), 0))
     magnitudes = found.sum(lambda x: np.abs(_finite_or_zero(x)))
     lost = np.minimum(subnormal + leaves.counts * tiny, magnitudes)
@@ -158,11 +163,11 @@ def product_may_leave_range(values: Array, init: Array, leaves: Leaves) -> Array
     As for sums: unspecified if the product of some leaves can overflow or become subnormal, unless
     all leaves change it in one direction and the result is certainly infinite.
     """
-    of = element_type_of(values)
+    element_type = element_type_of(values)
     found = _LeafFolds(values, init, leaves)
     up, down = _exponents(found)
-    form = of.float_format
-    slack = (leaves.counts + 1) * 1.5 * unit_roundoff(of) + 1e-9 * (1 + up - down)
+    form = element_type.float_format
+    slack = (leaves.counts + 1) * 1.5 * unit_roundoff(element_type) + 1e-9 * (1 + up - down)
     over = up + slack >= np.log2(form.max_finite)
     under = -down + slack >= -np.log2(form.smallest_normal)
     nan = found.any(np.isnan)
@@ -193,12 +198,12 @@ def product_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -
     reference. n counts the init value unless it is 1, because a product with 1 is exact. The bound
     is 0 if the type can hold the product of the odd parts of all leaves.
     """
-    of = element_type_of(values)
+    element_type = element_type_of(values)
     found = _LeafFolds(values, init, leaves)
     steps = leaves.counts + (found.init != 1)
-    bound = np.abs(to_float64(expected)) * (_growth(steps, unit_roundoff(of)) - 1)
+    bound = np.abs(to_float64(expected)) * (_growth(steps, unit_roundoff(element_type)) - 1)
     odd = found.fold(np.multiply, _odd_part, 1)
-    exact = odd <= 2.0**of.float_format.precision
+    exact = odd <= 2.0**element_type.float_format.precision
     return np.where(exact & np.isfinite(to_float64(expected)), 0.0, bound).astype(np.float64)
 
 

@@ -15,13 +15,13 @@ def equal_elements(array: Array, other: Array) -> Array:
 
     Complex elements are compared part by part. The mask has the arrays' shape.
     """
-    of = element_type_of(array)
+    element_type = element_type_of(array)
     same = to_bits(array) == to_bits(other)
     with np.errstate(invalid="ignore"):  # signalling NaNs
-        if of.is_complex:
+        if element_type.is_complex:
             nan = [np.isnan(part(array)) & np.isnan(part(other)) for part in (np.real, np.imag)]
             return np.asarray((same | np.stack(nan, axis=-1)).all(axis=-1))
-        if of.is_float:
+        if element_type.is_float:
             same = same | (np.isnan(array) & np.isnan(other))
     return np.asarray(same)
 
@@ -38,22 +38,22 @@ def equal_results(results: Sequence[Array], others: Sequence[Array]) -> bool:
     Elements are equal as in `equal_elements`: all NaNs are.
     """
     return len(results) == len(others) and all(
-        one.shape == other.shape
-        and one.dtype == other.dtype
-        and bool(equal_elements(one, other).all())
-        for one, other in zip(results, others, strict=True)
+        result.shape == other.shape
+        and result.dtype == other.dtype
+        and bool(equal_elements(result, other).all())
+        for result, other in zip(results, others, strict=True)
     )
 
 
 def is_subnormal(array: Array) -> Array:
     """Return a mask of the numbers of an array that are subnormal, or have a part that is."""
-    of = element_type_of(array)
-    if of.is_complex:
+    element_type = element_type_of(array)
+    if element_type.is_complex:
         return is_subnormal(np.real(array).copy()) | is_subnormal(np.imag(array).copy())
-    if not (of.is_float and of.float_format.has_zero):
+    if not (element_type.is_float and element_type.float_format.has_zero):
         return np.zeros(array.shape, np.bool_)
     size = np.abs(to_float64(array))
-    return np.asarray((size > 0) & (size < of.float_format.smallest_normal))
+    return np.asarray((size > 0) & (size < element_type.float_format.smallest_normal))
 
 
 def has_subnormals(array: Array) -> bool:
@@ -67,12 +67,12 @@ def flush_subnormals(array: Array) -> Array:
     Parts of complex numbers are flushed separately. An array without subnormals is returned as it
     is.
     """
-    of = element_type_of(array)
-    if of.is_complex:
+    element_type = element_type_of(array)
+    if element_type.is_complex:
         parts = np.stack([np.real(array), np.imag(array)], axis=-1)
         changed = flush_subnormals(parts)
         return array if changed is parts else changed.view(array.dtype)[..., 0]
     tiny = is_subnormal(array)
     if not tiny.any():
         return array
-    return np.where(tiny, round_to(np.copysign(0.0, to_float64(array)), of), array)
+    return np.where(tiny, round_to(np.copysign(0.0, to_float64(array)), element_type), array)

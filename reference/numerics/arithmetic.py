@@ -31,10 +31,10 @@ results and set no flag (the specification's chapter "Floating-point exceptions"
 
 def widen_subbyte(array: Array) -> Array:
     """Return integers under a byte as si8 or ui8, and other arrays unchanged."""
-    of = element_type_of(array)
-    if of.bits >= 8:
+    element_type = element_type_of(array)
+    if element_type.bits >= 8:
         return array
-    return array.astype(np.int8 if of.is_signed else np.uint8)
+    return array.astype(np.int8 if element_type.is_signed else np.uint8)
 
 
 def wrap_integers(array: Array, to: ElementType) -> Array:
@@ -47,11 +47,11 @@ def wrap_integers(array: Array, to: ElementType) -> Array:
 @quiet
 def _arithmetic(apply: Binary, lhs: Array, rhs: Array) -> Array:
     """Apply ring arithmetic or division that numpy rounds correctly in f32 and f64."""
-    of = element_type_of(lhs)
-    if of.is_float and of.bits < 32:
-        return round_to(np.asarray(apply(to_float64(lhs), to_float64(rhs))), of)
-    if of.is_integer and of.bits < 8:
-        return wrap_integers(apply(widen_subbyte(lhs), widen_subbyte(rhs)), of)
+    element_type = element_type_of(lhs)
+    if element_type.is_float and element_type.bits < 32:
+        return round_to(np.asarray(apply(to_float64(lhs), to_float64(rhs))), element_type)
+    if element_type.is_integer and element_type.bits < 8:
+        return wrap_integers(apply(widen_subbyte(lhs), widen_subbyte(rhs)), element_type)
     return np.asarray(apply(lhs, rhs))
 
 
@@ -74,10 +74,10 @@ def multiply(lhs: Array, rhs: Array) -> Array:
 
 def divide(lhs: Array, rhs: Array) -> Array:
     """Return the quotient; truncated for integers; rounded once for complex numbers."""
-    of = element_type_of(lhs)
-    if of.is_complex:
+    element_type = element_type_of(lhs)
+    if element_type.is_complex:
         return functions.divide(lhs, rhs)
-    if of.is_float:
+    if element_type.is_float:
         return _arithmetic(np.divide, lhs, rhs)
     return _arithmetic(_quotient, lhs, rhs)
 
@@ -87,12 +87,12 @@ def remainder(lhs: Array, rhs: Array) -> Array:
 
     The same formula serves complex numbers, whose remainder the specification has not defined yet.
     """
-    of = element_type_of(lhs)
-    if of.is_complex:
+    element_type = element_type_of(lhs)
+    if element_type.is_complex:
         quotient = functions.divide(lhs, rhs)
         whole = np.trunc(np.real(quotient)) + 1j * np.trunc(np.imag(quotient))
-        return subtract(lhs, functions.multiply(whole.astype(of.storage), rhs))
-    return _arithmetic(np.fmod if of.is_float else _integer_remainder, lhs, rhs)
+        return subtract(lhs, functions.multiply(whole.astype(element_type.storage), rhs))
+    return _arithmetic(np.fmod if element_type.is_float else _integer_remainder, lhs, rhs)
 
 
 def _quotient(lhs: Array, rhs: Array) -> Array:
@@ -114,8 +114,8 @@ def power(lhs: Array, rhs: Array) -> Array:
 
     An integer to a negative power is the exact result if that is an integer, otherwise 0.
     """
-    of = element_type_of(lhs)
-    if not of.is_integer:
+    element_type = element_type_of(lhs)
+    if not element_type.is_integer:
         return functions.power(lhs, rhs)
     base, exponent = widen_subbyte(lhs), widen_subbyte(rhs)
     unit = np.where(exponent % 2 == 0, base * base, base)  # (-1)^n; 1^n
@@ -126,7 +126,7 @@ def power(lhs: Array, rhs: Array) -> Array:
         base, left = base * base, left // 2
     is_unit = (widen_subbyte(lhs) == 1) | (widen_subbyte(lhs) == ~np.zeros_like(base))
     inverse = np.where(is_unit, unit, np.zeros_like(unit))
-    return wrap_integers(np.where(exponent < 0, inverse, power), of)
+    return wrap_integers(np.where(exponent < 0, inverse, power), element_type)
 
 
 def _sign_mask(element_type: ElementType) -> int:
@@ -140,74 +140,78 @@ def negate(operand: Array) -> Array:
     Formats without negative zero keep their zero and their only NaN. f8E8M0FNU has no negative
     numbers, so the result is NaN.
     """
-    of = element_type_of(operand)
-    if of.is_integer:
-        return wrap_integers(np.negative(widen_subbyte(operand)), of)
-    fmt = of.float_format
+    element_type = element_type_of(operand)
+    if element_type.is_integer:
+        return wrap_integers(np.negative(widen_subbyte(operand)), element_type)
+    fmt = element_type.float_format
     if not fmt.signed:
-        return round_to(-to_float64(operand), of)
+        return round_to(-to_float64(operand), element_type)
     bits = to_bits(operand)
-    flipped = bits ^ bits.dtype.type(_sign_mask(of))
+    flipped = bits ^ bits.dtype.type(_sign_mask(element_type))
     if not fmt.has_negative_zero:
-        flipped = np.where((bits & ~bits.dtype.type(_sign_mask(of))) == 0, bits, flipped)
-    return from_bits(flipped, of)
+        flipped = np.where((bits & ~bits.dtype.type(_sign_mask(element_type))) == 0, bits, flipped)
+    return from_bits(flipped, element_type)
 
 
 @quiet
 def abs(operand: Array) -> Array:  # noqa: A001 - the specification's name
     """Return the modulus; clears the sign bit of floats, even of NaNs; the smallest integer
     stays."""
-    of = element_type_of(operand)
-    if of.is_complex:
+    element_type = element_type_of(operand)
+    if element_type.is_complex:
         return functions.absolute(operand)
-    if of.is_integer:
-        return wrap_integers(np.abs(widen_subbyte(operand)), of)
-    fmt = of.float_format
+    if element_type.is_integer:
+        return wrap_integers(np.abs(widen_subbyte(operand)), element_type)
+    fmt = element_type.float_format
     if not fmt.signed:
         return operand.copy()
     bits = to_bits(operand)
-    cleared = bits & ~bits.dtype.type(_sign_mask(of))
+    cleared = bits & ~bits.dtype.type(_sign_mask(element_type))
     if not fmt.has_negative_zero:  # the code of -0 is NaN
-        cleared = np.where(bits == bits.dtype.type(_sign_mask(of)), bits, cleared)
-    return from_bits(cleared, of)
+        cleared = np.where(bits == bits.dtype.type(_sign_mask(element_type)), bits, cleared)
+    return from_bits(cleared, element_type)
 
 
 @quiet
 def sign(operand: Array) -> Array:
     """Return -1, 0 or 1; zeros keep their sign, NaN stays NaN; x / abs(x) for complex x, 0 for
     0."""
-    of = element_type_of(operand)
-    if of.is_integer:
-        return wrap_integers(np.sign(widen_subbyte(operand)), of)
-    if of.is_complex:
-        modulus = functions.absolute(operand).astype(of.storage)
+    element_type = element_type_of(operand)
+    if element_type.is_integer:
+        return wrap_integers(np.sign(widen_subbyte(operand)), element_type)
+    if element_type.is_complex:
+        modulus = functions.absolute(operand).astype(element_type.storage)
         result = functions.divide(operand, modulus)
         nan = np.isnan(np.real(operand)) | np.isnan(np.imag(operand))
-        result = np.where(nan, of.storage.type(complex(np.nan, np.nan)), result)
-        return np.where(operand == 0, of.storage.type(0), result)
+        result = np.where(nan, element_type.storage.type(complex(np.nan, np.nan)), result)
+        return np.where(operand == 0, element_type.storage.type(0), result)
     value = to_float64(operand)
     kept = np.isnan(value) | (value == 0)
-    return np.where(kept, operand, round_to(np.copysign(1.0, value), of))
+    return np.where(kept, operand, round_to(np.copysign(1.0, value), element_type))
 
 
 def _parts(array: Array) -> tuple[Array, Array]:
     """Return the keys of a lexicographic order: real and imaginary parts, or values and zeros."""
-    of = element_type_of(array)
-    if of.is_complex:
+    element_type = element_type_of(array)
+    if element_type.is_complex:
         return np.real(array), np.imag(array)
-    value = to_float64(array) if of.is_float and of.bits < 32 else widen_subbyte(array)
+    value = (
+        to_float64(array)
+        if element_type.is_float and element_type.bits < 32
+        else widen_subbyte(array)
+    )
     return value, np.zeros_like(value)
 
 
 @quiet
 def _extremum(lhs: Array, rhs: Array, after: Binary, zero_first: bool) -> Array:
     """Return the element that comes `after` the other; NaN if either is NaN."""
-    of = element_type_of(lhs)
+    element_type = element_type_of(lhs)
     (left, left_imag), (right, right_imag) = _parts(lhs), _parts(rhs)
     take = after(left, right)
-    if of.is_complex:
+    if element_type.is_complex:
         take = take | ((left == right) & after(left_imag, right_imag))
-    elif of.is_float:  # IEEE 754-2019, 9.6: NaN propagates, and -0 precedes +0
+    elif element_type.is_float:  # IEEE 754-2019, 9.6: NaN propagates, and -0 precedes +0
         zero = (left == right) & (np.signbit(right) == zero_first)
         take = take | np.isnan(left) | zero
     return np.where(take, lhs, rhs)
@@ -234,21 +238,21 @@ def clamp(min: Array, operand: Array, max: Array) -> Array:  # noqa: A002 - the 
 @quiet
 def sqrt(operand: Array) -> Array:
     """Return the correctly rounded square root; NaN for negative numbers, -0 for -0."""
-    of = element_type_of(operand)
-    if of.is_complex:
+    element_type = element_type_of(operand)
+    if element_type.is_complex:
         return functions.sqrt(operand)
-    if of.bits < 32:
-        return round_to(np.sqrt(to_float64(operand)), of)
+    if element_type.bits < 32:
+        return round_to(np.sqrt(to_float64(operand)), element_type)
     return np.asarray(np.sqrt(operand))
 
 
 @quiet
 def _round_to_integral(operand: Array, apply: Callable[[Any], Any]) -> Array:
     """Round to an integral value; a zero result has the operand's sign."""
-    of = element_type_of(operand)
-    if of.bits >= 32:
+    element_type = element_type_of(operand)
+    if element_type.bits >= 32:
         return np.asarray(apply(operand))
-    return round_to(np.asarray(apply(to_float64(operand))), of)
+    return round_to(np.asarray(apply(to_float64(operand))), element_type)
 
 
 def ceil(operand: Array) -> Array:

@@ -35,12 +35,12 @@ def popcnt(operand: Array) -> Array:
 
 def count_leading_zeros(operand: Array) -> Array:
     """Return the number of zero bits above the highest set bit, within the type's own width."""
-    of = element_type_of(operand)
+    element_type = element_type_of(operand)
     bits = to_bits(operand)
     for shift in (1, 2, 4, 8, 16, 32):
-        if shift < of.bits:
+        if shift < element_type.bits:
             bits = bits | bits >> bits.dtype.type(shift)  # set all bits below the highest set bit
-    return wrap_integers(of.bits - np.bitwise_count(bits), of)
+    return wrap_integers(element_type.bits - np.bitwise_count(bits), element_type)
 
 
 def _shift(rhs: Array) -> tuple[Array, Array]:
@@ -68,13 +68,13 @@ def shift_right_logical(lhs: Array, rhs: Array) -> Array:
 @quiet
 def shift_right_arithmetic(lhs: Array, rhs: Array) -> Array:
     """Return bits shifted down, filled with copies of the top bit, also for unsigned integers."""
-    of = element_type_of(lhs)
+    element_type = element_type_of(lhs)
     amount, beyond = _shift(rhs)
     bits = to_bits(lhs)
     signed = bits.view(np.dtype(f"int{8 * bits.itemsize}"))
-    if of.bits < 8:  # shift the type's top bit to the top of the byte, and back down
-        spare = 8 - of.bits
+    if element_type.bits < 8:  # shift the type's top bit to the top of the byte, and back down
+        spare = 8 - element_type.bits
         signed = (signed << spare) >> spare
-    last = np.full_like(amount, of.bits - 1)
+    last = np.full_like(amount, element_type.bits - 1)
     moved = signed >> np.where(beyond, last, amount).astype(signed.dtype)
-    return from_bits(moved.view(bits.dtype), of)
+    return from_bits(moved.view(bits.dtype), element_type)

@@ -32,12 +32,12 @@ def compare(
     compared by real parts, then by imaginary parts.
     """
     apply = _DIRECTIONS[comparison_direction]
-    of = element_type_of(lhs)
-    if of.is_complex:
+    element_type = element_type_of(lhs)
+    if element_type.is_complex:
         return np.asarray(_lexicographic(lhs, rhs, comparison_direction))
     if compare_type == "TOTALORDER":
         return np.asarray(apply(total_order_key(lhs), total_order_key(rhs)))
-    if of.is_float and of.bits < 32:
+    if element_type.is_float and element_type.bits < 32:
         return np.asarray(apply(to_float64(lhs), to_float64(rhs)))
     return np.asarray(apply(widen_subbyte(lhs), widen_subbyte(rhs)))
 
@@ -54,12 +54,12 @@ def _lexicographic(lhs: Array, rhs: Array, direction: str) -> Array:
 
 def total_order_key(array: Array) -> Array:
     """Return integers (si64) in the order that IEEE 754's totalOrder gives these floats."""
-    of = element_type_of(array)
+    element_type = element_type_of(array)
     bits = to_bits(array).astype(np.uint64)
-    if not of.float_format.signed:
+    if not element_type.float_format.signed:
         return bits.astype(np.int64)
-    magnitude = (bits & np.uint64((1 << (of.bits - 1)) - 1)).astype(np.int64)
-    return np.where(bits >> np.uint64(of.bits - 1), -1 - magnitude, magnitude)
+    magnitude = (bits & np.uint64((1 << (element_type.bits - 1)) - 1)).astype(np.int64)
+    return np.where(bits >> np.uint64(element_type.bits - 1), -1 - magnitude, magnitude)
 
 
 def is_finite(x: Array) -> Array:

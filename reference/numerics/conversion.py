@@ -50,22 +50,22 @@ def convert_to(operand: Array, to: ElementType) -> Array:
     integers wrap, floating-point numbers are truncated and saturated (NaN becomes 0). To i1:
     whether the value, or the real part of a complex value, is not zero.
     """
-    of = element_type_of(operand)
-    if to is of:
+    element_type = element_type_of(operand)
+    if to is element_type:
         return operand.copy()
     if to.is_complex:
-        if of.is_complex:
+        if element_type.is_complex:
             return operand.astype(to.storage)  # numpy rounds part by part, to f32 correctly
         real = convert_to(operand, to.part)
         return real.astype(to.storage)
-    if of.is_complex:
+    if element_type.is_complex:
         return convert_to(np.real(operand).copy(), to)
     if to.is_boolean:
-        return np.asarray((to_float64(operand) if of.is_float else to_bits(operand)) != 0)
-    if of.is_float:
+        return np.asarray((to_float64(operand) if element_type.is_float else to_bits(operand)) != 0)
+    if element_type.is_float:
         value = to_float64(operand)
         return round_to(value, to) if to.is_float else _truncate(value, to)
-    wide = operand.astype(np.uint64 if of.is_unsigned else np.int64)
+    wide = operand.astype(np.uint64 if element_type.is_unsigned else np.int64)
     if to.is_float:
         return round_integers(wide, to)
     return from_bits(wide.view(np.uint64), to)
@@ -89,15 +89,15 @@ def bitcast_convert(operand: Array, *, result: TensorType) -> Array:
     A wide element becomes (or results from) a row of narrow elements, the first of which has its
     lowest bits; elements under a byte are packed in this order too.
     """
-    of, to = element_type_of(operand), result.element
+    element_type, to = element_type_of(operand), result.element
     shape = operand.shape
-    if of.bits > to.bits:
-        shape = (*shape, of.bits // to.bits)
-    elif of.bits < to.bits:
+    if element_type.bits > to.bits:
+        shape = (*shape, element_type.bits // to.bits)
+    elif element_type.bits < to.bits:
         shape = shape[:-1]
     if prod(shape) == 0:
         return np.zeros(shape, to.storage)
-    return _from_bit_rows(_bit_rows(operand, of).reshape(*shape, to.bits), to)
+    return _from_bit_rows(_bit_rows(operand, element_type).reshape(*shape, to.bits), to)
 
 
 def _bit_rows(array: Array, element_type: ElementType) -> Array:
@@ -119,11 +119,11 @@ def _from_bit_rows(rows: Array, to: ElementType) -> Array:
 @quiet
 def reduce_precision(operand: Array, *, exponent_bits: int, mantissa_bits: int) -> Array:
     """Round as if to a format with fewer bits; see `reduce_value_precision`. NaN is unchanged."""
-    of = element_type_of(operand)
+    element_type = element_type_of(operand)
     value = to_float64(operand)
-    changed = reduce_value_precision(value, of.float_format, exponent_bits, mantissa_bits)
+    changed = reduce_value_precision(value, element_type.float_format, exponent_bits, mantissa_bits)
     unchanged = ~np.isfinite(value) | (changed == value)
-    return np.where(unchanged, operand, round_to(changed, of))
+    return np.where(unchanged, operand, round_to(changed, element_type))
 
 
 def reduce_value_precision(
@@ -168,7 +168,7 @@ def real(operand: Array) -> Array:
 @quiet
 def imag(operand: Array) -> Array:
     """Return the imaginary part; zero for a floating-point number."""
-    of = element_type_of(operand)
-    if of.is_complex:
+    element_type = element_type_of(operand)
+    if element_type.is_complex:
         return np.imag(operand).copy()
-    return round_to(np.zeros(operand.shape), of)
+    return round_to(np.zeros(operand.shape), element_type)

@@ -88,14 +88,18 @@ def is_exact_square_root(operands: tuple[Array, ...], result: Array) -> Array:
 def is_exact_conversion(operands: tuple[Array, ...], result: Array) -> Array:
     """Return a mask of elements that a conversion did not change."""
     operand = operands[0]
-    of, to = element_type_of(operand), element_type_of(result)
-    if of.is_float and to.is_float:
+    element_type, to = element_type_of(operand), element_type_of(result)
+    if element_type.is_float and to.is_float:
         return np.asarray(to_float64(operand) == to_float64(result))
-    if of.is_integer and to.is_float:
+    if element_type.is_integer and to.is_float:
         return np.asarray(operand.astype(np.longdouble) == to_float64(result).astype(np.longdouble))
-    if of.is_complex and to.is_complex:
+    if element_type.is_complex and to.is_complex:
         return np.asarray(operand.astype(np.complex128) == result.astype(np.complex128))
-    return np.zeros(result.shape, np.bool_) if to.bits < of.bits else np.ones(result.shape, bool)
+    return (
+        np.zeros(result.shape, np.bool_)
+        if to.bits < element_type.bits
+        else np.ones(result.shape, bool)
+    )
 
 
 def _is_complex_product(operands: tuple[Array, ...], result: Array) -> Array:

@@ -41,8 +41,8 @@ def fold(
     `values` (which replaces the input's elements) and `init`, a scalar, have the type of the
     result. Padding is also `init`, or omitted unless `padded`.
     """
-    of = element_type_of(values)
-    ufunc = monoid.logical if of.is_boolean else monoid.ufunc
+    element_type = element_type_of(values)
+    ufunc = monoid.logical if element_type.is_boolean else monoid.ufunc
     wide, start = _widen(monoid, values), _widen(monoid, init)
     neutral = _neutral_element(monoid, wide)
     total = leaves.fold(ufunc, wide, start if padded else neutral, neutral)
@@ -50,11 +50,11 @@ def fold(
         more = ufunc(total, start)
         total = more if number else np.where(leaves.counts == 0, start, more)
     total = np.asarray(total)
-    if monoid is ADD and (of.is_float or of.is_complex):
+    if monoid is ADD and (element_type.is_float or element_type.is_complex):
         total = _signed_sum(total, values, init, leaves, inits)
-    if of.is_float and monoid.extremum:
+    if element_type.is_float and monoid.extremum:
         total = _signed_extremum(monoid, total, wide, start, leaves, inits)
-    return _round_total(total, of)
+    return _round_total(total, element_type)
 
 
 def all_negative_zeros(values: Array, init: Array, leaves: Leaves) -> Array:
@@ -83,18 +83,18 @@ def _signed_sum(total: Array, values: Array, init: Array, leaves: Leaves, inits:
 
 def _widen(monoid: Monoid, values: Array) -> Array:
     """Return the values in the type of the fold."""
-    of = element_type_of(values)
+    element_type = element_type_of(values)
     exact = not monoid.rounds
-    if of.is_integer:
+    if element_type.is_integer:
         if exact:
             return widen_subbyte(values)
-        return values.astype(np.int64 if of.is_signed else np.uint64)
-    if of.is_float:
-        if exact and of.bits >= 32:
+        return values.astype(np.int64 if element_type.is_signed else np.uint64)
+    if element_type.is_float:
+        if exact and element_type.bits >= 32:
             return values
-        return values.astype(np.longdouble) if of.bits == 64 else to_float64(values)
-    if of.is_complex:
-        return values.astype(np.complex128 if of.part.bits == 32 else np.clongdouble)
+        return values.astype(np.longdouble) if element_type.bits == 64 else to_float64(values)
+    if element_type.is_complex:
+        return values.astype(np.complex128 if element_type.part.bits == 32 else np.clongdouble)
     return values
 
 

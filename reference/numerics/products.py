@@ -38,12 +38,12 @@ def to_wide_type(array: Array) -> Array:
     Integers become int64 (ui64 stays), booleans and floating-point numbers of at most 32 bits
     float64, longer numbers longdouble, complex numbers complex128 or clongdouble.
     """
-    of = element_type_of(array)
-    if of.is_complex:
-        return array.astype(np.complex128 if of.part.bits == 32 else np.clongdouble)
-    if of.is_float:
-        return array.astype(np.longdouble) if of.bits == 64 else to_float64(array)
-    if of.is_boolean:
+    element_type = element_type_of(array)
+    if element_type.is_complex:
+        return array.astype(np.complex128 if element_type.part.bits == 32 else np.clongdouble)
+    if element_type.is_float:
+        return array.astype(np.longdouble) if element_type.bits == 64 else to_float64(array)
+    if element_type.is_boolean:
         return array.astype(np.float64)
     return array if array.dtype == np.uint64 else array.astype(np.int64)
 

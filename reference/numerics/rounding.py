@@ -189,9 +189,9 @@ def round_integers(x: Array, to: ElementType) -> Array:
 
 def to_float64(array: Array) -> Array:
     """Return a floating-point array of at most 64 bits as float64, exactly."""
-    of = element_type_of(array)
-    if of.bits <= 8:
-        return np.asarray(_byte_values(of).take(to_bits(array)))
+    element_type = element_type_of(array)
+    if element_type.bits <= 8:
+        return np.asarray(_byte_values(element_type).take(to_bits(array)))
     with np.errstate(invalid="ignore"):  # signalling NaNs
         return np.asarray(array.astype(np.float64))
 
@@ -209,15 +209,15 @@ def ordinal(array: Array) -> Array:
     Infinities continue the sequence; the ordinal of NaN has no meaning. For f8E8M0FNU it is the
     exponent field. Differences of f64 ordinals may not fit int64.
     """
-    of = element_type_of(array)
-    if not of.float_format.signed:
+    element_type = element_type_of(array)
+    if not element_type.float_format.signed:
         return to_bits(array).astype(np.int64)
-    if of.bits == 64:
+    if element_type.bits == 64:
         bits = to_bits(array).view(np.int64)
         return np.where(bits < 0, np.int64(-(2**63)) - np.minimum(bits, 0), bits)
     code = to_bits(array).astype(np.int64)
-    magnitude = code & ((1 << (of.bits - 1)) - 1)
-    return np.where(code >> (of.bits - 1) != 0, -magnitude, magnitude)
+    magnitude = code & ((1 << (element_type.bits - 1)) - 1)
+    return np.where(code >> (element_type.bits - 1) != 0, -magnitude, magnitude)
 
 
 def from_ordinal(number: Array, to: ElementType) -> Array:
@@ -247,19 +247,19 @@ def next_down(array: Array) -> Array:
 
 
 def _step(array: Array, direction: int) -> Array:
-    of = element_type_of(array)
-    form = of.float_format
+    element_type = element_type_of(array)
+    form = element_type.float_format
     top = _top_code(form) + (1 if form.has_infinity else 0)
     bottom = -top if form.signed else 0
     moved = np.clip(ordinal(array) + direction, bottom, top)
-    result = from_ordinal(moved, of)
+    result = from_ordinal(moved, element_type)
     values = to_float64(array)
     with np.errstate(invalid="ignore"):
         if direction > 0 and form.has_negative_zero:
             to_zero = (moved == 0) & (values < 0)
-            zero = round_to(np.float64(-0.0) * np.ones(array.shape), of)
+            zero = round_to(np.float64(-0.0) * np.ones(array.shape), element_type)
             result = np.where(to_zero, zero, result)
-        return np.asarray(np.where(np.isnan(values), array, result)).astype(of.storage)
+        return np.asarray(np.where(np.isnan(values), array, result)).astype(element_type.storage)
 
 
 def ulp_size(x: Array, element_type: ElementType) -> Array:

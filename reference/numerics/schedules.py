@@ -78,12 +78,12 @@ def order_factor(terms: Array) -> float:
     count = terms.shape[0]
     if not (terms.size and has_likely_bound(count)):
         return LIKELY
-    rows, of = terms.reshape(count, -1), element_type_of(terms)
-    is_narrow = of.float_format.precision < _NARROW
+    rows, element_type = terms.reshape(count, -1), element_type_of(terms)
+    is_narrow = element_type.float_format.precision < _NARROW
     rows = rows[:, :: 1 + rows.size // (_NARROW_TERMS if is_narrow else _TERMS)]
     with np.errstate(all="ignore"):
         largest = _narrow_error(rows) if is_narrow else _SPREAD * _largest_error(rows, _LANES)
-    u = 2.0**-of.float_format.precision
+    u = 2.0**-element_type.float_format.precision
     return max(LIKELY, float(np.max(largest, initial=0.0) / (u * np.sqrt(count))))
 
 
@@ -93,7 +93,7 @@ def _narrow_error(rows: Array) -> Array:
     """
     random = np.random.default_rng(0)
     orders = [rows, *(random.permutation(rows) for _ in range(_PERMUTATIONS))]
-    errors = [_largest_error(one, _NARROW_LANES) for one in orders]
+    errors = [_largest_error(order, _NARROW_LANES) for order in orders]
     return np.asarray(np.max(errors, axis=0) + np.ptp(errors, axis=0))
 
 
@@ -103,8 +103,8 @@ def _largest_error(rows: Array, lanes: Sequence[int]) -> Array:
     """
     wide = to_float64(rows).astype(np.longdouble if rows.dtype == np.float64 else np.float64)
     exact, size = wide.sum(axis=0), np.abs(wide).sum(axis=0)
-    errors = [np.abs(to_float64(one) - exact) / size for one in _sums_in_orders(rows, lanes)]
-    return np.max([np.where(np.isfinite(one), one, 0.0) for one in errors], axis=0)
+    errors = [np.abs(to_float64(order) - exact) / size for order in _sums_in_orders(rows, lanes)]
+    return np.max([np.where(np.isfinite(error), error, 0.0) for error in errors], axis=0)
 
 
 def _sums_in_orders(rows: Array, lanes: Sequence[int]) -> Iterator[Array]:
@@ -122,11 +122,11 @@ def _add_rows(rows: Array) -> Array:
     return np.asarray(np.add.accumulate(rows, axis=0)[-1])
 
 
-def order_factors(of: ElementType) -> Callable[[Array, Array], Array]:
+def order_factors(element_type: ElementType) -> Callable[[Array, Array], Array]:
     """Return a function multiply(lhs, rhs) with `order_factor` of matrix products for each element.
 
     It takes the place of a multiplication of matrices (..., m, k) and (..., k, n) whose sums are in
-    the type `of`, which has 16 bits or more.
+    the type `element_type`, which has 16 bits or more.
     """
 
     def multiply(lhs: Array, rhs: Array) -> Array:
@@ -140,17 +140,17 @@ def order_factors(of: ElementType) -> Callable[[Array, Array], Array]:
             lhs, rhs = lhs[::step], rhs[::step]
         sampled = max(1, int(np.sqrt(_TERMS * shape[-2] / lhs.size)))
         few = lhs[..., :: 1 + shape[-2] // sampled, :], rhs[..., :: 1 + shape[-1] // sampled]
-        return np.full(shape, max(order_factor(one) for one in _terms(*few, of)))
+        return np.full(shape, max(order_factor(term) for term in _terms(*few, element_type)))
 
     return multiply
 
 
-def _terms(lhs: Array, rhs: Array, of: ElementType) -> Iterator[Array]:
+def _terms(lhs: Array, rhs: Array, element_type: ElementType) -> Iterator[Array]:
     """Yield the products that are added in each part of matrix products, along a new dimension."""
     for left, right in _real_factors(lhs, rhs):
         each = left[..., :, None, :] * np.swapaxes(right, -1, -2)[..., None, :, :]
         wide = each if each.dtype == np.longdouble else each.astype(np.float64)
-        yield np.moveaxis(round_to(wide, of), -1, 0)
+        yield np.moveaxis(round_to(wide, element_type), -1, 0)
 
 
 def _real_factors(lhs: Array, rhs: Array) -> Iterator[tuple[Array, Array]]:

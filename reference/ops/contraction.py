@@ -423,7 +423,7 @@ def has_sums(config: str) -> bool:
     """
     given, arrow, result = config.partition("->")
     indices = [one for one in given if one.isalpha()]
-    return any(indices.count(one) > 1 if not arrow else one not in result for one in indices)
+    return any(indices.count(index) > 1 if not arrow else index not in result for index in indices)
 
 
 def einsum_sums(operands: Sequence[Array], config: str, *, magnitudes: bool = False) -> Array:
@@ -433,7 +433,7 @@ def einsum_sums(operands: Sequence[Array], config: str, *, magnitudes: bool = Fa
     """
     factors = [to_wide_type(array) for array in operands]
     if magnitudes:
-        factors = [np.abs(one).astype(np.float64) for one in factors]
+        factors = [np.abs(factor).astype(np.float64) for factor in factors]
     if has_sums(config):
         return np.asarray(np.einsum(config, *factors))
     return np.asarray(reduce(np.multiply, _align_factors(config, factors)))
@@ -442,9 +442,9 @@ def einsum_sums(operands: Sequence[Array], config: str, *, magnitudes: bool = Fa
 def _align_factors(config: str, factors: Sequence[Array]) -> list[Array]:
     """Return the elements of each factor at their positions in the result; nothing is summed."""
     spread: list[Array] = []
-    for number, factor in enumerate(factors):
+    for index, factor in enumerate(factors):
         places = [np.ones(one.shape, np.int64) for one in factors]
-        places[number] = np.arange(factor.size).reshape(factor.shape)
+        places[index] = np.arange(factor.size).reshape(factor.shape)
         spread.append(factor.reshape(-1)[np.einsum(config, *places)])
     return spread
 

@@ -191,7 +191,7 @@ def _check_windows(of: Geometry, spatial: int) -> bool:
     """Check C2, C3, C5 to C9."""
     found = [
         require("C2", len(of.strides) == spatial, of.strides),
-        require("C3", all(one > 0 for one in of.strides), of.strides),
+        require("C3", all(stride > 0 for stride in of.strides), of.strides),
         require("C5", len(of.lhs_dilation) == spatial, of.lhs_dilation),
         require("C6", all(one > 0 for one in of.lhs_dilation), of.lhs_dilation),
         require("C7", len(of.rhs_dilation) == spatial, of.rhs_dilation),
@@ -263,11 +263,11 @@ def _result_shape(
     if numbered[1]:
         shape[of.output_feature] = rhs.shape[of.kernel_output_feature]
     if numbered[0] and numbered[1] and windowed:
-        for number, dimension in enumerate(of.output_spatial):
-            image = lhs.shape[of.input_spatial[number]]
-            window = rhs.shape[of.kernel_spatial[number]]
+        for index, dimension in enumerate(of.output_spatial):
+            image = lhs.shape[of.input_spatial[index]]
+            window = rhs.shape[of.kernel_spatial[index]]
             if image is not None and window is not None:
-                shape[dimension] = num_windows(of, number, image, window)
+                shape[dimension] = num_windows(of, index, image, window)
     return tuple(shape)
 
 
@@ -391,10 +391,10 @@ def _pad_image(image: Array, of: Geometry, padding: float) -> Array:
         return image
     whole = np.full((image.shape[0], *padded, image.shape[-1]), padding, image.dtype)
     source, target = [slice(None)], [slice(None)]
-    for number, size in enumerate(sizes):
-        low, step = of.padding[number][0], of.lhs_dilation[number]
+    for index, size in enumerate(sizes):
+        low, step = of.padding[index][0], of.lhs_dilation[index]
         first = max(0, -(low // step))  # the first element that negative padding keeps
-        last = min(size, max(first, -((low - padded[number]) // step)))
+        last = min(size, max(first, -((low - padded[index]) // step)))
         source.append(slice(first, last))
         target.append(slice(low + first * step, low + last * step, step))
     if all(one.stop is None or one.stop > one.start for one in source):

@@ -154,8 +154,8 @@ def dynamic_pad_type(
     scalar = padding_value in ANY_PER_TENSOR and padding_value.rank == 0
     require("I2", scalar, padding_value)
     paddings = (edge_padding_low, edge_padding_high, interior_padding)
-    for number, padding in enumerate(paddings, 3):
-        _numbers(f"I{number}", padding)  # I3 I4 I5
+    for index, padding in enumerate(paddings, 3):
+        _numbers(f"I{index}", padding)  # I3 I4 I5
     types = (operand, padding_value, result)
     require("C1", same_element_type(*types), join_with_commas(*types))
     counted = all(sizes_agree(_count(padding), operand.rank) for padding in paddings)

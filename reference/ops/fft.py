@@ -115,14 +115,14 @@ def fft(operand: Array, *, fft_type: str, fft_length: Sequence[int]) -> Array:
         fft_length: for RFFT and IRFFT the last dimensions of the real tensor.
     """
     x = to_wide_type(operand)
-    of = element_type_of(operand)
+    element_type = element_type_of(operand)
     axes = tuple(range(operand.ndim - len(fft_length), operand.ndim))
     last = int(fft_length[-1])
     if fft_type == "RFFT":
-        to = COMPLEX_OF[of.name]
+        to = COMPLEX_OF[element_type.name]
         shape = (*operand.shape[:-1], last // 2 + 1 if last else 0)
     else:
-        to = of.part if fft_type == "IRFFT" else of
+        to = element_type.part if fft_type == "IRFFT" else element_type
         shape = (*operand.shape[:-1], last) if fft_type == "IRFFT" else operand.shape
     if not operand.size or 0 in shape:
         return np.zeros(shape, to.storage)

@@ -170,10 +170,10 @@ def _receive(
     payload = results[:-1]
     if len(given) != len(payload):
         raise EvaluationError(f"{where} holds {len(given)} arrays, {len(payload)} are expected")
-    for number, (array, of) in enumerate(zip(given, payload, strict=True)):
+    for index, (array, of) in enumerate(zip(given, payload, strict=True)):
         problem = mismatch(array, of)
         if problem:
-            raise EvaluationError(f"{where}, array {number}: {problem}")
+            raise EvaluationError(f"{where}, array {index}: {problem}")
     return (*given, token)
 
 

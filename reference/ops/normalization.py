@@ -28,8 +28,8 @@ from reference.ops.elementwise.types import FLOAT
 
 def _inputs(tensors: dict[str, TensorType], *vectors: str) -> None:
     """Check I1, I2, ... in order: floating-point or per-tensor quantized; `vectors` of rank 1."""
-    for number, (name, of) in enumerate(tensors.items(), 1):
-        require(f"I{number}", of in FLOAT and (name not in vectors or of.rank == 1), of)  # I1 to I5
+    for index, (name, of) in enumerate(tensors.items(), 1):
+        require(f"I{index}", of in FLOAT and (name not in vectors or of.rank == 1), of)  # I1 to I5
 
 
 def _same_element(*given: TensorType) -> None:
@@ -103,9 +103,9 @@ def batch_norm_inference_type(
     _same_element(operand, *vectors.values(), found)  # C2
     if _has_feature(operand, feature_index):  # C1
         size = operand.shape[feature_index]
-        for number, of in enumerate(vectors.values(), 3):
+        for index, of in enumerate(vectors.values(), 3):
             require(
-                f"C{number}", _is_size(of, size), join_with_commas(operand, of)
+                f"C{index}", _is_size(of, size), join_with_commas(operand, of)
             )  # C3, C4, C5, C6
     require("C7", same_shape(operand, found), join_with_commas(operand, found))  # C7, besides C2
     return found
@@ -136,9 +136,9 @@ def batch_norm_training_type(
     _same_element(operand, scale, offset, *found)  # C2
     if _has_feature(operand, feature_index):  # C1
         size = operand.shape[feature_index]
-        for number, of in enumerate((scale, offset, *found[1:]), 3):
+        for index, of in enumerate((scale, offset, *found[1:]), 3):
             require(
-                f"C{number}", _is_size(of, size), join_with_commas(operand, of)
+                f"C{index}", _is_size(of, size), join_with_commas(operand, of)
             )  # C3, C4, C5, C6
     require(
         "C7", same_shape(operand, found[0]), join_with_commas(operand, found[0])
@@ -204,11 +204,11 @@ def shape_per_feature(vector: Array, operand: Array, feature_index: int) -> Arra
 
 def constants(operand: Array, feature_index: int, epsilon: float) -> tuple[Array, Array]:
     """Return `epsilon` and the number of elements per feature, as constants of the element type."""
-    of = element_type_of(operand)
+    element_type = element_type_of(operand)
     axes = reduced_axes(operand, feature_index)
     count = math.prod(operand.shape[axis] for axis in axes)
-    return to_wide_type(round_to(np.array(epsilon, np.float64), of)), to_wide_type(
-        round_to(np.array(count, np.float64), of)
+    return to_wide_type(round_to(np.array(epsilon, np.float64), element_type)), to_wide_type(
+        round_to(np.array(count, np.float64), element_type)
     )
 
 

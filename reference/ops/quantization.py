@@ -59,15 +59,15 @@ def uniform_dequantize_type(operand: TensorType, *, result: TensorType | None = 
     inferred = TensorType(operand.shape, expressed_of(operand))
     if result is not None:
         require("C1", same_shape(operand, result), f"{operand}, {result}")
-        of = inferred.element_type
-        require("C2", not quantized or result.element_type == of, f"{operand}, {result}")
+        element_type = inferred.element_type
+        require("C2", not quantized or result.element_type == element_type, f"{operand}, {result}")
     return result or inferred
 
 
 def expressed_of(given: TensorType) -> ElementType:
     """Return the expressed type of a quantized tensor, the element type of any other."""
-    of = given.element_type
-    return of.expressed_type if isinstance(of, QuantizedType) else of
+    element_type = given.element_type
+    return element_type.expressed_type if isinstance(element_type, QuantizedType) else element_type
 
 
 def _is_float(given: TensorType) -> bool:
@@ -82,25 +82,37 @@ def violated_type_constraints(given: TensorType) -> tuple[str, ...]:
     expressed type has, or rounds to a positive finite number, because programs write them in
     decimal.
     """
-    of = given.element_type
-    if not isinstance(of, QuantizedType):
+    element_type = given.element_type
+    if not isinstance(element_type, QuantizedType):
         return ()
-    axis, storage, counts = of.quantization_dimension, of.storage_type, len(of.scales)
+    axis, storage, counts = (
+        element_type.quantization_dimension,
+        element_type.storage_type,
+        len(element_type.scales),
+    )
     holds = {
         "C3": storage.is_integer
-        and storage.min_integer <= of.storage_min < of.storage_max <= storage.max_integer,
-        "C4": of.expressed_type.is_float,
-        "C5": all(scale > 0 for scale in of.scales),
-        "C6": all(math.isfinite(scale) for scale in of.scales),
-        "C7": all(of.storage_min <= zero <= of.storage_max for zero in of.zero_points),
-        "C9": counts == len(of.zero_points),
+        and storage.min_integer
+        <= element_type.storage_min
+        < element_type.storage_max
+        <= storage.max_integer,
+        "C4": element_type.expressed_type.is_float,
+        "C5": all(scale > 0 for scale in element_type.scales),
+        "C6": all(math.isfinite(scale) for scale in element_type.scales),
+        "C7": all(
+            element_type.storage_min <= zero <= element_type.storage_max
+            for zero in element_type.zero_points
+        ),
+        "C9": counts == len(element_type.zero_points),
         "C10": axis is not None or counts == 1,
         "C11": axis is None or axis >= 0,
         "C12": axis is None or axis < given.rank,
         "C13": axis is None or not 0 <= axis < given.rank or given.shape[axis] in (None, counts),
     }
     if holds["C4"] and holds["C5"] and holds["C6"]:
-        rounded = to_float64(round_to(np.array(of.scales, np.float64), of.expressed_type))
+        rounded = to_float64(
+            round_to(np.array(element_type.scales, np.float64), element_type.expressed_type)
+        )
         holds["C4"] = bool(np.all((rounded > 0) & np.isfinite(rounded)))
     return tuple(name for name, held in holds.items() if not held)
 

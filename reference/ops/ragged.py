@@ -218,10 +218,10 @@ def _row_products(lhs: Array, rhs: Array, held: Array, numbers: Ragged, product:
     a, b, _ = arrange_matrices(lhs, np.zeros(parts.shape[1:], parts.dtype), dot)
     a, b = _batches(a), _batches(b)
     result = np.zeros((*a.shape[:2], b.shape[2]), product(a[:0], b[:0]).dtype)
-    for number, part in enumerate(parts):
+    for index, part in enumerate(parts):
         _, b, _ = arrange_matrices(lhs, part, dot)
         for at, matrix in enumerate(_batches(b)):
-            rows = mine[number, at]
+            rows = mine[index, at]
             result[at, rows] = product(a[at, rows], matrix)
     return result
 

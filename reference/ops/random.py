@@ -115,17 +115,18 @@ def rng(a: Array, b: Array, shape: Array, *, rng_distribution: str, result: Tens
     sizes = tuple(int(size) for size in shape)
     if sizes != result.static_shape:
         raise ValueError(f"shape {sizes} given for {result}")
-    of = element_type_of(a)
+    element_type = element_type_of(a)
     state = np.array([_seed(a, b), 0], np.uint64)
     if rng_distribution == "NORMAL":  # the Box-Muller transform
         _, bits = philox_bits(state, (2, *sizes), 64)
         first, second = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
         radius = np.sqrt(-2 * np.log(1 - first))
         return round_to(
-            np.asarray(to_wide_type(a) + to_wide_type(b) * radius * np.cos(2 * np.pi * second)), of
+            np.asarray(to_wide_type(a) + to_wide_type(b) * radius * np.cos(2 * np.pi * second)),
+            element_type,
         )
     _, bits = philox_bits(state, sizes, 64)
-    return _uniform_floats(a, b, bits) if of.is_float else _uniform_integers(a, b, bits)
+    return _uniform_floats(a, b, bits) if element_type.is_float else _uniform_integers(a, b, bits)
 
 
 def _seed(a: Array, b: Array) -> int:
@@ -134,23 +135,26 @@ def _seed(a: Array, b: Array) -> int:
 
 
 def _uniform_floats(a: Array, b: Array, bits: Array) -> Array:
-    of = element_type_of(a)
+    element_type = element_type_of(a)
     low, high = to_wide_type(a), to_wide_type(b)
     part = (bits >> np.uint64(11)).astype(low.dtype) * low.dtype.type(2.0**-53)
-    found = round_to(np.asarray(low * (1 - part) + high * part), of)
+    found = round_to(np.asarray(low * (1 - part) + high * part), element_type)
     below = np.broadcast_to(next_down(b), found.shape)
-    return np.where(to_wide_type(found) < high, found, below).astype(of.storage)
+    return np.where(to_wide_type(found) < high, found, below).astype(element_type.storage)
 
 
 def _uniform_integers(a: Array, b: Array, bits: Array) -> Array:
     """Return a plus remainders modulo b - a: uniform up to (b - a) / 2^64."""
-    of = element_type_of(a)
+    element_type = element_type_of(a)
     low, high = int(a), int(b)
     offset = bits % np.uint64(high - low) if high > low else np.zeros_like(bits)
     codes = offset + np.uint64(low & (1 << 64) - 1)
-    if of.is_boolean:
+    if element_type.is_boolean:
         return np.asarray(codes != 0)
-    return from_bits((codes & np.uint64((1 << of.bits) - 1)).astype(bits_dtype(of)), of)
+    return from_bits(
+        (codes & np.uint64((1 << element_type.bits) - 1)).astype(bits_dtype(element_type)),
+        element_type,
+    )
 
 
 @quiet

@@ -193,7 +193,7 @@ def _nan_dependent(
 
 
 def _is_nan(array: Array) -> Array:
-    of = element_type_of(array)
-    if of.is_complex:
+    element_type = element_type_of(array)
+    if element_type.is_complex:
         return np.isnan(array)
-    return np.isnan(to_float64(array)) if of.is_float else np.zeros(array.shape, np.bool_)
+    return np.isnan(to_float64(array)) if element_type.is_float else np.zeros(array.shape, np.bool_)

@@ -29,8 +29,8 @@ def no_zero(
     `convolution` pads with `constant(0, element_type(lhs))`; no number of f8E8M0FNU is 0.
     """
     del operation, operands, number  # only the result's type matters
-    of = element_type_of(result)
-    if of.is_float and not of.float_format.has_zero:
+    element_type = element_type_of(result)
+    if element_type.is_float and not element_type.float_format.has_zero:
         return [("sum of a type without zero", np.ones((), np.bool_))]
     return []
 
@@ -47,7 +47,7 @@ def complex_exception(
     del number
     if not element_type_of(result).is_complex:
         return []
-    sizes = [np.abs(one.astype(np.complex128)) for one in operands[:FACTORS]]
+    sizes = [np.abs(operand.astype(np.complex128)) for operand in operands[:FACTORS]]
     total = apply(operation, (*sizes, *operands[FACTORS:]))[0]
     return [("exception in complex arithmetic", ~np.isfinite(total))]
 

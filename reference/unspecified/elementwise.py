@@ -74,13 +74,13 @@ def _integer_division(_: Operation, operands: Sequence[Array], __: Array) -> lis
     Spec, "Errors": neither "divide" nor "remainder" defines division by zero, or the quotient of
     the smallest number and -1, which is too large; "remainder" is defined by this quotient.
     """
-    of = element_type_of(operands[0])
-    if not of.is_integer:
+    element_type = element_type_of(operands[0])
+    if not element_type.is_integer:
         return []
     lhs, rhs = (widen_subbyte(operand) for operand in operands)
     found = [("integer division by zero", rhs == 0)]
-    if of.is_signed:
-        overflow = (lhs == of.min_integer) & (rhs == -1)
+    if element_type.is_signed:
+        overflow = (lhs == element_type.min_integer) & (rhs == -1)
         found.append(("smallest integer divided by -1", overflow))
     return found
 
@@ -104,13 +104,15 @@ def _power_overflow(_: Operation, operands: Sequence[Array], __: Array) -> list[
     exponent overflows.
     """
     lhs, rhs = operands
-    of = element_type_of(lhs)
-    if not of.is_integer:
+    element_type = element_type_of(lhs)
+    if not element_type.is_integer:
         return []
     base, exponent = lhs.astype(object), rhs.astype(object)
-    capped = np.clip(exponent, 0, of.bits)  # 2 to the power of the width is already too large
+    capped = np.clip(
+        exponent, 0, element_type.bits
+    )  # 2 to the power of the width is already too large
     exact = np.asarray(base**capped, dtype=object)
-    outside = (exact < of.min_integer) | (exact > of.max_integer)
+    outside = (exact < element_type.min_integer) | (exact > element_type.max_integer)
     return [("power too large for the integer type", np.asarray(outside, np.bool_))]
 
 
@@ -120,8 +122,8 @@ def _signaling_power(_: Operation, operands: Sequence[Array], result: Array) -> 
     IEEE 754-2019, 9.2.1: pow(x, 0) and pow(1, y) are 1 even for a quiet NaN. A signaling NaN is an
     invalid operation (6.2), whose result is NaN; C specifies neither.
     """
-    of = element_type_of(result)
-    if not of.is_float or of.float_format.non_finite is not NonFinite.IEEE:
+    element_type = element_type_of(result)
+    if not element_type.is_float or element_type.float_format.non_finite is not NonFinite.IEEE:
         return []
     lhs, rhs = operands
     one = np.ones((), lhs.dtype)
@@ -156,9 +158,9 @@ def _polygamma(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspe
 
 
 def _is_signaling(operand: Array) -> Array:
-    of = element_type_of(operand)
+    element_type = element_type_of(operand)
     bits = to_bits(operand)
-    quiet_bit = bits.dtype.type(1 << (of.float_format.mantissa_bits - 1))
+    quiet_bit = bits.dtype.type(1 << (element_type.float_format.mantissa_bits - 1))
     return np.isnan(operand) & ((bits & quiet_bit) == 0)
 
 
@@ -173,11 +175,11 @@ def _wide_shift(_: Operation, operands: Sequence[Array], __: Array) -> list[Unsp
 def _large_count(operation: Operation, operands: Sequence[Array], _: Array) -> list[Unspecified]:
     """Return counts of two bits in an si2, whose largest number is 1 (spec, "Errors")."""
     bits = to_bits(operands[0])
-    of = element_type_of(operands[0])
-    if of.bits > 2:
+    element_type = element_type_of(operands[0])
+    if element_type.bits > 2:
         return []
     count = np.bitwise_count(bits) if operation.name == "popcnt" else np.where(bits == 0, 2, 0)
-    return [("count too large for the type", count > of.max_integer)]
+    return [("count too large for the type", count > element_type.max_integer)]
 
 
 def _integer_conversion(
@@ -194,12 +196,15 @@ def _integer_conversion(
 
 
 def _out_of_range(operand: Array, to: ElementType) -> Array:
-    of = element_type_of(operand)
-    if of.is_boolean:
+    element_type = element_type_of(operand)
+    if element_type.is_boolean:
         return np.zeros(operand.shape, np.bool_)
-    if of.is_integer:  # compared with bounds clamped to the source's own range
-        wide = operand.astype(np.uint64 if of.is_unsigned else np.int64)
-        low, high = max(to.min_integer, of.min_integer), min(to.max_integer, of.max_integer)
+    if element_type.is_integer:  # compared with bounds clamped to the source's own range
+        wide = operand.astype(np.uint64 if element_type.is_unsigned else np.int64)
+        low, high = (
+            max(to.min_integer, element_type.min_integer),
+            min(to.max_integer, element_type.max_integer),
+        )
         return (wide < wide.dtype.type(low)) | (wide > wide.dtype.type(high))
     value = np.trunc(_value_of(operand))
     limit = 2.0 ** (to.bits - to.is_signed)  # exact, unlike the largest integer
@@ -235,12 +240,12 @@ def _total_order(operation: Operation, operands: Sequence[Array], _: Array) -> l
     if operation.attribute("compare_type") != "TOTALORDER":
         return []
     lhs, rhs = operands
-    of = element_type_of(lhs)
+    element_type = element_type_of(lhs)
     left, right = np.isnan(to_float64(lhs)), np.isnan(to_float64(rhs))
-    if of.float_format.non_finite is NonFinite.NAN_NEGATIVE_ZERO:
+    if element_type.float_format.non_finite is NonFinite.NAN_NEGATIVE_ZERO:
         ordered = operation.attribute("comparison_direction") in ORDER_DIRECTIONS
         return [("total order of a NaN without sign", (left != right) & ordered)]
-    sign = 1 << (of.bits - 1) if of.float_format.signed else 0
+    sign = 1 << (element_type.bits - 1) if element_type.float_format.signed else 0
     same_sign = (to_bits(lhs) & sign) == (to_bits(rhs) & sign)
     payloads = left & right & same_sign & (to_bits(lhs) != to_bits(rhs))
     return [("total order of two NaNs", payloads)]
@@ -310,16 +315,21 @@ def _signaling_bits(_: Operation, operands: Sequence[Array], result: Array) -> l
     formats; bitcast_convert exposes this.
     """
     operand = operands[0]
-    of = element_type_of(operand)
-    if not (of.is_float or of.is_complex) or of.float_format.non_finite is not NonFinite.IEEE:
+    element_type = element_type_of(operand)
+    if (
+        not (element_type.is_float or element_type.is_complex)
+        or element_type.float_format.non_finite is not NonFinite.IEEE
+    ):
         return []
     bits = to_bits(operand)
-    quiet_bit = bits.dtype.type(1 << (of.float_format.mantissa_bits - 1))
-    nan = np.isnan(np.stack([np.real(operand), np.imag(operand)], -1) if of.is_complex else operand)
+    quiet_bit = bits.dtype.type(1 << (element_type.float_format.mantissa_bits - 1))
+    nan = np.isnan(
+        np.stack([np.real(operand), np.imag(operand)], -1) if element_type.is_complex else operand
+    )
     found = nan & ((bits & quiet_bit) == 0)
-    if of.is_complex:
+    if element_type.is_complex:
         found = found.any(axis=-1)
-    return [("bits of a signaling NaN", _project_mask(found, of, result))]
+    return [("bits of a signaling NaN", _project_mask(found, element_type, result))]
 
 
 def _project_mask(mask: Array, element_type: ElementType, result: Array) -> Array:
@@ -375,8 +385,8 @@ def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) ->
     normalised significand's. For a format with other exponents than IEEE's (its bias, or finite
     numbers in the largest exponent), the range may be its own or an IEEE format's.
     """
-    of = element_type_of(operands[0])
-    fmt = of.float_format
+    element_type = element_type_of(operands[0])
+    fmt = element_type.float_format
     exponent_bits, mantissa_bits = _reduction(operation)
     magnitude = np.abs(to_float64(operands[0]))
     found: list[Unspecified] = []
@@ -399,10 +409,14 @@ def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) ->
 
 def _value_of(operand: Array) -> Array:
     """Return the values of an operand (real parts if complex) in the widest available type."""
-    of = element_type_of(operand)
-    if of.is_complex:
+    element_type = element_type_of(operand)
+    if element_type.is_complex:
         return np.real(operand).astype(np.float64)
-    return to_float64(operand) if of.is_float else widen_subbyte(operand).astype(np.longdouble)
+    return (
+        to_float64(operand)
+        if element_type.is_float
+        else widen_subbyte(operand).astype(np.longdouble)
+    )
 
 
 def _converted_value(_: Operation, operands: Sequence[Array], __: Array) -> Array:

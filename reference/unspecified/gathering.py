@@ -163,21 +163,25 @@ def _computation_reasons(parts: Scattering) -> list[Unspecified]:
 def _overflow(parts: Scattering) -> Array:
     """Return a flat mask of sums and products for which the order decides about overflow."""
     values, leaves = update_leaves(parts)
-    of = element_type_of(values)
+    element_type = element_type_of(values)
     if parts.body.monoid is ADD:
         open_ = (
             accumulation.is_complex_sum_unspecified
-            if of.is_complex
+            if element_type.is_complex
             else accumulation.sum_may_overflow
         )
-        init = np.zeros((), of.storage) if not of.is_float or of.float_format.has_zero else None
+        init = (
+            np.zeros((), element_type.storage)
+            if not element_type.is_float or element_type.float_format.has_zero
+            else None
+        )
     else:
         open_ = (
             accumulation.is_complex_product_unspecified
-            if of.is_complex
+            if element_type.is_complex
             else accumulation.product_may_leave_range
         )
-        init = np.ones((), of.storage)
+        init = np.ones((), element_type.storage)
     if init is None:
         return parts.counts > 0  # sums in f8E8M0FNU
     return open_(values, init, leaves) & (parts.counts > 0)

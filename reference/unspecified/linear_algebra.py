@@ -80,8 +80,8 @@ def _saturated_solution(
 
     Their largest number represents everything beyond it; otherwise as `_unsolvable_systems`.
     """
-    of = element_type_of(result)
-    if of.is_complex or of.float_format.has_infinity:
+    element_type = element_type_of(result)
+    if element_type.is_complex or element_type.float_format.has_infinity:
         return []
     given: dict[str, Any] = dict(operation.attributes)
     matrices, below = coefficients(to_wide_type(operands[0]), **given)
@@ -89,7 +89,7 @@ def _saturated_solution(
     if not given["left_side"]:
         right, found = np.swapaxes(right, -1, -2), np.swapaxes(found, -1, -2)
     others = np.abs(matrices) * (1 - np.eye(matrices.shape[-1]))
-    largest = of.float_format.max_finite
+    largest = element_type.float_format.max_finite
     over = right + others @ found > largest
     along = slice(None) if below else slice(None, None, -1)
     met = np.logical_or.accumulate((over | (found >= largest))[..., along, :], axis=-2)

@@ -46,13 +46,13 @@ def _other_group(
     del result, number
     numbers = _dimension_numbers(operation)
     lhs, rhs, group_sizes = operands
-    of = element_type_of(lhs)
-    if numbers.mode is Mode.BATCH or not (of.is_float or of.is_complex):
+    element_type = element_type_of(lhs)
+    if numbers.mode is Mode.BATCH or not (element_type.is_float or element_type.is_complex):
         return []
     bad = [(~np.isfinite(to_wide_type(one))).astype(np.float64) for one in (lhs, rhs)]
     if not any(one.any() for one in bad):
         return []
-    ones = [np.ones(one.shape) for one in operands[:2]]
+    ones = [np.ones(operand.shape) for operand in operands[:2]]
 
     def products_of_own_group(left: Array, right: Array) -> Array:
         return products_of_groups(left, right, group_sizes, numbers, np.matmul)

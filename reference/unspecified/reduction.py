@@ -123,17 +123,17 @@ def _init_matters(monoid: Monoid, values: Array, init: Array, leaves: Leaves) ->
 
 def _arithmetic(monoid: Monoid, values: Array, init: Array, leaves: Leaves) -> list[Unspecified]:
     """Return sums and products for which the order decides about overflow."""
-    of = element_type_of(values)
-    if not monoid.rounds or not (of.is_float or of.is_complex):
+    element_type = element_type_of(values)
+    if not monoid.rounds or not (element_type.is_float or element_type.is_complex):
         return []
-    if of.is_complex:
+    if element_type.is_complex:
         open_ = (
             accumulation.is_complex_sum_unspecified
             if monoid is ADD
             else accumulation.is_complex_product_unspecified
         )
         return [("exception in complex arithmetic", open_(values, init, leaves))]
-    if not of.float_format.has_zero and monoid is ADD:
+    if not element_type.float_format.has_zero and monoid is ADD:
         return [("sum in f8E8M0FNU", np.ones(leaves.shape, np.bool_))]
     open_ = accumulation.sum_may_overflow if monoid is ADD else accumulation.product_may_leave_range
     return [("overflow or underflow in some orders", open_(values, init, leaves))]

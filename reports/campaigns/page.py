@@ -91,8 +91,8 @@ def write_to(data: CampaignData, folder: Path) -> Path:
 
 def html(data: CampaignData) -> str:
     """Return the page as one HTML document."""
-    new = [_displayed_finding(data, one) for one in data.findings if not one.known]
-    known = [one for one in data.findings if one.known]
+    new = [_displayed_finding(data, finding) for finding in data.findings if not finding.known]
+    known = [finding for finding in data.findings if finding.known]
     pairs = grid(data.ops, data.pairs)
     return template("campaign.html").render(
         headline=_headline(data, len(new)),

@@ -54,13 +54,13 @@ def grid(ops: Sequence[str], met: Collection[tuple[str, str]]) -> Grid:
     that consumes."""
     families = list(dict.fromkeys(row.family for row in CATALOG.values()))
     order = sorted(ops, key=lambda op: (families.index(CATALOG[op].family), op))
-    place = {op: number for number, op in enumerate(order)}
+    place = {op: index for index, op in enumerate(order)}
     inside = [pair for pair in met if pair[0] in place and pair[1] in place]
     count = Counter(first for first, _ in inside)
     starts = [
-        number
-        for number, op in enumerate(order)
-        if number and CATALOG[op].family != CATALOG[order[number - 1]].family
+        index
+        for index, op in enumerate(order)
+        if index and CATALOG[op].family != CATALOG[order[index - 1]].family
     ]
     rows = tuple(
         Row(op, _path(number, sorted(place[b] for a, b in inside if a == op)), count[op],

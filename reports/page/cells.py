@@ -35,14 +35,14 @@ class Tables:
         self.ops = [op for op in seen.ops if op.is_planned]
         planned = {cell.element_type for cell in self.cells}
         self.types = [name for name in seen.element_types if name in planned]
-        self._ops = {op.name: number for number, op in enumerate(self.ops)}
-        self._types = {name: number for number, name in enumerate(self.types)}
-        self._backends = {name: number for number, name in enumerate(seen.backends)}
+        self._ops = {op.name: index for index, op in enumerate(self.ops)}
+        self._types = {name: index for index, name in enumerate(self.types)}
+        self._backends = {name: index for index, name in enumerate(seen.backends)}
 
     @cached_property
     def number_of(self) -> Mapping[CellKey, int]:
         """The number of each planned cell's row."""
-        return {cell.key: number for number, cell in enumerate(self.cells)}
+        return {cell.key: index for index, cell in enumerate(self.cells)}
 
     def op(self, name: str) -> int:
         """Return the number by which rows refer to an op."""

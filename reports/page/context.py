@@ -42,25 +42,27 @@ def _history(history: History) -> dict[str, Any]:
     A cell with equal outcomes in all runs has none.
     """
     cells = [cell for cell in history.cells if not cell.is_same]
-    outcomes = dict.fromkeys(one for cell in cells for one in cell.outcomes if one is not None)
+    outcomes = dict.fromkeys(
+        outcome for cell in cells for outcome in cell.outcomes if outcome is not None
+    )
     codes = dict(zip(outcomes, _CODES, strict=False))
     return {
         "runs": [
             {
                 "date": text.escape_controls(run.date),
                 "path": text.escape_controls(run.path),
-                "shares": [_shares(one) for one in run.shares],
+                "shares": [_shares(share) for share in run.shares],
                 "differences": [
                     [text.clip_line(word, 120) for word in words]
-                    for words in history.differences(number)
+                    for words in history.differences(index)
                 ],
             }
-            for number, run in enumerate(history.runs)
+            for index, run in enumerate(history.runs)
         ],
         "outcomes": {code: [one.verdict, one.outcome] for one, code in codes.items()},
         "cells": {
             text.escape_controls("/".join(cell.key)): "".join(
-                _code(codes, one) for one in cell.outcomes
+                _code(codes, outcome) for outcome in cell.outcomes
             )
             for cell in cells
         },
@@ -92,9 +94,9 @@ def _causes(causes: Sequence[FoundCause]) -> list[dict[str, Any]]:
     for cause in causes:
         described = cause.described
         findings: list[dict[str, Any]] = []
-        for one in described.findings:
-            script = cause.scripts.get(one.folder, "") if left > 0 else ""
-            findings.append(_finding(one, script, is_whole=left > 0))
+        for finding in described.findings:
+            script = cause.scripts.get(finding.folder, "") if left > 0 else ""
+            findings.append(_finding(finding, script, is_whole=left > 0))
             left -= 1
         rows.append(
             {

@@ -59,9 +59,9 @@ def _share_of_groups(wanted: Sequence[int], most: int, room: int) -> list[int]:
     """
     given = [0] * len(wanted)
     for turn in range(most):
-        for number, want in enumerate(wanted):
+        for index, want in enumerate(wanted):
             if room and want > turn:
-                given[number] += 1
+                given[index] += 1
                 room -= 1
     return given
 
@@ -69,8 +69,8 @@ def _share_of_groups(wanted: Sequence[int], most: int, room: int) -> list[int]:
 def programs_of(groups: Sequence[ListedGroup]) -> list[str]:
     """Return the programs of the cases that are shown in full, each once."""
     found: dict[str, None] = {}
-    for one in groups:
-        for finding in one.whole:
+    for group in groups:
+        for finding in group.whole:
             if finding.record.detail is not None:
                 found[finding.record.detail.program] = None
     return list(found)
@@ -108,7 +108,7 @@ def group_rows(
     tables: Tables, groups: Sequence[ListedGroup], programs: Programs
 ) -> list[dict[str, Any]]:
     """Return the page's data of each class, with its cases."""
-    return [_group_row(tables, one, programs) for one in groups]
+    return [_group_row(tables, group, programs) for group in groups]
 
 
 def _group_row(tables: Tables, one: ListedGroup, programs: Programs) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _case(tables: Tables, finding: ShownCase, programs: Programs) -> dict[str, A
         case["inputs"] = [[text.escape_controls(part) for part in row] for row in finding.inputs]
     if record.further_failures:
         case["beside"] = [
-            text.clip_line(additional_failure_line(one)) for one in record.further_failures
+            text.clip_line(additional_failure_line(failure)) for failure in record.further_failures
         ]
     return case
 

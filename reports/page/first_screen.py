@@ -134,7 +134,7 @@ def batches(seen: View) -> list[tuple[LostBatch, str]]:
     first, those that are no failures last.
     """
     ordered = sorted(
-        seen.run.lost_batches, key=lambda one: (not is_new(one), not one.verdict.fails)
+        seen.run.lost_batches, key=lambda batch: (not is_new(batch), not batch.verdict.fails)
     )
     return [(one, _consequence(seen, one)) for one in ordered]
 

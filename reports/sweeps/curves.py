@@ -45,9 +45,9 @@ ON_PAPER = Palette("#fff", "#999", "#000", "#555")
 IN_A_PAGE = Palette("none", "var(--strong)", "var(--muted)", "var(--budget)")
 
 
-def exponents_of(of: ElementType) -> tuple[int, int]:
+def exponents_of(element_type: ElementType) -> tuple[int, int]:
     """Return the least and the largest exponent of a type's numbers, subnormal numbers included."""
-    form = of.float_format
+    form = element_type.float_format
     return form.min_exponent - form.mantissa_bits, form.max_exponent
 
 
@@ -73,20 +73,20 @@ def picture(
     palette: Palette = ON_PAPER,
 ) -> str:  # fmt: skip
     """Return the curves as one SVG element, with the permitted error as a dashed line."""
-    top = max(1.0, budget or 0.0, *(one.highest for one in curves)) * 1.05
+    top = max(1.0, budget or 0.0, *(curve.highest for curve in curves)) * 1.05
     body = [*_frame(top, budget or 0.0, exponents, palette)]
-    for number, one in enumerate(curves):
-        errors = [*reversed(one.negative), *one.positive]
+    for index, curve in enumerate(curves):
+        errors = [*reversed(curve.negative), *curve.positive]
         step = (WIDTH - LEFT) / len(errors)
         points = " ".join(
             f"{LEFT + n * step:.0f},{_height(error, top):.0f}" for n, error in enumerate(errors)
         )
         body.append(
-            f'<polyline points="{points}" fill="none" stroke="{one.colour}"><title>'
-            f"{escape(one.label)}</title></polyline>"
+            f'<polyline points="{points}" fill="none" stroke="{curve.colour}"><title>'
+            f"{escape(curve.label)}</title></polyline>"
         )
-        x = LEFT + 8 + 300 * number
-        body.append(f'<text x="{x}" y="14" fill="{one.colour}">{escape(one.label)}</text>')
+        x = LEFT + 8 + 300 * index
+        body.append(f'<text x="{x}" y="14" fill="{curve.colour}">{escape(curve.label)}</text>')
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'role="img" font-family="sans-serif" font-size="11"><title>{escape(title)}'

@@ -58,7 +58,7 @@ def html(result: Sweep, axes: Axes) -> str:
     """Return the page as one HTML document."""
     functions = result.functions
     failures = failures_of(functions)
-    new = sum(one.is_new for one in failures)
+    new = sum(failure.is_new for failure in failures)
     tried = tried_of(functions)
     is_whole = result.shard == WHOLE
     types, rows = error_matrix([(one, is_whole) for one in tried])
@@ -68,7 +68,7 @@ def html(result: Sweep, axes: Axes) -> str:
         values=sum(one.values for one in tried),
         functions=tried,
         described=[_describe_function(one, is_whole=is_whole) for one in tried],
-        untried=[one for one in functions if one not in tried],
+        untried=[function for function in functions if function not in tried],
         new=new,
         known=len(failures) - new,
         failures=failures,
@@ -125,17 +125,17 @@ def _pictures(
     functions: Sequence[SweptFunction], axes: Axes
 ) -> Iterator[tuple[str, markupsafe.Markup]]:
     """Yield name and picture of each function whose errors over the axis are known."""
-    for one in functions:
-        axis, of = axes.get(one.name, ()), ELEMENT_TYPES[one.element_type]
-        if not axis or not of.is_float:
+    for function in functions:
+        axis, element_type = axes.get(function.name, ()), ELEMENT_TYPES[function.element_type]
+        if not axis or not element_type.is_float:
             continue
-        exponents = exponents_of(of)
+        exponents = exponents_of(element_type)
         negative, positive = (errors_by_exponent(axis, sign, exponents) for sign in (-1.0, 1.0))
-        kind = "all" if one.arguments == "all" else "a sample of"
-        curve = Curve(f"{kind} {one.values:,} values", "var(--plot)", negative, positive)
-        title = f"Errors of {one.name} in ulp"
-        drawn = picture(title, [curve], exponents, one.budget_ulp, IN_A_PAGE)
-        yield one.name, markupsafe.Markup(drawn)  # noqa: S704 - `picture` escapes what it is given
+        kind = "all" if function.arguments == "all" else "a sample of"
+        curve = Curve(f"{kind} {function.values:,} values", "var(--plot)", negative, positive)
+        title = f"Errors of {function.name} in ulp"
+        drawn = picture(title, [curve], exponents, function.budget_ulp, IN_A_PAGE)
+        yield function.name, markupsafe.Markup(drawn)  # noqa: S704 - `picture` escapes what it is given
 
 
 def read(folder: Path) -> Sweep:

@@ -53,14 +53,14 @@ class Tables:
     @property
     def new(self) -> int:
         """The number of classes of failures that no expectation matches."""
-        return sum(one.is_new for one in self.failures)
+        return sum(failure.is_new for failure in self.failures)
 
 
 def tables_of(sweeps: Sequence[Sweep]) -> list[Tables]:
     """Return the tables of each backend, in the order of the sweeps."""
     groups: dict[tuple[str, str], list[Sweep]] = {}
-    for one in sweeps:
-        groups.setdefault((one.backend.name, _versions(one)), []).append(one)
+    for sweep in sweeps:
+        groups.setdefault((sweep.backend.name, _versions(sweep)), []).append(sweep)
     return [_tables(*name, group) for name, group in groups.items()]
 
 
@@ -81,7 +81,7 @@ def _tables(backend: str, versions: str, sweeps: Sequence[Sweep]) -> Tables:
         backend,
         versions,
         len(functions),
-        sum(one.values for one in functions),
+        sum(function.values for function in functions),
         *error_matrix([*best.values()]),
         failures_of(functions),
     )
@@ -89,7 +89,7 @@ def _tables(backend: str, versions: str, sweeps: Sequence[Sweep]) -> Tables:
 
 def tried_of(functions: Iterable[SweptFunction]) -> list[SweptFunction]:
     """Return the functions that the backend computed."""
-    return [one for one in functions if one.state not in UNTRIED]
+    return [function for function in functions if function.state not in UNTRIED]
 
 
 def error_matrix(tried: Sequence[tuple[SweptFunction, bool]]) -> tuple[list[str], list[Row]]:
@@ -117,18 +117,18 @@ def _cell(one: SweptFunction, *, is_whole: bool) -> Cell:
 
 def numbers_of(point: Point) -> str:
     """Return the arguments of a result as text."""
-    return ", ".join(one.decimal for one in point.arguments)
+    return ", ".join(argument.decimal for argument in point.arguments)
 
 
 def failures_of(functions: Iterable[SweptFunction]) -> list[FailingClass]:
     """Return the failing classes of each function, new classes first."""
     failures = [
-        FailingClass(one.name, found, is_new(found), _example(found))
-        for one in functions
-        for found in one.classes
+        FailingClass(function.name, found, is_new(found), _example(found))
+        for function in functions
+        for found in function.classes
         if found.verdict.fails
     ]
-    return sorted(failures, key=lambda one: not one.is_new)
+    return sorted(failures, key=lambda failure: not failure.is_new)
 
 
 def _example(found: ResultClass) -> str:

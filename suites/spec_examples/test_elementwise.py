@@ -192,7 +192,7 @@ NOTES: dict[str, str] = {
 WITHIN = {"cosine": 2e-7, "sine": 2e-7}
 """Absolute differences that the notes explain."""
 
-IDS = [f"{example.op}-{number}" for number, example in enumerate(EXAMPLES)]
+IDS = [f"{example.op}-{index}" for index, example in enumerate(EXAMPLES)]
 
 
 def evaluate_example(example: Example) -> Array:

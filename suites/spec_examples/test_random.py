@@ -12,9 +12,9 @@ from reference.ir.types import ELEMENT_TYPES
 
 def test_rng() -> None:
     """The numbers that the text prints are as good as any others in range."""
-    of, sizes = ELEMENT_TYPES["si32"], TensorType((2,), ELEMENT_TYPES["si64"])
-    result = TensorType((3, 3), of)
-    scalar = TensorType((), of)
+    element_type, sizes = ELEMENT_TYPES["si32"], TensorType((2,), ELEMENT_TYPES["si64"])
+    result = TensorType((3, 3), element_type)
+    scalar = TensorType((), element_type)
     shape = Dense.of(np.array([3, 3], np.int64), sizes)
     operands = (Value("a", scalar), Value("b", scalar), shape)
     program = single_op("rng", operands, (result,), {"rng_distribution": "UNIFORM"})

@@ -156,14 +156,14 @@ EXAMPLES = [
 @pytest.mark.parametrize(
     ("op", "operands", "results", "given", "regions"),
     EXAMPLES,
-    ids=[f"{one[0]}-{n}" for n, one in enumerate(EXAMPLES)],
+    ids=[f"{example[0]}-{n}" for n, example in enumerate(EXAMPLES)],
 )
 def test_an_example(op, operands, results, given, regions) -> None:
     program = program_of(op, operands, results, regions, given)
     assert check(program) == []
     for got, want in zip(evaluate(program, operands), results, strict=True):
         np.testing.assert_array_equal(got, want)
-    assert {one.name for one in lower_program(program).walk()}.isdisjoint({op})
+    assert {operation.name for operation in lower_program(program).walk()}.isdisjoint({op})
 
 
 PREFERRED = [
@@ -390,7 +390,7 @@ def test_irregular_tensor_follows_its_offsets_and_sizes() -> None:
         "RaggedAllToAll", operands[0], (zeros,), (), {"replica_groups": matrix([[0, 1, 2]])}
     )
     program = replace(program, process_grid=(3, 1))
-    inputs = [array for one in operands for array in one]
+    inputs = [array for operand in operands for array in operand]
     shares = split_by_process(program, evaluate(program, inputs))
     for n, (share,) in enumerate(shares):
         part = data[offsets[n] : offsets[n] + sizes[n]]

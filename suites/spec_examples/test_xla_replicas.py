@@ -160,7 +160,7 @@ def test_an_infeed_of_an_empty_tuple_reads_nothing() -> None:
     assert check(program) == []
     feed = [(_pair(1, 2),), (_pair(3, 4), _pair(5, 6))]
     results = evaluate(program, [], infeeds=iter(feed))
-    assert [one.tolist() for one in results] == [[1, 2], [3, 4], [5, 6]]
+    assert [result.tolist() for result in results] == [[1, 2], [3, 4], [5, 6]]
     assert evaluate(_infeeds(0, 0), [], infeeds=[]) == ()
 
 

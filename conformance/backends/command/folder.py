@@ -106,8 +106,8 @@ class FolderExecutable:
             if arrays is not None:
                 (folder / INPUTS).mkdir()
                 (folder / OUTPUTS).mkdir()
-                for number, one in enumerate(arrays):
-                    np.save(folder / INPUTS / f"{number}.npy", _as_numpy_has(one))
+                for index, array in enumerate(arrays):
+                    np.save(folder / INPUTS / f"{index}.npy", _as_numpy_has(array))
             run_once(self._command, str(folder))
             answer = folder / ANSWER
             if answer.is_file():
@@ -136,8 +136,8 @@ def _read(folder: Path, number: int, of: TensorType) -> Array:
     return _as_stored(np.asarray(found), of.stored)
 
 
-def _as_stored(found: Array, of: ElementType) -> Array:
+def _as_stored(found: Array, element_type: ElementType) -> Array:
     """Return an array in the storage type, if its bits are given; the judge sees any other type."""
-    is_bits = of.storage.isbuiltin != 1 and found.dtype.kind in "u"
-    same = is_bits and found.dtype.itemsize == of.storage.itemsize
-    return from_bits(found, of) if same else found
+    is_bits = element_type.storage.isbuiltin != 1 and found.dtype.kind in "u"
+    same = is_bits and found.dtype.itemsize == element_type.storage.itemsize
+    return from_bits(found, element_type) if same else found

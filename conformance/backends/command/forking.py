@@ -68,8 +68,8 @@ def _call(serve: Callable[[], None], streams: list[int]) -> None:
     try:
         os.setpgid(0, 0)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
+        for index, stream in enumerate(streams):
+            os.dup2(stream, index)
             os.close(stream)
         serve()
         code = 0

@@ -26,7 +26,8 @@ _WORD = 32
 def is_costly(program: Program) -> bool:
     """Return whether a program is compiled faster in a module of its own."""
     return any(
-        _divides_wide_integers(one) or _approximates_wide_numbers(one) for one in program.walk()
+        _divides_wide_integers(operation) or _approximates_wide_numbers(operation)
+        for operation in program.walk()
     )
 
 

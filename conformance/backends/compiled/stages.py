@@ -107,10 +107,10 @@ def stages_in(folder: Path) -> list[Stage]:
     ordered = sorted(own, key=lambda one: _position(one[0]))
     pipelines = {match["pipeline"] for match, _ in own if match["pipeline"]}
     stages: list[Stage] = []
-    for number, (match, path) in enumerate(ordered):
+    for index, (match, path) in enumerate(ordered):
         name, pipeline = match["name"] or "", match["pipeline"] or ""
         if name == _BEGINS:
-            stages += _pipeline_stages(ordered, number)
+            stages += _pipeline_stages(ordered, index)
         elif name not in pipelines:  # the last pass of that pipeline made the same module
             stages.append(Stage(name, pipeline, path))
     return stages[:_MOST_STAGES]

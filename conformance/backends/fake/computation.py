@@ -37,8 +37,8 @@ class Computation:
             return self.results
         stated = [value.type for value in self.operation.operands]
         taken = tuple(  # a changed operation may take fewer
-            Value(f"operand {number}", _type_of(array, stated[number]))
-            for number, array in enumerate(operands)
+            Value(f"operand {index}", _type_of(array, stated[index]))
+            for index, array in enumerate(operands)
         )
         around = self.values if self.operation.regions else {}
         return apply(replace(self.operation, operands=taken), operands, around, self.program)

@@ -91,18 +91,18 @@ def _allocate(_: object) -> NoReturn:
 
 def _abort_on_nan(inputs: Sequence[Array]) -> None:
     for array in inputs:
-        of = element_type_of(array)
-        if (of.is_float or of.is_complex) and bool(np.isnan(array).any()):
+        element_type = element_type_of(array)
+        if (element_type.is_float or element_type.is_complex) and bool(np.isnan(array).any()):
             os.abort()
 
 
 def _hang_on_negative_zero(inputs: Sequence[Array]) -> None:
     for array in inputs:
-        of = element_type_of(array)
-        code = 1 << (of.bits - 1)
+        element_type = element_type_of(array)
+        code = 1 << (element_type.bits - 1)
         if (
-            of.is_float
-            and of.float_format.has_negative_zero
+            element_type.is_float
+            and element_type.float_format.has_negative_zero
             and bool((to_bits(array) == code).any())
         ):
             _hang(array)
@@ -136,7 +136,7 @@ def _refuse_every_second_time(refuse: Callable[[Program], None], program: Progra
 
 def _refuse_batches(refuse: Callable[[Program], None], program: Program) -> None:
     """Refuse a module that has several programs; `refuse` raises the error."""
-    if sum(one.name == "func.call" for one in program.main.body.operations) > 1:
+    if sum(operation.name == "func.call" for operation in program.main.body.operations) > 1:
         refuse(program)
 
 
@@ -160,10 +160,10 @@ def _last_wrong(execution: Execution) -> list[Array]:
     """Return results with a wrong last element: integers 1 too large, others with a bit flipped."""
     changed: list[Array] = []
     for array in execution.right:
-        of = element_type_of(array)
-        if of.is_integer and array.size:
+        element_type = element_type_of(array)
+        if element_type.is_integer and array.size:
             flat = array.copy().reshape(-1)
-            flat[-1:] = (flat[-1:].astype(np.int64) + 1).astype(of.storage)
+            flat[-1:] = (flat[-1:].astype(np.int64) + 1).astype(element_type.storage)
             changed.append(flat.reshape(array.shape))
         else:
             changed.append(flip_bit(array, -1))

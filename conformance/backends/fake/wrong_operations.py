@@ -393,11 +393,11 @@ def misread_codes(computation: Computation, operands: Operands) -> Results:
     operation = computation.operation
     types = types_in_body(operation) if operation.name in OPS else []
     values, taken = [*operation.operands], [*operands]
-    for number, to in enumerate(types):
-        of = values[number].type
+    for index, to in enumerate(types):
+        of = values[index].type
         if to is not None and isinstance(of, TensorType):
-            values[number] = Value(values[number].name, replace(of, element_type=to))
-            taken[number] = operands[number].astype(to.storage_type.storage)
+            values[index] = Value(values[index].name, replace(of, element_type=to))
+            taken[index] = operands[index].astype(to.storage_type.storage)
     return computation.replace_fields(operands=tuple(values)).right(tuple(taken))
 
 

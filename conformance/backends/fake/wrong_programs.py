@@ -13,16 +13,18 @@ def constants_multiplied_first(program: Program) -> Program:
     """Return the program with x (c d) for (x c) d, where c and d are constants."""
     return replace(
         program,
-        functions=tuple(replace(one, body=_regroup(one.body, {})) for one in program.functions),
+        functions=tuple(
+            replace(function, body=_regroup(function.body, {})) for function in program.functions
+        ),
     )
 
 
 def _regroup(region: Region, around: Mapping[str, Operation]) -> Region:
     makers, made = dict(around), list[Operation]()
-    for one in region.operations:
-        inner = tuple(_regroup(each, makers) for each in one.regions)
-        made += _product(replace(one, regions=inner), makers)
-        makers |= {value.name: one for value in one.results}
+    for operation in region.operations:
+        inner = tuple(_regroup(each, makers) for each in operation.regions)
+        made += _product(replace(operation, regions=inner), makers)
+        makers |= {value.name: operation for value in operation.results}
     return replace(region, operations=tuple(made))
 
 

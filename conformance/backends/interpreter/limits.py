@@ -62,7 +62,9 @@ def verifier_refusal_of(program: Program) -> str | None:
 
     It reads the first input of a reduction without inputs, which may crash the process.
     """
-    nothing = any(one.name == "reduce" and not one.operands for one in program.walk())
+    nothing = any(
+        operation.name == "reduce" and not operation.operands for operation in program.walk()
+    )
     return "reduce: a reduction without inputs may crash the process" if nothing else None
 
 
@@ -223,7 +225,10 @@ def _refuse_fold(operation: Operation) -> str | None:
 
 
 def _holds_more(body: Region) -> bool:
-    return any(one.regions or structure_of(one) is Structure.CALLS for one in body.operations)
+    return any(
+        operation.regions or structure_of(operation) is Structure.CALLS
+        for operation in body.operations
+    )
 
 
 def _refuse_convolution(operation: Operation) -> str | None:

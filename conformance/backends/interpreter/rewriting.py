@@ -90,8 +90,8 @@ def _dynamically_padded(operation: Operation) -> Iterator[Operation]:
         Value(f"{stem}.{name}", column) for name in ("low", "high", "there", "least", "kept")
     )
     yield Operation("convert", (padding,), (wide,))
-    for number, edge in enumerate((low, high)):
-        start, limit = (0, number), (len(most), number + 1)
+    for index, edge in enumerate((low, high)):
+        start, limit = (0, index), (len(most), index + 1)
         places = attributes(start_indices=start, limit_indices=limit, strides=(1, 1))
         yield Operation("slice", (wide,), (edge,), places)
     constant = Dense.of(-most.reshape(-1, 1), column)
@@ -123,11 +123,11 @@ def _copy_inputs(operation: Operation) -> Iterator[Operation]:
     results."""
     count = len(operation.results)
     copies: list[Value] = []
-    for number, value in enumerate(operation.operands[:count]):
+    for index, value in enumerate(operation.operands[:count]):
         if not (isinstance(value.type, TensorType) and value.type.is_static):
             yield operation
             return
-        copies.append(Value(f"copy.{number}.{operation.results[0].name}", value.type))
+        copies.append(Value(f"copy.{index}.{operation.results[0].name}", value.type))
     for value, copy in zip(operation.operands, copies, strict=False):
         yield Operation("reshape", (value,), (copy,))
     yield replace(operation, operands=(*copies, *operation.operands[count:]))

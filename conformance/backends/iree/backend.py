@@ -99,7 +99,10 @@ class IreeBackend:
         foreign = next((op.name for op in program.walk() if op.name.startswith("mhlo.")), None)
         if foreign is not None:
             return Unsupported(f"{foreign}: IREE has no dialect of this name")
-        for of in (*(one.type for one in program.main.arguments), *program.main.result_types):
+        for of in (
+            *(argument.type for argument in program.main.arguments),
+            *program.main.result_types,
+        ):
             if not (isinstance(of, TensorType) and of.is_static):
                 return Unsupported(f"an argument or a result of type {of}")
             if of.stored.name not in _HAL:
@@ -172,16 +175,18 @@ class IreeExecutable:
 
     def _array(self, made: Any, number: int, value: Value) -> Array:
         """Return a result; of an i1, any other bits than zero are true."""
-        of = _tensor(value).stored
+        element_type = _tensor(value).stored
         view = made.get_as_object(number, self._runtime.HalBufferView)
         shape, whole = tuple(view.shape), view.get_buffer().byte_length()
-        length = prod(shape) * of.storage.itemsize
+        length = prod(shape) * element_type.storage.itemsize
         if length > whole:
             raise Failed(f"result {number} has {whole} bytes where its shape needs {length}")
         if not length:
-            return np.zeros(shape, of.storage)
+            return np.zeros(shape, element_type.storage)
         data = np.array(view.map().asarray([whole], np.dtype(np.uint8)))[:length]
-        return (data != 0 if of.is_boolean else data.view(of.storage)).reshape(shape)
+        return (data != 0 if element_type.is_boolean else data.view(element_type.storage)).reshape(
+            shape
+        )
 
 
 def _tensor(value: Value) -> TensorType:

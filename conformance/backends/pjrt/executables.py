@@ -102,10 +102,10 @@ class PjrtExecutable:
     def _check(self, inputs: Sequence[Array]) -> None:
         if len(inputs) != len(self._types):
             raise ValueError(f"main takes {len(self._types)} arguments, {len(inputs)} given")
-        for number, (array, of) in enumerate(zip(inputs, self._types, strict=True)):
+        for index, (array, of) in enumerate(zip(inputs, self._types, strict=True)):
             if array.shape != of.shape or array.dtype != of.element.storage:
                 given = f"{array.dtype} of shape {array.shape}"
-                raise ValueError(f"argument {number} of main is {of}, given {given}")
+                raise ValueError(f"argument {index} of main is {of}, given {given}")
 
 
 class SharedExecutable:

@@ -44,7 +44,10 @@ class ReleaseBackend(CommandBackend):
         """Return the error for programs that this release does not take (see `base.Backend`)."""
         if program.shared_among > 1:
             return Unsupported("the protocol has no arrays that are divided among devices")
-        types = (*(one.type for one in program.main.arguments), *program.main.result_types)
+        types = (
+            *(argument.type for argument in program.main.arguments),
+            *program.main.result_types,
+        )
         moved = (transfer_refusal(of, self._version) for of in types if isinstance(of, TensorType))
         refused = xla_refusal(program, "cpu") or next(filter(None, moved), None)
         return refused or super().refusal(program)
@@ -152,7 +155,7 @@ def _first_failure(commands: Sequence[Sequence[str | Path]]) -> str | None:
     for command in commands:
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode:
-            lines = [one for one in ended.stderr.splitlines() if one.lower().startswith("error")]
+            lines = [line for line in ended.stderr.splitlines() if line.lower().startswith("error")]
             told = (lines or ended.stderr.splitlines() or ["no message"])[-1]
             return told.partition(" ")[2].strip() if lines else told.strip()
     return None

@@ -183,7 +183,7 @@ class Server:
             raise NotImplementedError(f"more than {_DEVICES} devices are unsupported")
         devices = self.several[: replicas * partitions]
         build = options.executable_build_options
-        numbers = np.array([one.id for one in devices]).reshape(replicas, partitions)
+        numbers = np.array([device.id for device in devices]).reshape(replicas, partitions)
         build.device_assignment = xla_client.DeviceAssignment.create(numbers)
         options.num_replicas = build.num_replicas = replicas
         options.num_partitions = build.num_partitions = partitions
@@ -206,10 +206,12 @@ class Server:
         out = program.execute_sharded(given).disassemble_into_single_device_arrays()
         results = [_as_written(np.asarray(one[n])) for n in range(len(devices)) for one in out]
         self.write.write(b"ok %d\n" % len(results))
-        for one in results:
-            sizes = "".join(f"{size}x" for size in one.shape)
-            data = one.tobytes()
-            self.write.write(b"tensor<%s%s> %d\n%s" % (sizes.encode(), spell(one), len(data), data))
+        for result in results:
+            sizes = "".join(f"{size}x" for size in result.shape)
+            data = result.tobytes()
+            self.write.write(
+                b"tensor<%s%s> %d\n%s" % (sizes.encode(), spell(result), len(data), data)
+            )
 
 
 def _as_written(array: Any) -> Any:

@@ -231,15 +231,15 @@ def _op_of(batch: TaskBatch) -> tuple[str, str]:
 def _runs(task: Task, found: Container[int]) -> list[Task]:
     """Return the uncached cases as tasks of consecutive cases."""
     parts: list[Task] = []
-    for one in task.singles():
-        if one.start in found:
+    for single in task.singles():
+        if single.start in found:
             continue
         before = parts[-1] if parts else None
-        if before is None or before.stop != one.start:
-            parts.append(one)
+        if before is None or before.stop != single.start:
+            parts.append(single)
             continue
-        plans = None if one.plans is None else (*(before.plans or ()), *one.plans)
-        parts[-1] = replace(before, stop=one.stop, plans=plans)
+        plans = None if single.plans is None else (*(before.plans or ()), *single.plans)
+        parts[-1] = replace(before, stop=single.stop, plans=plans)
     return parts
 
 

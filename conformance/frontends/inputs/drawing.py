@@ -109,7 +109,7 @@ class _Sets:
         self, program: Program, needs: Sequence[Need], seed: int, size: int | None = None
     ) -> None:
         arguments = program.main.arguments
-        self._types = [_resized_type(number, a.type, size) for number, a in enumerate(arguments)]
+        self._types = [_resized_type(index, a.type, size) for index, a in enumerate(arguments)]
         self._needs, self._seed, self._size = needs, seed, size
         self.processes = program.process_count
         self.alike = False
@@ -202,8 +202,8 @@ def finite_share(results: Sequence[Array]) -> float:
     """Return the share of finite numbers among floating-point results; 1 without such results."""
     finite = total = 0
     for array in results:
-        of = element_type_of(array)
-        if of.is_float or of.is_complex:
+        element_type = element_type_of(array)
+        if element_type.is_float or element_type.is_complex:
             finite += int(np.isfinite(array).sum())
             total += array.size
     return finite / total if total else 1.0

@@ -54,9 +54,9 @@ def _region(region: Region, known: KnownValues) -> None:
         for inner, given in _inner_regions(operation, found):
             found.update(zip((a.name for a in inner.arguments), given, strict=False))
             _region(inner, known)
-        for number, result in enumerate(operation.results):
+        for index, result in enumerate(operation.results):
             most = range_of_type(result)
-            plain = _result(operation, number, known)
+            plain = _result(operation, index, known)
             if isnan(plain.low) or isnan(plain.high):
                 plain = EVERYTHING
             found[result.name] = Range(max(plain.low, most.low), min(plain.high, most.high))

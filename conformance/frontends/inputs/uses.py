@@ -71,9 +71,9 @@ class Uses:
             needs = [self.needs.get(value.name, ANY) for value in operation.results]
             if operation.regions:
                 self._follow_regions(operation, needs)
-            for number, need in enumerate(needs):
+            for index, need in enumerate(needs):
                 if need != ANY:
-                    for value in copied_operands(operation, number):
+                    for value in copied_operands(operation, index):
                         if not _is_guarded(value, operation, self._known):
                             self.add(value, need)
             need = needs[0] if needs else ANY
@@ -111,10 +111,10 @@ class Uses:
         for value, need in trip_count_needs(condition.operations[-1].operands[0], self._known):
             self.add(value, need)
         self.follow(condition)
-        for number, operand in enumerate(operation.operands):
-            self.add(operand, needs[number])
+        for index, operand in enumerate(operation.operands):
+            self.add(operand, needs[index])
             for region in (body, condition):
-                self._propagate_need(region.arguments[number], operand)
+                self._propagate_need(region.arguments[index], operand)
 
     def _propagate_need(self, argument: Value, operand: Value) -> None:
         if need := self.needs.get(argument.name):
@@ -142,7 +142,7 @@ def _is_guarded(value: Value, operation: Operation, known: KnownValues) -> bool:
     if operation.name != "select":
         return False
     predicate, *branches = operation.operands
-    others = [known.ranges[one.name] for one in branches if one.name != value.name]
+    others = [known.ranges[branch.name] for branch in branches if branch.name != value.name]
     made_by = known.makers.get(predicate.name)
     compared = made_by.operands if made_by is not None and made_by.name == "compare" else ()
     return any(one.is_finite for one in others) and value.name in {one.name for one in compared}

@@ -139,7 +139,14 @@ def note_releases(own: Path, releases: Mapping[str, str], changes: Sequence[str]
         text = text.partition(_RELEASES)[0].rstrip()
         table = ["| jaxlib | result |", "| --- | --- |"]
         table += [f"| {name} | {one_line(said)} |" for name, said in releases.items()]
-        lines = (text, "", _RELEASES, "", *(f"{one[:1].upper()}{one[1:]}." for one in changes), "")
+        lines = (
+            text,
+            "",
+            _RELEASES,
+            "",
+            *(f"{change[:1].upper()}{change[1:]}." for change in changes),
+            "",
+        )
         _replace(own / ISSUE, "\n".join((*lines, *table, "", group + rest)))
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot write to {own}: {error}") from error
@@ -246,12 +253,14 @@ def _type_and_sizes(of: object) -> tuple[str, list[int | None]]:
 def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:
     """Return the wrong elements: result, index, expected and actual bits in hexadecimal."""
     found: list[tuple[int, list[int], str, str]] = []
-    for one in finding.elements:
-        if one.result < min(len(finding.expected), len(finding.actual)):
-            want, got = finding.expected[one.result], finding.actual[one.result]
-            if want.shape == got.shape and _is_index_of(one.index, want.shape):
-                index = list(one.index)
-                found.append((one.result, index, _bits(want, one.index), _bits(got, one.index)))
+    for element in finding.elements:
+        if element.result < min(len(finding.expected), len(finding.actual)):
+            want, got = finding.expected[element.result], finding.actual[element.result]
+            if want.shape == got.shape and _is_index_of(element.index, want.shape):
+                index = list(element.index)
+                found.append(
+                    (element.result, index, _bits(want, element.index), _bits(got, element.index))
+                )
     return found
 
 
@@ -282,7 +291,7 @@ def finding_entry(finding: Finding, backend: Description, command: str) -> dict[
         "known": list(finding.known),
         "cause": key_of(finding),
         "signature": finding.signature,
-        "operations": [one.name for one in working_operations(finding.program)],
+        "operations": [operation.name for operation in working_operations(finding.program)],
         "inputs": {
             of.name: _few(array)
             for of, array in zip(finding.program.main.arguments, finding.inputs, strict=True)
@@ -328,7 +337,9 @@ def _programs(
 
 def issue(finding: Finding, backend: Description) -> str:
     """Return the text of an issue: the fault, its place and size, and how to reproduce it."""
-    ops = " + ".join(one.name for one in working_operations(finding.program)) or "program"
+    ops = (
+        " + ".join(operation.name for operation in working_operations(finding.program)) or "program"
+    )
     lines = [
         f"# {finding.backend}: {ops}: {_title(finding)}",
         "",

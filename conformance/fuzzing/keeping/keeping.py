@@ -77,9 +77,11 @@ class FindingWriter:
         """Write the element types and programs of a finding into its folder; without a name, of all
         findings.
         """
-        for one in self._journal.findings():
-            if name in ("", one.name) and not one.known:
-                bundle.regroup(self._folder / one.name, one.culprits, one.signatures, one.count)
+        for finding in self._journal.findings():
+            if name in ("", finding.name) and not finding.known:
+                bundle.regroup(
+                    self._folder / finding.name, finding.culprits, finding.signatures, finding.count
+                )
 
 
 def cause_in(told: Mapping[str, Any]) -> Cause:
@@ -120,7 +122,7 @@ def matched_failure(failure: FailingProgram) -> StoredFinding:
 
 def line_of(finding: Finding) -> str:
     """Return a finding in a line."""
-    ops = " + ".join(one.name for one in working_operations(finding.program))
+    ops = " + ".join(operation.name for operation in working_operations(finding.program))
     told = verdict_text(finding.verdict, finding.kind, one_line(finding.message))
     return f"{finding.name}: {ops}: {told}"
 

@@ -138,7 +138,7 @@ def lines(kept: SavedFailure, rows: Sequence[Row]) -> list[str]:
     """Return the finding, and a table of its outcomes by backend."""
     cells = [("backend", "the finding", "versions")]
     cells += [(row.backend, _row_text(kept, row), _versions(row)) for row in rows]
-    widths = [max(len(one[column]) for one in cells) for column in range(2)]
+    widths = [max(len(cell[column]) for cell in cells) for column in range(2)]
     return [
         kept.line,
         *(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in cells),
@@ -172,11 +172,11 @@ def exit_code(rows: Sequence[Row]) -> int:
     nothing could be judged, else 0.
     """
     outcomes = [row.outcome for row in rows]
-    if any(one is not None and one.verdict.fails for one in outcomes):
+    if any(outcome is not None and outcome.verdict.fails for outcome in outcomes):
         return 1
     if None in outcomes:
         return NOT_AVAILABLE
-    judged = any(one is not None and one.verdict.is_tested for one in outcomes)
+    judged = any(outcome is not None and outcome.verdict.is_tested for outcome in outcomes)
     return 0 if judged else NOTHING_TESTED
 
 

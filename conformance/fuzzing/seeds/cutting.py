@@ -29,7 +29,7 @@ def cuts(program: Program) -> Iterator[Fragment]:
     """Yield fragments of main: for operations spread over it, the operations that lead to each."""
     makers = definition_index(program)
     operations = program.main.body.operations[:-1]
-    ends = [number for number, one in enumerate(operations) if _can_be_cut(one)]
+    ends = [index for index, operation in enumerate(operations) if _can_be_cut(operation)]
     step = max(1, math.ceil(len(ends) * len(LENGTHS) / MOST_OF_A_FILE))
     for end in ends[::-step]:
         before: set[int] = set()
@@ -118,7 +118,7 @@ def _changes(piece: Fragment) -> Iterator[Sizes]:
 
 def _largest_size(piece: Fragment) -> int:
     values = [*piece.main.arguments]
-    values += [v for one in piece.main.body.operations for v in one.results]
+    values += [v for operation in piece.main.body.operations for v in operation.results]
     types = [v.type for v in values]
     return max((math.prod(of.static_shape) for of in types if isinstance(of, TensorType)
                 and of.is_static), default=0)  # fmt: skip

@@ -36,7 +36,7 @@ class Material:
     @property
     def digest(self) -> str:
         """A digest of the material, in a few hex digits."""
-        told = " ".join(sorted(one.digest for one in self.fragments))
+        told = " ".join(sorted(fragment.digest for fragment in self.fragments))
         return hashlib.sha256(f"{self.every} {told}".encode()).hexdigest()[:8]
 
 
@@ -54,7 +54,11 @@ def _read_material(path: Path, ops: frozenset[str]) -> Material:
     If fragments contain any of `ops`, only these fragments are returned.
     """
     found: Material = pickle.loads(path.read_bytes())  # noqa: S301 - our own
-    about = [one for one in found.fragments if not ops or any(o.name in ops for o in one.walk())]
+    about = [
+        fragment
+        for fragment in found.fragments
+        if not ops or any(o.name in ops for o in fragment.walk())
+    ]
     return replace(found, fragments=tuple(about))
 
 

@@ -63,7 +63,7 @@ def _cut_fragments(
     for file in files:  # one by one: parsing may end a worker
         value = executor.one(Call(file, calls.CUT_FILES, ((file,),), Limits.READING))
         cut = value if isinstance(value, CutFragments) else CutFragments((), (f"{file}: {value}",))
-        found |= {one.digest: one for one in cut.fragments}
+        found |= {fragment.digest: fragment for fragment in cut.fragments}
         for note in cut.notes if told else ():
             sys.stderr.write(f"{note}\n")
     return tuple(found.values())

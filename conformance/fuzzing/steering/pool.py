@@ -67,7 +67,7 @@ def new_pair_fragments(
     if earlier is None:
         return
     makers: dict[str, str] = {}
-    for number, operation in enumerate(program.main.body.operations[:-1]):
+    for index, operation in enumerate(program.main.body.operations[:-1]):
         column = COLUMN.get(operation.name)
         for maker in dict.fromkeys(makers.get(value.name) for value in operation.operands):
             pair = (maker or "", operation.name)
@@ -76,7 +76,7 @@ def new_pair_fragments(
             if maker in earlier.pairs and earlier.pairs[maker][column]:
                 continue
             seen.add(pair)
-            piece = fragment_ending_with(program, number, LENGTH)
+            piece = fragment_ending_with(program, index, LENGTH)
             if piece is not None and pair in pairs_of(piece):  # not cut off, and no constant
                 yield piece
         makers |= {value.name: operation.name for value in operation.results}

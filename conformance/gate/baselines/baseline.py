@@ -104,10 +104,10 @@ def apply_recordings(
     the outcomes in the baseline by the records' ids.
     """
     records = [
-        _known_as_recorded(one, [id_ for id_ in recorded[one.id].entries if id_ in entries])
-        if one.is_new_failure and one.id in recorded
-        else one
-        for one in run.records
+        _known_as_recorded(record, [id_ for id_ in recorded[record.id].entries if id_ in entries])
+        if record.is_new_failure and record.id in recorded
+        else record
+        for record in run.records
     ]
     return replace(run, records=records, recorded=tuple(recorded))
 

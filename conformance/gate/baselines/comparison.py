@@ -417,7 +417,7 @@ def _worst_outcome(outcomes: Sequence[CaseOutcome]) -> CaseOutcome | None:
 
 def _order_in(run: RunData) -> Callable[[Change], tuple[int, int, int]]:
     """Return the sort key of changes: by kind, then in the order of the run's cells."""
-    place = {key: number for number, key in enumerate(run.cells)}
+    place = {key: index for index, key in enumerate(run.cells)}
     kinds = list(Kind)
 
     def order(change: Change) -> tuple[int, int, int]:

@@ -210,14 +210,14 @@ def read(path: Path) -> Baseline:
         said = f"{path} has format {of}, this hlo-conformance reads {FORMAT}"
         raise BaselineError(f"{said}: {_rewrite_hint(path)}, or use the version that wrote it")
     reader = _Reader()
-    for number, line in enumerate(lines, 1):
+    for index, line in enumerate(lines, 1):
         try:
             if line.strip() and not line.startswith("#"):
                 reader.read(line)
         except (ValueError, KeyError):
             is_conflict = line.startswith(("<<<<<<<", "=======", ">>>>>>>"))
             what = "is a merge conflict" if is_conflict else f"cannot be: {line.strip()[:60]!r}"
-            raise _damage_error(path, f"line {number} {what}") from None
+            raise _damage_error(path, f"line {index} {what}") from None
     if not reader.is_whole:
         raise _damage_error(path, "its last line is missing")
     return reader.made

@@ -156,7 +156,7 @@ def _concatenate_parts(site: Site) -> Tree:
     Raises:
         Unreadable: if they make up the result along no dimension.
     """
-    sizes, whole = [tensor_of(one).static_shape for one in site.values], site.type.static_shape
+    sizes, whole = [tensor_of(value).static_shape for value in site.values], site.type.static_shape
     for dimension, size in enumerate(whole):
         beside = {(*one[:dimension], size, *one[dimension + 1 :]) for one in sizes}
         if beside == {whole} and sum(one[dimension] for one in sizes) == size:

@@ -81,8 +81,8 @@ def flatten_results(results: tuple[Any, ...]) -> Arrays:
 
 def magnitude(array: Array) -> Array:
     """Return the numbers as float64; of complex numbers the larger part's magnitude."""
-    of = element_type_of(array)
-    if of.is_complex:
+    element_type = element_type_of(array)
+    if element_type.is_complex:
         return np.fmax(np.abs(np.real(array)), np.abs(np.imag(array))).astype(np.float64)
     return to_float64(array)
 
@@ -104,8 +104,8 @@ def _operand_errors(name: str, operands: Arrays) -> Iterator[Array | None]:
         return
     steps = 8 if name == "gtsv" else steps
     taken = _OPERAND_COUNTS[name]
-    for number, operand in enumerate(operands):
-        if number >= taken:
+    for index, operand in enumerate(operands):
+        if index >= taken:
             yield None
             continue
         size = np.abs(magnitude(operand))
@@ -160,15 +160,15 @@ def _is_close(
 ) -> Array:
     """Return a mask of the matrices whose results moved only a little."""
     mask = np.ones(usable.shape, np.bool_)
-    for number, (one, other) in enumerate(zip(results, arrays, strict=True)):
-        if is_undefined(name, operation, number):
+    for index, (result, other) in enumerate(zip(results, arrays, strict=True)):
+        if is_undefined(name, operation, index):
             continue
-        axes = tuple(range(usable.ndim, one.ndim))
-        if one.dtype.kind not in "fc":
-            mask &= (one == other).all(axis=axes)
+        axes = tuple(range(usable.ndim, result.ndim))
+        if result.dtype.kind not in "fc":
+            mask &= (result == other).all(axis=axes)
             continue
-        largest = np.max(np.abs(one), axis=axes, initial=0, keepdims=True)
-        mask &= (np.abs(other - one) <= CLOSE * largest).all(axis=axes)
+        largest = np.max(np.abs(result), axis=axes, initial=0, keepdims=True)
+        mask &= (np.abs(other - result) <= CLOSE * largest).all(axis=axes)
     return mask
 
 
@@ -212,8 +212,8 @@ def move_results(
     near = _align_results(name, operation, operands, results, found, usable)
     close = usable & _is_close(name, operation, results, near, usable)
     return tuple(
-        np.where(broadcast_mask(close, one), other, one).astype(one.dtype)
-        for one, other in zip(results, near, strict=True)
+        np.where(broadcast_mask(close, result), other, result).astype(result.dtype)
+        for result, other in zip(results, near, strict=True)
     )
 
 
@@ -227,7 +227,7 @@ def _align_results(
     align = _ALIGN.get(name)
     if align is None or not usable.size or not operands[0].size:
         return arrays
-    copies = tuple(one.copy() for one in arrays)
+    copies = tuple(array.copy() for array in arrays)
     for index in np.ndindex(usable.shape):
         if usable[index]:
             parts = [tuple(one[index] for one in many) for many in (results, copies)]

@@ -31,32 +31,32 @@ def fill_arbitrary(
     result: Array, mask: Array, random: np.random.Generator, of_numbers: Filling = Filling.ANY
 ) -> Array:
     """Return the result with arbitrary values, small and large, in the masked elements."""
-    of = element_type_of(result)
-    if of.is_boolean:
+    element_type = element_type_of(result)
+    if element_type.is_boolean:
         drawn = random.integers(0, 2, result.shape).astype(np.bool_)
         return np.where(mask, drawn, result)
-    if of.is_integer:
+    if element_type.is_integer:
         bits = random.integers(0, 256, (*result.shape, result.dtype.itemsize), np.uint8)
         drawn = bits.view(to_bits(result).dtype).reshape(result.shape)
-        if of.bits < 8:
-            drawn = np.asarray(drawn) & np.array((1 << of.bits) - 1, drawn.dtype)
-        return np.where(mask, from_bits(drawn, of), result).astype(result.dtype)
+        if element_type.bits < 8:
+            drawn = np.asarray(drawn) & np.array((1 << element_type.bits) - 1, drawn.dtype)
+        return np.where(mask, from_bits(drawn, element_type), result).astype(result.dtype)
     choice = np.array([0.0, -1.0, 0.5, 3.0, -40.0, np.nan, np.inf, -np.inf])
     choice = {Filling.NAN: choice[5:6], Filling.FINITE: choice[:5]}.get(of_numbers, choice)
     drawn = choice[random.integers(0, len(choice), (2, *result.shape))]
     with np.errstate(all="ignore"):
-        if of.is_complex:
+        if element_type.is_complex:
             parts = np.ascontiguousarray(np.moveaxis(drawn, 0, -1)).view(np.complex128)[..., 0]
             return np.where(mask, parts, result).astype(result.dtype)
-        return np.where(mask, round_to(drawn[0], of), result).astype(result.dtype)
+        return np.where(mask, round_to(drawn[0], element_type), result).astype(result.dtype)
 
 
 def replace_nans(array: Array, random: np.random.Generator) -> Array:
     """Return real numbers with the bits of NaNs changed: the other sign, or all bits set. All bits
     are set only where that is a NaN of the type.
     """
-    of, bits = element_type_of(array), to_bits(array)
-    ones = from_bits(np.full_like(bits, (1 << of.bits) - 1), of)
+    element_type, bits = element_type_of(array), to_bits(array)
+    ones = from_bits(np.full_like(bits, (1 << element_type.bits) - 1), element_type)
     with np.errstate(invalid="ignore"):  # signaling ones
         nan = np.isnan(array)
         others = [one for one in (np.negative(array), ones) if np.isnan(one[nan]).all()]

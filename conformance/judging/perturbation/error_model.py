@@ -141,8 +141,8 @@ def _zeros_of_either_sign(
 
 def sign_zeros(result: Array, zeros: Array, directions: Directions) -> Array:
     """Return the result with the sign of each zero in `zeros` taken from the directions."""
-    of = element_type_of(result)
-    if of.is_complex:
+    element_type = element_type_of(result)
+    if element_type.is_complex:
         parts = [part(result) for part in (np.real, np.imag)]
         signed = [
             np.where(zeros[..., n] & (part == 0), np.copysign(0.0, directions(part.shape)), part)
@@ -152,7 +152,7 @@ def sign_zeros(result: Array, zeros: Array, directions: Directions) -> Array:
         there.real, there.imag = signed
         return there
     zero = zeros & (to_float64(result) == 0)
-    signed = round_to(np.copysign(0.0, directions(result.shape)), of)
+    signed = round_to(np.copysign(0.0, directions(result.shape)), element_type)
     return np.where(zero, signed, result).astype(result.dtype)
 
 
@@ -188,16 +188,16 @@ def _tolerances(
             else rule.bound(operation, operands, results)
         )
         return tuple(
-            None if bound is None or not _can_move(operation, number, result) else bound
-            for number, (bound, result) in enumerate(zip(bounds, results, strict=True))
+            None if bound is None or not _can_move(operation, index, result) else bound
+            for index, (bound, result) in enumerate(zip(bounds, results, strict=True))
         )
     if rule.ulps is None or OPS[operation.name].is_exact is exactness.is_always_exact:
         return (None,) * len(results)
     return tuple(
         _ulp_tolerance(operation, operands, result, rule, platform, excess)
-        if _can_move(operation, number, result)
+        if _can_move(operation, index, result)
         else None
-        for number, result in enumerate(results)
+        for index, result in enumerate(results)
     )
 
 
@@ -229,16 +229,16 @@ def _ulp_tolerance(
     platform: str,
     excess: float,
 ) -> Array | None:
-    of = element_type_of(result)
-    if rule.ulps is None or not (of.is_float or of.is_complex):
+    element_type = element_type_of(result)
+    if rule.ulps is None or not (element_type.is_float or element_type.is_complex):
         return None
     record = OPS.get(operation.name)
-    budget = max(rule.ulps.budget(of, platform), excess)
-    if of.is_complex:
+    budget = max(rule.ulps.budget(element_type, platform), excess)
+    if element_type.is_complex:
         larger = np.fmax(np.abs(np.real(result)), np.abs(np.imag(result))).astype(np.float64)
-        error = budget * ulp_size(larger, of.part)
+        error = budget * ulp_size(larger, element_type.part)
     else:
-        error = budget * ulp_size(np.abs(to_float64(result)), of)
+        error = budget * ulp_size(np.abs(to_float64(result)), element_type)
         error = np.where(to_float64(result) == 0, 0.0, error)
     exact = None if record is None else record.is_exact
     if exact is not None:
@@ -247,35 +247,41 @@ def _ulp_tolerance(
 
 
 def _shift(result: Array, error: Array, directions: Directions, rule: Rule) -> Array:
-    of = element_type_of(result)
-    if of.is_complex:
+    element_type = element_type_of(result)
+    if element_type.is_complex:
         parts = [
             part(result).astype(np.float64) + directions(result.shape) * error
             for part in (np.real, np.imag)
         ]
         return np.asarray((parts[0] + 1j * parts[1]).astype(result.dtype))
-    if not of.is_float:  # codes of quantized numbers
+    if not element_type.is_float:  # codes of quantized numbers
         steps = np.rint(directions(result.shape) * error)
-        low, high = float(of.min_integer), float(of.max_integer)
+        low, high = float(element_type.min_integer), float(element_type.max_integer)
         return np.clip(result.astype(np.float64) + steps, low, high).astype(result.dtype)
     wide, ways = to_float64(result), directions(result.shape)
     there = wide + ways * error
-    if of.float_format.has_nan and not of.float_format.has_infinity and np.isinf(error).any():
+    if (
+        element_type.float_format.has_nan
+        and not element_type.float_format.has_infinity
+        and np.isinf(error).any()
+    ):
         # infinity would become NaN, so that no number was permitted
-        ends = _largest_numbers(of, ways, directions(result.shape))
+        ends = _largest_numbers(element_type, ways, directions(result.shape))
         there = np.where(np.isinf(error), ends, there)
     if rule.range is not None:
         there = np.clip(there, *rule.range)
     kept = (error == 0) | ~np.isfinite(wide) | (wide == 0) & (there == 0)
-    return np.where(kept, result, round_to(np.asarray(there, np.float64), of)).astype(result.dtype)
+    return np.where(kept, result, round_to(np.asarray(there, np.float64), element_type)).astype(
+        result.dtype
+    )
 
 
-def _largest_numbers(of: ElementType, ways: Array, others: Array) -> Array:
+def _largest_numbers(element_type: ElementType, ways: Array, others: Array) -> Array:
     """Return the largest numbers in the given directions; NaN where the other directions differ.
 
     Directions that are all equal give numbers only, and random directions give NaN, too.
     """
-    numbers = of.float_format
+    numbers = element_type.float_format
     least = -numbers.max_finite if numbers.signed else numbers.smallest
     return np.where(ways != others, np.nan, np.where(ways > 0, numbers.max_finite, least))
 
@@ -298,9 +304,9 @@ def _solve_nearby(
     """
     near: list[Any] = []
     for operand in operands:
-        of = element_type_of(operand)
+        element_type = element_type_of(operand)
         size = operand.shape[-1] if operand.ndim else 1
-        error = (size + 1) * ulp_size(np.abs(backward_error.magnitude(operand)), of.part)
+        error = (size + 1) * ulp_size(np.abs(backward_error.magnitude(operand)), element_type.part)
         near.append(shift_elements(operand, error, directions))
     try:
         return apply(operation, near)

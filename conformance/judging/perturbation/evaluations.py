@@ -210,7 +210,8 @@ class PermittedResults:
         ends = zip(self._numbers, moving.program.main.body.operations[-1].operands, strict=True)
         still = {number for number, value in ends if value.name in moving.unmoved}
         return tuple(
-            self.expected[number] if number in still else one for number, one in enumerate(results)
+            self.expected[index] if index in still else result
+            for index, result in enumerate(results)
         )
 
     def _directions(self) -> list[Directions]:
@@ -246,7 +247,7 @@ class PermittedResults:
         Empty without such roundings.
         """
         if self._unrounded is None:
-            names = (one.name for one in self._program.walk())
+            names = (operation.name for operation in self._program.walk())
             is_any = any(name in OPS and OPS[name].only_rounds for name in names)
             self._unrounded = [*self._unrounded_evaluations()] if is_any else []
         return self._unrounded
@@ -340,13 +341,13 @@ def _find_moving_part(
     main = program.main
     operations = main.body.operations[:-1]
     ends = main.body.operations[-1].operands
-    values = [v for one in operations for v in (*one.results, *used_values(one))]
+    values = [v for operation in operations for v in (*operation.results, *used_values(operation))]
     if not all(isinstance(value.type, TensorType) for value in (*values, *ends)):
         return whole
     kept = [
-        number
-        for number, one in enumerate(operations)
-        if any(value.name in follower.affected for value in one.results)
+        index
+        for index, operation in enumerate(operations)
+        if any(value.name in follower.affected for value in operation.results)
     ]
     if len(kept) == len(operations):
         return whole
@@ -360,7 +361,7 @@ def _may_round(operation: Operation) -> bool:
     record = OPS.get(operation.name)
     if record is None or record.rounding in (Rounding.MOVES, Rounding.EXACT):
         return False
-    types = [one.type for one in operation.results if isinstance(one.type, TensorType)]
+    types = [result.type for result in operation.results if isinstance(result.type, TensorType)]
     return any(one.stored.is_float or one.stored.is_complex for one in types)
 
 

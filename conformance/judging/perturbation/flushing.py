@@ -41,7 +41,7 @@ class FlushingChoices:
 
     def flush_inputs(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return a program's inputs, flushed."""
-        return tuple(self._flush(one) for one in arrays)
+        return tuple(self._flush(array) for array in arrays)
 
     def flush_results(
         self, operation: Operation, operands: Values | None, results: Values, platform: str
@@ -52,7 +52,7 @@ class FlushingChoices:
         """
         if operands is not None and self.lost is not None:
             results = self._apply_loss(operation, operands, results, platform)
-        return tuple(self._flush(one) for one in results)
+        return tuple(self._flush(result) for result in results)
 
     def _flush(self, result: Any) -> Any:
         if not isinstance(result, np.ndarray) or not result.size:

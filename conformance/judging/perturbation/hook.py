@@ -128,7 +128,7 @@ class PerturbationHook:
         before = results = apply_overrides(operation, results, self.shifts)
         seen = self._visible_values()
         operands = tuple(seen.get(value.name) for value in operation.operands)
-        if not is_structure(operation) and all(one is not None for one in operands):
+        if not is_structure(operation) and all(operand is not None for operand in operands):
             operation = embed_free_values(operation, seen) if operation.regions else operation
             if self.fill is not None:
                 results = self._fill(operation, operands, results, self.fill)
@@ -210,7 +210,7 @@ class PerturbationHook:
         self, operation: Operation, operands: Values, results: Values, flush: FlushingChoices
     ) -> Values:
         own = not is_structure(operation) and operation.name not in COMMUNICATION
-        known = own and all(one is not None for one in operands)
+        known = own and all(operand is not None for operand in operands)
         found = flush.flush_results(operation, operands if known else None, results, self.platform)
         self.subnormal |= any(new is not old for new, old in zip(found, results, strict=True))
         return found
@@ -231,10 +231,10 @@ class PerturbationHook:
         # random numbers are seldom NaN
         is_random = bool(drawn or operation.attribute("rng_algorithm"))
         filling = Filling.ANY if is_random and self.filling is Filling.NAN else self.filling
-        for number, result in enumerate(results):
+        for index, result in enumerate(results):
             mask = np.zeros(result.shape, np.bool_)
             for label, open_ in (
-                *unspecified_elements(operation, operands, result, number), *drawn,
+                *unspecified_elements(operation, operands, result, index), *drawn,
             ):  # fmt: skip
                 mask |= open_
                 self.opened.setdefault(label)
@@ -252,8 +252,8 @@ class PerturbationHook:
         computed = [value.name in self._nans for value in operation.operands]
         if rule is not None and rule.nan_bits and any(computed):
             others = [
-                replace_nans(one, random) if is_computed else one
-                for one, is_computed in zip(operands, computed, strict=True)
+                replace_nans(operand, random) if is_computed else operand
+                for operand, is_computed in zip(operands, computed, strict=True)
             ]
             self.opened.setdefault("bits of a NaN that is computed")
             return apply(operation, others)

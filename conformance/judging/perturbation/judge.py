@@ -149,7 +149,7 @@ def judge_result(permitted: PermittedResults, number: int, actual: Array) -> Jud
         return passing_judgement(expected.size)
 
     def failing_class(found: VerdictClass, beside: str = "") -> Failing:
-        chosen = where[[i for i, one in enumerate(codes) if one == found]]
+        chosen = where[[i for i, code in enumerate(codes) if code == found]]
         elements = tuple(_element(number, expected, actual, int(i)) for i in chosen[:MAX_ELEMENTS])
         detail = split_label(Arithmetic.FLUSHED.value)[1] if found[0] is Verdict.FLUSHED else ""
         message = elements_message(*found, len(chosen), expected.size, elements[0], beside, detail)
@@ -163,7 +163,7 @@ def judge_result(permitted: PermittedResults, number: int, actual: Array) -> Jud
     shown = failing_class(worst, other_classes(others))
     return Judgement(
         *worst, shown.message, sum(behind.values()), expected.size, None, None, shown.elements,
-        Errors(), tuple(failing_class(one) for one in counts if one[0].fails),
+        Errors(), tuple(failing_class(count) for count in counts if count[0].fails),
     )  # fmt: skip
 
 
@@ -294,13 +294,19 @@ def _find_other_arithmetic(
     hull: _Hull, arithmetics: Sequence[Arithmetic] = tuple(Arithmetic)
 ) -> Answer:
     """Yield elements explained by another arithmetic in some operations."""
-    for one in arithmetics:
-        if others := hull.pick(hull.permitted.arithmetic_samples(one)):
+    for arithmetic in arithmetics:
+        if others := hull.pick(hull.permitted.arithmetic_samples(arithmetic)):
             if not hull.is_number:
                 mask = np.any([hull.got == other for other in others], axis=0)
             else:  # flushing in some operations only lies between
-                mask = hull.is_within([*others, *(hull.samples if one.flushes else [hull.want])])
-            yield Verdict.FLUSHED if one.flushes else Verdict.DIVERGENT, one.value, mask
+                mask = hull.is_within(
+                    [*others, *(hull.samples if arithmetic.flushes else [hull.want])]
+                )
+            yield (
+                Verdict.FLUSHED if arithmetic.flushes else Verdict.DIVERGENT,
+                arithmetic.value,
+                mask,
+            )
 
 
 def _find_wrong(hull: _Hull) -> Answer:
@@ -334,7 +340,7 @@ def _find_impossible(hull: _Hull) -> Answer:
     if hull.is_number:
         for mask, verdict, kind in failure_answers([hull.want], hull.got, hull.type):
             yield verdict, kind, mask
-        reached = [hull.is_close_to(one) for one in hull.samples]
+        reached = [hull.is_close_to(sample) for sample in hull.samples]
         yield Verdict.INACCURATE, "accuracy", np.any(reached, axis=0)
     yield Verdict.DIVERGENT, "wrong value", np.ones(len(hull.where), np.bool_)
 
@@ -346,8 +352,10 @@ _OF_IMPOSSIBLE: tuple[Question[_Hull], ...] = (_find_arithmetic_of_impossible, _
 def _element(number: int, expected: Array, actual: Array, flat: int) -> Element:
     index = tuple(int(i) for i in np.unravel_index(flat, expected.shape))
     want, got = (array.reshape(-1)[flat : flat + 1] for array in (expected, actual))
-    of = element_type_of(want)
-    distance = ulp_distances(want, got)[0] if of.is_float or of.is_complex else np.inf
+    element_type = element_type_of(want)
+    distance = (
+        ulp_distances(want, got)[0] if element_type.is_float or element_type.is_complex else np.inf
+    )
     ulp = float(distance) if np.isfinite(distance) else None
     return Element(
         number, index, decimal(want), hexadecimal(want), decimal(got), hexadecimal(got), ulp

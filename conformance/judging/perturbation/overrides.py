@@ -59,20 +59,20 @@ def _shift(result: Array, expected: Array, actual: Array) -> Array:
     differs = different_bits(expected, actual)
     if not differs.any() or result.shape != expected.shape:
         return result
-    of = element_type_of(result)
-    if of.is_complex or of.is_float:
+    element_type = element_type_of(result)
+    if element_type.is_complex or element_type.is_float:
         differs = differs & ~(np.isnan(result) & ~np.isnan(expected))
     there = actual
-    if of.is_complex:
+    if element_type.is_complex:
         with np.errstate(all="ignore"):
             moved = result.astype(np.clongdouble) + (
                 actual.astype(np.clongdouble) - expected.astype(np.clongdouble)
             )
             there = np.where(np.isfinite(moved), moved.astype(result.dtype), actual)
-    elif of.is_float:
+    elif element_type.is_float:
         with np.errstate(all="ignore"):
             moved = to_float64(result) + (to_float64(actual) - to_float64(expected))
-        there = np.where(np.isfinite(moved), round_to(np.asarray(moved), of), actual)
+        there = np.where(np.isfinite(moved), round_to(np.asarray(moved), element_type), actual)
     there = np.where(
         different_bits(result, expected), there, actual
     )  # exactly so on the same operands

@@ -172,15 +172,17 @@ class _RegionSeparator:
             if value.name not in mine:
                 mine[value.name] = self._version(value)
         regions = tuple(
-            _RegionSeparator(one, self._apart).separate() if is_inside(operation) else one
-            for one in operation.regions
+            _RegionSeparator(region, self._apart).separate() if is_inside(operation) else region
+            for region in operation.regions
         )
         operands = tuple(mine[value.name] for value in operation.operands)
         return replace(operation, operands=operands, results=results, regions=regions)
 
     def _shared_versions(self, operation: Operation) -> dict[str, Value]:
         """Return versions of operands with the same elements, derived from one version."""
-        taken = {one.name: one for one in operation.operands if one.name in self._same}
+        taken = {
+            operand.name: operand for operand in operation.operands if operand.name in self._same
+        }
         names = [self._same[name].name for name in taken]
         versions: dict[str, Value] = {}
         found: dict[str, Value] = {}

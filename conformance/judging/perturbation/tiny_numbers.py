@@ -113,22 +113,22 @@ def _unrounded_results(
 
 def _may_underflow(operands: Sequence[Array], zero: Array) -> bool:
     """Return whether any of these results is zero though no operand is."""
-    return bool((zero & np.all([one != 0 for one in operands], axis=0)).any())
+    return bool((zero & np.all([operand != 0 for operand in operands], axis=0)).any())
 
 
 def _exact_results(record: Op, operands: Sequence[Array]) -> Array:
     assert record.unrounded is not None
-    wide = (to_float64(one).astype(np.longdouble) for one in operands)
+    wide = (to_float64(operand).astype(np.longdouble) for operand in operands)
     return np.asarray(record.unrounded(*wide))
 
 
 def _variants(operands: Sequence[Any], tiny: Sequence[Tiny | None]) -> Iterator[tuple[Any, ...]]:
     """Yield the operands with one operand's zeros of one sign replaced by the smallest number."""
-    for number, one in enumerate(tiny):
+    for index, one in enumerate(tiny):
         for sign in SIGNS:
             if one is None or not one.mask(sign).any():
                 continue
-            array, of = operands[number], element_type_of(operands[number])
-            smallest = round_to(np.asarray(sign * of.float_format.smallest), of)
+            array, element_type = operands[index], element_type_of(operands[index])
+            smallest = round_to(np.asarray(sign * element_type.float_format.smallest), element_type)
             there = np.where(one.mask(sign), smallest, array).astype(array.dtype)
-            yield (*operands[:number], there, *operands[number + 1 :])
+            yield (*operands[:index], there, *operands[index + 1 :])

@@ -44,8 +44,8 @@ def sets_of_update_orders(
     """
     open_ = {
         label
-        for number, result in enumerate(results)
-        for label, _ in unspecified_elements(operation, operands, result, number)
+        for index, result in enumerate(results)
+        for label, _ in unspecified_elements(operation, operands, result, index)
     }
     if open_ != {_ORDER}:
         return None
@@ -55,9 +55,9 @@ def sets_of_update_orders(
         return None
     found: list[ValueSet] = []
     for number in range(len(results)):
-        arrays = [one[number].reshape(parts.shape) for one in outcomes]
-        nan = np.any([is_nan(one) for one in arrays], axis=0)
-        found.append(union([(one, one) for one in arrays], nan))
+        arrays = [outcome[number].reshape(parts.shape) for outcome in outcomes]
+        nan = np.any([is_nan(array) for array in arrays], axis=0)
+        found.append(union([(array, array) for array in arrays], nan))
     return found
 
 
@@ -69,17 +69,17 @@ def sets_of_trees(
     None if other elements are unspecified, and for folds that have no ranges.
     """
     found: list[ValueSet] = []
-    for number, ends in enumerate(permitted_ranges(operation, tuple(operands))):
-        open_ = unspecified_elements(operation, operands, results[number], number)
+    for index, ends in enumerate(permitted_ranges(operation, tuple(operands))):
+        open_ = unspecified_elements(operation, operands, results[index], index)
         if ends is None or {label for label, _ in open_} != {ORDER}:
             return None
-        of, is_known = stored(operation), np.isfinite(ends[0])
+        element_type, is_known = stored(operation), np.isfinite(ends[0])
         low, high = (
-            step(round_to(np.where(is_known, end, 0.0), of), way)
+            step(round_to(np.where(is_known, end, 0.0), element_type), way)
             for end, way in zip(ends, (-1.0, 1.0), strict=True)
         )
         made = ValueSet(((low, high),), np.zeros(low.shape, np.bool_))
-        found.append(made.where(~is_known, everything_like(operation, number, low.shape)))
+        found.append(made.where(~is_known, everything_like(operation, index, low.shape)))
     return found
 
 
@@ -116,12 +116,12 @@ def _changed_elements(
 def set_of_bits(_: Context, operation: Operation, operands: Sets) -> ValueSet:
     """Return the integers with the bits of numbers: of both signs of zero, of any NaN."""
     (operand,) = operands
-    of, to = operand.element_type, stored(operation)
-    has_usual_bits = of.is_float and of.float_format.has_infinity
-    if not has_usual_bits or not to.is_integer or to.bits != of.bits:
+    element_type, to = operand.element_type, stored(operation)
+    has_usual_bits = element_type.is_float and element_type.float_format.has_infinity
+    if not has_usual_bits or not to.is_integer or to.bits != element_type.bits:
         return anything(operation)[0]
-    infinity = to_bits(np.full((), np.inf).astype(of.storage))
-    sign = np.left_shift(infinity.dtype.type(1), infinity.dtype.type(of.bits - 1))
+    infinity = to_bits(np.full((), np.inf).astype(element_type.storage))
+    sign = np.left_shift(infinity.dtype.type(1), infinity.dtype.type(element_type.bits - 1))
     found: list[tuple[Array, Interval]] = []
     for low, high in operand.intervals:
         a, b, least, most = to_float64(low), to_float64(high), to_bits(low), to_bits(high)

@@ -44,10 +44,12 @@ def sets_of_collective(operation: Operation, operands: ByProcess, grid: ProcessG
     """
     if any(free_values(region) for region in operation.regions):
         raise Unknown
-    stored_ = _of_operands(operation, [[one.rounded for one in each] for each in operands], grid)
-    if all(one.unrounded is None for each in operands for one in each):
+    stored_ = _of_operands(
+        operation, [[one.rounded for one in operand] for operand in operands], grid
+    )
+    if all(one.unrounded is None for operand in operands for one in operand):
         return stored_
-    loose = _of_operands(operation, [[one.loose for one in each] for each in operands], grid)
+    loose = _of_operands(operation, [[one.loose for one in operand] for operand in operands], grid)
     return [
         [one.with_unrounded(other) for one, other in zip(*pair, strict=True)]
         for pair in zip(stored_, loose, strict=True)
@@ -67,10 +69,10 @@ def _of_operands(operation: Operation, operands: ByProcess, grid: ProcessGrid) -
 
 
 def _moved(operation: Operation, operands: ByProcess, grid: ProcessGrid) -> ByProcess:
-    choices = [[_limited(one) for one in each] for each in operands]
+    choices = [[_limited(one) for one in operand] for operand in operands]
     found: list[list[list[Interval]]] = [[[] for _ in operation.results] for _ in operands]
-    for number in range(max((len(one) for each in choices for one in each), default=1)):
-        taken = [[one[min(number, len(one) - 1)] for one in each] for each in choices]
+    for number in range(max((len(one) for choice in choices for one in choice), default=1)):
+        taken = [[one[min(number, len(one) - 1)] for one in choice] for choice in choices]
         low, high = (
             _evaluate(operation, [[pair[end] for pair in each] for each in taken], grid)
             for end in (0, 1)
@@ -78,7 +80,7 @@ def _moved(operation: Operation, operands: ByProcess, grid: ProcessGrid) -> ByPr
         for kept, *ends in zip(found, low, high, strict=True):
             for intervals, *pair in zip(kept, *ends, strict=True):
                 intervals.append((pair[0], pair[1]))
-    is_exact = all(one.exact for each in operands for one in each)
+    is_exact = all(one.exact for operand in operands for one in operand)
     return [[_union_of(one, exact=is_exact) for one in each] for each in found]
 
 
@@ -95,16 +97,16 @@ def _union_of(intervals: Sequence[Interval], *, exact: bool) -> ValueSet:
 
 
 def _folded(operation: Operation, operands: ByProcess, grid: ProcessGrid) -> ByProcess:
-    joined = [[one.hull() for one in each] for each in operands]
+    joined = [[one.hull() for one in operand] for operand in operands]
     low, high = (
         _evaluate(operation, [[one.intervals[0][end] for one in each] for each in joined], grid)
         for end in (0, 1)
     )
     errors = _sum_errors(operation, joined, grid)
-    has_nan = any(bool(one.nan.any()) for each in operands for one in each)
+    has_nan = any(bool(one.nan.any()) for operand in operands for one in operand)
     return [
-        [_widened(operation, number, pair, error, has_nan=has_nan)
-         for number, (*pair, error) in enumerate(zip(*of_process, strict=True))]
+        [_widened(operation, index, pair, error, has_nan=has_nan)
+         for index, (*pair, error) in enumerate(zip(*of_process, strict=True))]
         for of_process in zip(low, high, errors, strict=True)
     ]  # fmt: skip
 
@@ -126,11 +128,15 @@ def _sum_errors(
     operation: Operation, operands: ByProcess, grid: ProcessGrid
 ) -> Sequence[Sequence[Array]]:
     """Return the errors of sums over the processes of a group, in any order; otherwise zeros."""
-    of, wide = stored(operation), ELEMENT_TYPES["f64"]
-    sizes = [[magnitude(one) for one in each] for each in operands]
-    totals = _evaluate(retype(operation, {of: wide}), sizes, grid)
+    element_type, wide = stored(operation), ELEMENT_TYPES["f64"]
+    sizes = [[magnitude(one) for one in operand] for operand in operands]
+    totals = _evaluate(retype(operation, {element_type: wide}), sizes, grid)
     is_sum = any(monoid_of(one) is ADD for one in operation.regions[0].operations)
-    unit = growth_of_sum(len(operands) + 1, 2.0**-of.float_format.precision) if is_sum else 0.0
+    unit = (
+        growth_of_sum(len(operands) + 1, 2.0**-element_type.float_format.precision)
+        if is_sum
+        else 0.0
+    )
     return [[unit * total for total in each] for each in totals]
 
 
@@ -138,11 +144,11 @@ def _evaluate(
     operation: Operation, operands: Sequence[Sequence[Array]], grid: ProcessGrid
 ) -> Sequence[Sequence[Array]]:
     """Return the results of an operation that all processes execute."""
-    arguments = tuple(Value(f"a{n}", one.type) for n, one in enumerate(operation.operands))
-    results = tuple(Value(f"r{n}", one.type) for n, one in enumerate(operation.results))
+    arguments = tuple(Value(f"a{n}", operand.type) for n, operand in enumerate(operation.operands))
+    results = tuple(Value(f"r{n}", result.type) for n, result in enumerate(operation.results))
     alone = Operation(operation.name, arguments, results, operation.attributes, operation.regions)
     body = Region(arguments, (alone, Operation("return", results)))
-    types = tuple(one.type for one in results)
+    types = tuple(result.type for result in results)
     program = Program((Function("main", body, types),), process_grid=grid)
-    flat = [array for each in operands for array in each]
+    flat = [array for operand in operands for array in operand]
     return split_by_process(program, evaluate(program, flat))

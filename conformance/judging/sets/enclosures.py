@@ -105,13 +105,13 @@ class Enclosures:
             _Enclosure(one).of for one in (context, Context(self.platform, is_strict=True))
         )
         record = OPS.get(operation.name)
-        rounded = [one.rounded for one in operands]
+        rounded = [operand.rounded for operand in operands]
         if record is None or record.only_rounds or self.is_strict:
             return enclose_strictly(operation, rounded)
-        loose = [one.loose for one in operands]
+        loose = [operand.loose for operand in operands]
         found = enclose(operation, loose)
         if record.rounding is Rounding.MOVES or record.is_sign_only:
-            if all(one.unrounded is None for one in operands):
+            if all(operand.unrounded is None for operand in operands):
                 return found
             stored = enclose(operation, rounded)
         elif may_be_unrounded(operation, context):
@@ -137,7 +137,7 @@ class _Enclosure:
             return anything(operation)
         try:
             with np.errstate(all="ignore"):
-                if all(one.is_point for one in operands):
+                if all(operand.is_point for operand in operands):
                     return self._at_point(operation, operands)
                 return self._of_intervals(operation, operands)
         except EvaluationError:
@@ -146,30 +146,30 @@ class _Enclosure:
     # --- Points ----------------------------------------------------------------------------------
 
     def _at_point(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
-        given = [one.point for one in operands]
+        given = [operand.point for operand in operands]
         results, ends = ends_of(self.context, operation, given)
-        exact = all(one.exact for one in operands)
+        exact = all(operand.exact for operand in operands)
         if not exact and shows_bits(operation):
             return self._of_intervals(operation, operands)
         moves = OPS[operation.name].rounding is Rounding.MOVES
         ties = _tied_rows(operation, given, results)
         others: Sequence[ValueSet] | None = None
         found: list[ValueSet] = []
-        for number, (result, (low, high)) in enumerate(zip(results, ends, strict=True)):
+        for index, (result, (low, high)) in enumerate(zip(results, ends, strict=True)):
             nan = is_nan(result)
             is_same = low is result and high is result
             has_bits = moves or not nan.any()  # those of a computed NaN are unspecified
             made = ValueSet(((low, high),), nan, exact=exact and is_same and bool(has_bits))
-            open_ = unspecified_mask(operation, given, result, number)
+            open_ = unspecified_mask(operation, given, result, index)
             if not (moves and is_same):
                 open_ = open_ | may_overflow(low, high, nan)
             if ties is not None:
-                open_ = open_ | ties[number]
+                open_ = open_ | ties[index]
             if not exact:
                 open_ |= depends_on_zero_signs(operation, operands, result.shape)
             if open_.any():
                 others = others or _of_choices(operation, operands, results)
-                choice = others[number]
+                choice = others[index]
                 rounded = choice if is_same else union_of([choice, made])  # sums in any precision
                 made = replace(made.where(open_, rounded), permuted=choice.permuted)
             found.append(made)
@@ -203,13 +203,13 @@ class _Enclosure:
     def _of_elements(self, operation: Operation, operands: Sets) -> tuple[ValueSet, ...]:
         """Return the results of an elementwise operation."""
         record = OPS[operation.name]
-        if any(one.element_type.is_complex for one in operands):
+        if any(operand.element_type.is_complex for operand in operands):
             takes_part = record.rounding is Rounding.MOVES and not stored(operation).is_complex
             if _is_linear_in_parts(record, operands):
                 return (self._at_corners_of_parts(operation, operands),)
             if not takes_part and record.unrounded not in BY_PARTS:
                 return anything(operation)
-        discrete = [_few_values(one) for one in operands]
+        discrete = [_few_values(operand) for operand in operands]
         if all(one is not None for one in discrete):
             choices = [one for one in discrete if one is not None]
             if prod(map(len, choices)) <= MOST_POINTS:
@@ -217,7 +217,9 @@ class _Enclosure:
                 return (self._at_boxes(operation, boxes, operands),)
         if not record.monotonic:
             return anything(operation)
-        if any(one.element_type.is_integer for one in operands) and _may_wrap(operation, operands):
+        if any(operand.element_type.is_integer for operand in operands) and _may_wrap(
+            operation, operands
+        ):
             return anything(operation)
         rounds = record.rounding not in (Rounding.MOVES, Rounding.EXACT)
         boxes = (list(product(*intervals)) for intervals in product(*_limited(operands)))
@@ -262,7 +264,7 @@ class _Enclosure:
         made = union(intervals, np.broadcast_to(nan, intervals[0][0].shape))
         open_ = np.broadcast_to(mixed, made.shape)
         for end in (0, 1):
-            given = [one.intervals[0][end] for one in operands]
+            given = [operand.intervals[0][end] for operand in operands]
             open_ = open_ | unspecified_mask(operation, given, made.intervals[0][end], 0)
         return made.where(open_, everything_like(operation, 0, made.shape))
 
@@ -288,32 +290,35 @@ class _Enclosure:
         carries = _carried(operation)
         if not carries:
             return anything(operation)
-        if any(not one.is_point for n, one in enumerate(operands) if n not in carries):
+        if any(not operand.is_point for n, operand in enumerate(operands) if n not in carries):
             return self._of_unknown_positions(operation, operands, carries)
-        choices = [one.alternatives() for one in operands]
+        choices = [operand.alternatives() for operand in operands]
         found: list[list[Interval]] = [[] for _ in operation.results]
         for number in range(max(map(len, choices))):
-            taken = [one[min(number, len(one) - 1)] for one in choices]
+            taken = [choice[min(number, len(choice) - 1)] for choice in choices]
             low, high = (apply(operation, [pair[end] for pair in taken]) for end in (0, 1))
             for kept, a, b in zip(found, low, high, strict=True):
                 kept.append((a, b))
-        given = [one.point for one in operands]
-        return tuple(_close(operation, number, kept, given) for number, kept in enumerate(found))
+        given = [operand.point for operand in operands]
+        return tuple(_close(operation, index, kept, given) for index, kept in enumerate(found))
 
     def _of_unknown_positions(
         self, operation: Operation, operands: Sets, carries: Sequence[int]
     ) -> tuple[ValueSet, ...]:
         """Return the results of data movement by unknown indices: any elements of the operands."""
-        others = [one for n, one in enumerate(operands) if n not in carries]
-        few = [_few_values(one) if not one.is_point else [one.point] for one in operands]
+        others = [operand for n, operand in enumerate(operands) if n not in carries]
+        few = [
+            _few_values(operand) if not operand.is_point else [operand.point]
+            for operand in operands
+        ]
         if all(one.is_point or one.shape == () for one in others) or _has_one_index(operation):
             numbers = [n for n in range(len(operands)) if n not in carries]
             choices = [few[n] for n in numbers]
-            if all(choices) and prod(len(one or ()) for one in choices) <= MOST_COMBINATIONS:
+            if all(choices) and prod(len(choice or ()) for choice in choices) <= MOST_COMBINATIONS:
                 return self._at_positions(operation, operands, numbers, choices)
-        shapes = [one.shape for one in apply(operation, [one.point for one in operands])]
+        shapes = [one.shape for one in apply(operation, [operand.point for operand in operands])]
         given = [operands[number] for number in carries]
-        return tuple(_any_element(operation, number, given, of) for number, of in enumerate(shapes))
+        return tuple(_any_element(operation, index, given, of) for index, of in enumerate(shapes))
 
     def _at_positions(
         self, operation: Operation, operands: Sets, numbers: Sequence[int], choices: Sequence[Any]
@@ -404,12 +409,12 @@ def _of_choices(
 ) -> Sequence[ValueSet]:
     """Return the sets of a result's unspecified elements."""
     if operation.name == "scatter":
-        given = [one.point for one in operands]
+        given = [operand.point for operand in operands]
         orders = sets_of_update_orders(operation, given, results)
         if orders is not None:
             return orders
     if operation.name in FOLDS:
-        trees = sets_of_trees(operation, [one.point for one in operands], results)
+        trees = sets_of_trees(operation, [operand.point for operand in operands], results)
         if trees is not None:
             return trees
     chosen = chosen_operands(operation) if operation.name == "sort" else None
@@ -427,7 +432,7 @@ def _tied_rows(
     if operation.name != "sort" or operation.attribute("is_stable"):
         return None
     axis = _sorted_dimension(operation)
-    others = apply(operation, [np.flip(one, axis) for one in operands])
+    others = apply(operation, [np.flip(operand, axis) for operand in operands])
     return [
         np.broadcast_to(~equal_elements(*pair).all(axis=axis, keepdims=True), pair[0].shape)
         for pair in zip(results, others, strict=True)
@@ -444,11 +449,11 @@ def _of_chosen(
 ) -> tuple[ValueSet, ...]:
     """Return the sets of results that have elements of some operands each, in any order."""
     found: list[ValueSet] = []
-    for number, those in enumerate(chosen):
-        shape = static_shape(operation.results[number].type)
-        made = _any_element(operation, number, [operands[n] for n in those], shape)
-        if operation.name == "sort" and operands[number].is_point:
-            whole = Permuted(operands[number].point, _sorted_dimension(operation))
+    for index, those in enumerate(chosen):
+        shape = static_shape(operation.results[index].type)
+        made = _any_element(operation, index, [operands[n] for n in those], shape)
+        if operation.name == "sort" and operands[index].is_point:
+            whole = Permuted(operands[index].point, _sorted_dimension(operation))
             made = replace(made, permuted=whole)
         found.append(made)
     return tuple(found)
@@ -464,13 +469,15 @@ def _any_element(
     operation: Operation, number: int, operands: Sets, shape: tuple[int, ...]
 ) -> ValueSet:
     """Return the set of a result that has any elements of the operands."""
-    of = tensor_of(operation.results[number]).stored
-    if any(one.element_type is not of for one in operands):
+    element_type = tensor_of(operation.results[number]).stored
+    if any(operand.element_type is not element_type for operand in operands):
         return everything_like(operation, number, shape)
-    ends = [_extreme([one.hull().intervals[0][end] for one in operands], end) for end in (0, 1)]
+    ends = [
+        _extreme([operand.hull().intervals[0][end] for operand in operands], end) for end in (0, 1)
+    ]
     if ends[0] is None or ends[1] is None:
         return everything_like(operation, number, shape)
-    nan = any(bool(one.nan.any()) for one in operands)
+    nan = any(bool(operand.nan.any()) for operand in operands)
     low, high = (np.broadcast_to(end, shape) for end in ends if end is not None)
     return ValueSet(((low, high),), np.full(shape, nan))
 
@@ -528,21 +535,21 @@ def _split_into_steps(one: ValueSet) -> ValueSet:
 
 def _limited(operands: Sets) -> list[list[Interval]]:
     """Return the intervals of each operand, joined if there are too many combinations."""
-    choices = [one.alternatives() for one in operands]
+    choices = [operand.alternatives() for operand in operands]
     if prod(map(len, choices)) <= MOST_COMBINATIONS:
         return choices
-    return [one.hull().alternatives() for one in operands]
+    return [operand.hull().alternatives() for operand in operands]
 
 
 def _may_wrap(operation: Operation, operands: Sets) -> bool:
     """Return whether an integer result may leave its type's range."""
     exact = OPS[operation.name].unrounded
-    of = stored(operation)
-    if not of.is_integer or exact is None:
-        return not of.is_float
-    for corner in product(*(one.hull().intervals[0] for one in operands)):
+    element_type = stored(operation)
+    if not element_type.is_integer or exact is None:
+        return not element_type.is_float
+    for corner in product(*(operand.hull().intervals[0] for operand in operands)):
         found = np.asarray(exact(*(end.astype(np.float64) for end in corner)))
-        beyond = (found < of.min_integer) | (found > of.max_integer)
+        beyond = (found < element_type.min_integer) | (found > element_type.max_integer)
         if bool((beyond | (np.abs(found) > MOST_EXACT)).any()):
             return True
     return False
@@ -552,8 +559,8 @@ def _may_be_zero_times_infinity(operands: Sets) -> Array:
     """Return a mask of the products that may be NaN though none of the ends' products is."""
     if not operands[0].element_type.is_float:
         return np.zeros(operands[0].shape, np.bool_)
-    zero = [holds_zero(one) for one in operands]
-    ends = [[to_wide(end) for pair in one.intervals for end in pair] for one in operands]
+    zero = [holds_zero(operand) for operand in operands]
+    ends = [[to_wide(end) for pair in operand.intervals for end in pair] for operand in operands]
     infinite = [np.any([np.isinf(end) for end in each], axis=0) for each in ends]
     return np.asarray((zero[0] & infinite[1]) | (zero[1] & infinite[0]))
 

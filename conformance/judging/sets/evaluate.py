@@ -62,7 +62,7 @@ def evaluate_sets(
     """
     if taken and program.process_count > 1:
         return None
-    names = [one.name for one in program.main.arguments]
+    names = [argument.name for argument in program.main.arguments]
     values: list[dict[str, Held]] = [
         dict(zip(names, map(ValueSet.of, given), strict=True))
         for given in split_by_process(program, inputs)
@@ -95,12 +95,12 @@ class _Evaluator:
             if self.count > MOST_OPERATIONS:
                 raise Unknown
             results = map(self.flush, self._results(operation, values))
-            for value, one in zip(operation.results, results, strict=True):
-                made[value.name] = values[value.name] = one
+            for value, result in zip(operation.results, results, strict=True):
+                made[value.name] = values[value.name] = result
                 if value.name in taken:
                     values[value.name] = ValueSet.of(taken[value.name])
         ends = region.operations[-1].operands
-        return [made.get(one.name, values[one.name]) for one in ends]
+        return [made.get(end.name, values[end.name]) for end in ends]
 
     def flush(self, held: Held) -> Held:
         """Return a value, with zeros beside subnormal numbers if the evaluation flushes."""
@@ -119,19 +119,19 @@ class _Evaluator:
             results: Sequence[Sequence[Held]]
             if _communicates(operation):
                 given = [
-                    [_of_tensor(self._value(one, mine)) for one in operation.operands]
+                    [_of_tensor(self._value(operand, mine)) for operand in operation.operands]
                     for mine in values
                 ]
                 results = sets_of_collective(operation, given, grid)
             else:
                 results = [self._results(operation, mine) for mine in values]
             for mine, made in zip(values, results, strict=True):
-                mine.update(zip((one.name for one in operation.results), made, strict=True))
+                mine.update(zip((result.name for result in operation.results), made, strict=True))
         ends = region.operations[-1].operands
-        return [mine[one.name] for mine in values for one in ends]
+        return [mine[end.name] for mine in values for end in ends]
 
     def _results(self, operation: Operation, values: dict[str, Held]) -> Sequence[Held]:
-        operands = [self._value(one, values) for one in operation.operands]
+        operands = [self._value(operand, values) for operand in operation.operands]
         structure = structure_of(operation)
         if structure is Structure.BRANCHES:
             return self._branch(operation, _of_tensor(operands[0]), values)
@@ -141,12 +141,12 @@ class _Evaluator:
             return _forwarded(operation, operands)
         if is_structure(operation) and structure is not Structure.CONSTANT:
             raise Unknown
-        tensors = [one for one in operands if isinstance(one, ValueSet)]
-        are_tensors = all(isinstance(one.type, TensorType) for one in operation.results)
+        tensors = [operand for operand in operands if isinstance(operand, ValueSet)]
+        are_tensors = all(isinstance(result.type, TensorType) for result in operation.results)
         if not are_tensors or len(tensors) < len(operands):
-            return [_anything_of(one.type) for one in operation.results]
+            return [_anything_of(result.type) for result in operation.results]
         if operation.regions:
-            free = {one.name for region in operation.regions for one in free_values(region)}
+            free = {value.name for region in operation.regions for value in free_values(region)}
             known = {name: _of_tensor(values[name]).loose for name in free if name in values}
             if not all(one.is_point for one in known.values()):
                 return anything(operation)
@@ -187,7 +187,7 @@ class _Evaluator:
             elif not bool(goes_on.point):
                 return [_union(each) for each in zip(*ended, operands, strict=True)]
             operands = self.run(body, _with(values, body, operands))
-        return [_anything_of(one.type) for one in operation.results]
+        return [_anything_of(result.type) for result in operation.results]
 
 
 def _communicates(operation: Operation) -> bool:
@@ -203,11 +203,11 @@ def _of_tensor(one: Held) -> ValueSet:
 
 def _forwarded(operation: Operation, operands: Sequence[Held]) -> Sequence[Held]:
     """Return operands as they are stored, packed into a tuple, or an element of one."""
-    stored = [one.rounded if isinstance(one, ValueSet) else one for one in operands]
-    index, types = operation.attribute("index"), [one.type for one in operation.results]
+    stored = [operand.rounded if isinstance(operand, ValueSet) else operand for operand in operands]
+    index, types = operation.attribute("index"), [result.type for result in operation.results]
     if isinstance(index, int) and isinstance(stored[0], tuple):
         return [stored[0][index]]
-    if types == [one.type for one in operation.operands]:
+    if types == [operand.type for operand in operation.operands]:
         return stored
     if isinstance(types[0], TupleType):
         return [tuple(stored)]
@@ -239,5 +239,5 @@ def _union(several: Sequence[Held]) -> Held:
 
 
 def _with(values: Mapping[str, Held], region: Region, arguments: Sequence[Held]) -> dict[str, Held]:
-    names = (one.name for one in region.arguments)
+    names = (argument.name for argument in region.arguments)
     return {**values, **dict(zip(names, arguments, strict=True))}

@@ -26,7 +26,7 @@ def explain_worst_element(permitted: PermittedResults, actual: Sequence[Array]) 
     given = actual[number].reshape(-1)[flat : flat + 1]
     index = [int(one) for one in np.unravel_index(flat, actual[number].shape)]
     where = f"result {number} at {index}, {decimal(given)}"
-    samples = [one[number].reshape(-1)[flat : flat + 1] for one in permitted.moved_samples()]
+    samples = [sample[number].reshape(-1)[flat : flat + 1] for sample in permitted.moved_samples()]
     told = [_set_text(permitted, number, flat, given), _samples_text(samples, given)]
     return f"{where}: {'; '.join(filter(None, told))}"
 
@@ -34,17 +34,17 @@ def explain_worst_element(permitted: PermittedResults, actual: Sequence[Array]) 
 def _worst_element(expected: Sequence[object], actual: Sequence[Array]) -> tuple[int, int] | None:
     """Return result and flat index of the element farthest off, in ulp if these are numbers."""
     found: list[tuple[float, int, int]] = []
-    for number, (want, got) in enumerate(zip(expected, actual, strict=True)):
+    for index, (want, got) in enumerate(zip(expected, actual, strict=True)):
         if not isinstance(want, np.ndarray) or want.shape != got.shape:
             continue
         where = np.flatnonzero(~equal_elements(want, got))
         if where.size:
-            of = element_type_of(want)
+            element_type = element_type_of(want)
             one, other = (array.reshape(-1)[where] for array in (want, got))
-            has_ulp = of.is_float or of.is_complex
+            has_ulp = element_type.is_float or element_type.is_complex
             apart = ulp_distances(one, other) if has_ulp else np.full(where.size, np.inf)
             at = int(np.argmax(apart))
-            found.append((float(apart[at]), number, int(where[at])))
+            found.append((float(apart[at]), index, int(where[at])))
     if not found:
         return None
     return max(found)[1:]
@@ -66,19 +66,19 @@ def _set_text(permitted: PermittedResults, number: int, flat: int, given: Array)
 
 
 def _samples_text(samples: Sequence[Array], given: Array) -> str:
-    of = element_type_of(given)
-    numbers = [one for one in samples if not is_nan(one).any()]
-    if not numbers or of.is_complex or not of.is_float:
+    element_type = element_type_of(given)
+    numbers = [sample for sample in samples if not is_nan(sample).any()]
+    if not numbers or element_type.is_complex or not element_type.is_float:
         return ""
-    order = np.argsort([float(to_float64(one)[0]) for one in numbers])
+    order = np.argsort([float(to_float64(number)[0]) for number in numbers])
     low, high = (decimal(numbers[order[end]]) for end in (0, -1))
     return f"evaluations that move its intermediate results give {low} to {high}"
 
 
 def describe_set(one: ValueSet) -> str:
     """Return a set of a single element as text: `0.0 or 100.0`, `1.0 to 1.5 or NaN`."""
-    of = one.element_type
-    everything = ValueSet.everything(one.shape, of)
+    element_type = one.element_type
+    everything = ValueSet.everything(one.shape, element_type)
     told: dict[str, None] = {}
     for low, high in one.intervals:
         if is_nan(low).any():
@@ -86,7 +86,7 @@ def describe_set(one: ValueSet) -> str:
         if np.array_equal(low, everything.point) and np.array_equal(
             high, everything.intervals[0][1]
         ):
-            return f"any {of}"
+            return f"any {element_type}"
         ends = decimal(low), decimal(high)
         told[ends[0] if low.tobytes() == high.tobytes() else " to ".join(ends)] = None
     if one.nan.any():

@@ -53,9 +53,9 @@ class Context:
         the product, whose own tolerance covers it.
         """
         record = OPS[operation.name]
-        of = stored(operation)
-        is_number = of.is_float or of.is_complex
-        is_wide = is_number and of.part.float_format.precision >= WIDE_PRECISION
+        element_type = stored(operation)
+        is_number = element_type.is_float or element_type.is_complex
+        is_wide = is_number and element_type.part.float_format.precision >= WIDE_PRECISION
         is_exact = record.unrounded in (np.add, np.subtract) and is_wide
         return 0.0 if self.is_strict or is_exact else excess_of(operation)
 
@@ -86,25 +86,26 @@ def ends_of(
 def may_be_unrounded(operation: Operation, context: Context) -> bool:
     """Return whether results have another tolerance where a compiler may leave out a rounding."""
     rule = rule_of(operation)
-    of = stored(operation)
-    if rule is None or not (of.is_float or of.is_complex):
+    element_type = stored(operation)
+    if rule is None or not (element_type.is_float or element_type.is_complex):
         return False
     rule = rule.hardware_rule(context.platform)
     if rule.bound is not None or rule.ulps is None:
         return False
-    return rule.ulps.budget(of, context.platform) < context.excess(operation)
+    return rule.ulps.budget(element_type, context.platform) < context.excess(operation)
 
 
 def widen(context: Context, operation: Operation, one: ValueSet) -> ValueSet:
     """Return a set with the error of results within its intervals, even if those of the ends
     are exact.
     """
-    rule, of = rule_of(operation), one.element_type
-    if rule is None or not (of.is_float or of.is_complex):
+    rule, element_type = rule_of(operation), one.element_type
+    if rule is None or not (element_type.is_float or element_type.is_complex):
         return one
     ulps = rule.hardware_rule(context.platform).ulps
     budget = max(
-        context.excess(operation), 0.0 if ulps is None else ulps.budget(of, context.platform)
+        context.excess(operation),
+        0.0 if ulps is None else ulps.budget(element_type, context.platform),
     )
     if not budget:
         return one
@@ -125,15 +126,15 @@ def widen(context: Context, operation: Operation, one: ValueSet) -> ValueSet:
 
 def _ulp(end: Array, ends: Interval) -> Array:
     """Return the spacing of numbers at an end; of complex numbers, at the larger part."""
-    of = element_type_of(end)
-    return ulp_size(magnitude(ends if of.is_complex else (end, end)), of.part)
+    element_type = element_type_of(end)
+    return ulp_size(magnitude(ends if element_type.is_complex else (end, end)), element_type.part)
 
 
 def anything(operation: Operation) -> tuple[ValueSet, ...]:
     """Return the sets of all values that the results may have by their types and ranges."""
     return tuple(
-        everything_like(operation, number, static_shape(value.type))
-        for number, value in enumerate(operation.results)
+        everything_like(operation, index, static_shape(value.type))
+        for index, value in enumerate(operation.results)
     )
 
 
@@ -154,12 +155,14 @@ def may_be_anything(operation: Operation) -> bool:
 
 def everything_like(operation: Operation, number: int, shape: tuple[int, ...]) -> ValueSet:
     """Return all values of a result's type within the op's range, as one interval."""
-    of = tensor_of(operation.results[number]).stored
-    found = ValueSet.everything(shape, of)
+    element_type = tensor_of(operation.results[number]).stored
+    found = ValueSet.everything(shape, element_type)
     rule = rule_of(operation)
-    if rule is None or rule.range is None or not of.is_float:
+    if rule is None or rule.range is None or not element_type.is_float:
         return found
-    low, high = (np.full(shape, round_to(np.asarray(end, np.float64), of)) for end in rule.range)
+    low, high = (
+        np.full(shape, round_to(np.asarray(end, np.float64), element_type)) for end in rule.range
+    )
     least, most = found.intervals[0]
     return ValueSet(((greater(least, low), lesser(most, high)),), found.nan)
 
@@ -216,14 +219,16 @@ def may_overflow(low: Array, high: Array, nan: Array) -> Array:
     """Return a mask of the elements that may be NaN because a type without infinity overflows, or
     a part of a complex number does.
     """
-    of = element_type_of(low)
+    element_type = element_type_of(low)
     found = (is_nan(low) | is_nan(high)) != nan
-    if of.is_complex:
+    if element_type.is_complex:
         return found | ~np.isfinite(low) | ~np.isfinite(high)
-    if not of.is_float or of.float_format.has_infinity:
+    if not element_type.is_float or element_type.float_format.has_infinity:
         return found
     largest = np.maximum(np.abs(to_float64(low)), np.abs(to_float64(high)))
-    return found | ((largest >= of.float_format.max_finite) & (to_float64(low) != to_float64(high)))
+    return found | (
+        (largest >= element_type.float_format.max_finite) & (to_float64(low) != to_float64(high))
+    )
 
 
 _ANY_NUMBER = (-np.inf, np.inf)
@@ -237,19 +242,19 @@ def step(ends: Array, ulps: float | Array, span: tuple[float, float] = _ANY_NUMB
 
 def move(ends: Array, by: Array, span: tuple[float, float] = _ANY_NUMBER) -> Array:
     """Return ends moved by numbers, within a span; those that are not finite stay."""
-    of = element_type_of(ends)
-    if of.is_complex:
+    element_type = element_type_of(ends)
+    if element_type.is_complex:
         found = np.empty_like(ends)
         found.real, found.imag = (move(part(ends), by, span) for part in (np.real, np.imag))
         return found
     value = to_float64(ends)
-    moved = round_to(np.asarray(np.clip(value + by, *span)), of)
+    moved = round_to(np.asarray(np.clip(value + by, *span)), element_type)
     return np.where(np.isfinite(value), moved, ends).astype(ends.dtype)
 
 
 def magnitude(ends: Interval) -> Array:
     """Return the largest magnitude of a part at either end, as float64."""
-    of = element_type_of(ends[0])
-    parts = (np.real, np.imag) if of.is_complex else (to_float64,)
+    element_type = element_type_of(ends[0])
+    parts = (np.real, np.imag) if element_type.is_complex else (to_float64,)
     sizes = [np.abs(part(end)).astype(np.float64) for end in ends for part in parts]
     return np.asarray(np.fmax.reduce(sizes))

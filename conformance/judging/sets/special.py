@@ -115,15 +115,15 @@ def _modulus(context: Context, operation: Operation, operand: ValueSet) -> Value
 def _even(context: Context, operation: Operation, operands: Sets) -> ValueSet:
     """Return the results of a function of the magnitude, which grows with it."""
     (operand,) = operands
-    of = operand.element_type
-    if not of.is_float:
+    element_type = operand.element_type
+    if not element_type.is_float:
         return anything(operation)[0]
     found: list[Interval] = []
     mixed = np.zeros(operand.shape, np.bool_)
     for low, high in operand.intervals:
         a, b = to_float64(low), to_float64(high)
         least = np.where((a < 0) & (b > 0), 0.0, np.minimum(np.abs(a), np.abs(b)))
-        given = [round_to(one, of) for one in (least, np.maximum(np.abs(a), np.abs(b)))]
+        given = [round_to(one, element_type) for one in (least, np.maximum(np.abs(a), np.abs(b)))]
         ends = [ends_of(context, operation, [one])[1][0] for one in given]
         found.append((ends[0][0], ends[1][1]))
         mixed |= is_nan(ends[0][0]) != is_nan(low)
@@ -141,9 +141,9 @@ def _wave(context: Context, operation: Operation, operands: Sets) -> ValueSet:
     middle = round_to((low + high) / 2, operand.element_type)
     _, (ends,) = ends_of(context, operation, [middle])
     reach = np.maximum(high - to_float64(middle), to_float64(middle) - low)
-    of = element_type_of(ends[0])
+    element_type = element_type_of(ends[0])
     least, most = (
-        step(round_to(to_float64(end) + way * reach, of), way, (-1.0, 1.0))
+        step(round_to(to_float64(end) + way * reach, element_type), way, (-1.0, 1.0))
         for end, way in zip(ends, (-1.0, 1.0), strict=True)
     )
     made = ValueSet(((least, most),), operand.nan | is_nan(middle))
@@ -165,18 +165,21 @@ def _and(_: Context, operation: Operation, operands: Sets) -> ValueSet:
 def _remainder(_: Context, operation: Operation, operands: Sets) -> ValueSet:
     """Return remainders: smaller than the divisor, with the dividend's sign."""
     everything = anything(operation)[0]
-    dividend, divisor = (one.hull() for one in operands)
-    of = dividend.element_type
-    if not divisor.is_point or of.is_complex:
+    dividend, divisor = (operand.hull() for operand in operands)
+    element_type = dividend.element_type
+    if not divisor.is_point or element_type.is_complex:
         return everything
     by, (low, high) = to_wide(divisor.point), dividend.intervals[0]
-    size = np.abs(by.astype(np.float64)) - (1 if of.is_integer else 0)
+    size = np.abs(by.astype(np.float64)) - (1 if element_type.is_integer else 0)
     least = np.where(to_wide(low) < 0, -size, 0.0)
     most = np.where(to_wide(high) > 0, size, 0.0)
-    ends = [round_to(one, of) if of.is_float else one.astype(low.dtype) for one in (least, most)]
+    ends = [
+        round_to(one, element_type) if element_type.is_float else one.astype(low.dtype)
+        for one in (least, most)
+    ]
     made = ValueSet(((ends[0], ends[1]),), dividend.nan)
     unknown = (by == 0) | ~np.isfinite(size) | (size > MOST_EXACT)
-    if of.is_float:
+    if element_type.is_float:
         unknown |= ~np.isfinite(to_wide(low)) | ~np.isfinite(to_wide(high))
     return made.where(unknown, everything)
 

@@ -42,12 +42,14 @@ def sets_at_both_ends(
     Its indices must be points. Rounding keeps the order of numbers, so that sums in one order
     increase, too: none is less than the least sum of the least elements.
     """
-    joined = [one.hull() for one in operands]
+    joined = [operand.hull() for operand in operands]
     if any(not one.is_point and not _is_number(one) for one in joined):
         return anything(operation)
     corners = [[one.intervals[0][end] for one in joined] for end in (0, 1)]
     made = [ends_of(context, operation, corner) for corner in corners]
-    may_be_nan = any(bool(one.nan.any()) for one in operands) or _may_cancel_infinities(joined)
+    may_be_nan = any(bool(operand.nan.any()) for operand in operands) or _may_cancel_infinities(
+        joined
+    )
     found: list[ValueSet] = []
     for number in range(len(operation.results)):
         low, high = (results[number] for results, _ in made)
@@ -62,19 +64,21 @@ def sets_at_both_ends(
 
 def _may_cancel_infinities(operands: Sets) -> bool:
     """Return whether elements may be infinities of both signs."""
-    ends = [end for one in operands if one.element_type.is_float for end in one.intervals[0]]
+    ends = [
+        end for operand in operands if operand.element_type.is_float for end in operand.intervals[0]
+    ]
     return all(any(bool((to_float64(end) == sign * np.inf).any()) for end in ends)
                for sign in (-1, 1))  # fmt: skip
 
 
 def set_of_products(context: Context, operation: Operation, operands: Sets) -> ValueSet:
     """Return sums of products: by the middles and the half widths of the factors."""
-    of = operands[0].element_type
-    if not all(one.element_type.is_float for one in operands):
+    element_type = operands[0].element_type
+    if not all(operand.element_type.is_float for operand in operands):
         return anything(operation)[0]
-    wide = retype(operation, {one.element_type: _F64 for one in operands})
+    wide = retype(operation, {operand.element_type: _F64 for operand in operands})
     wide = retype(wide, {stored(operation): _F64})
-    ends = [tuple(map(to_float64, one.hull().intervals[0])) for one in operands]
+    ends = [tuple(map(to_float64, operand.hull().intervals[0])) for operand in operands]
     middles = [(low + high) / 2 for low, high in ends]
     radii = [
         np.maximum(high - middle, middle - low)
@@ -88,7 +92,7 @@ def set_of_products(context: Context, operation: Operation, operands: Sets) -> V
     bound_of = None if rule is None else rule.hardware_rule(context.platform).bound
     if bound_of is None:
         return anything(operation)[0]
-    largest = tuple(round_to(one, of) for one in sizes)
+    largest = tuple(round_to(size, element_type) for size in sizes)
     expected = apply(operation, largest)
     (bound,) = bound_of(operation, largest, expected)
     result = stored(operation)
@@ -101,7 +105,7 @@ def set_of_products(context: Context, operation: Operation, operands: Sets) -> V
     low, high = (
         step(round_to(np.asarray(middle + way * error), result), way) for way in (-1.0, 1.0)
     )
-    nan = is_nan(low) | is_nan(high) | any(bool(one.nan.any()) for one in operands)
+    nan = is_nan(low) | is_nan(high) | any(bool(operand.nan.any()) for operand in operands)
     made = ValueSet(((low, high),), np.broadcast_to(nan, low.shape))
     return made.where(is_nan(low) | is_nan(high), everything_like(operation, 0, made.shape))
 
@@ -136,7 +140,7 @@ def chosen_operands(operation: Operation) -> list[list[int]] | None:
     (region,) = operation.regions
     if len(region.arguments) != 2 * count or len(operation.operands) != 2 * count:
         return None
-    sources = {one.name: {number} for number, one in enumerate(region.arguments)}
+    sources = {argument.name: {index} for index, argument in enumerate(region.arguments)}
     for each in region.operations[:-1]:
         record = OPS.get(each.name)
         if record is None or len(each.results) != 1:
@@ -147,7 +151,7 @@ def chosen_operands(operation: Operation) -> list[list[int]] | None:
             found = set[int]().union(*(sources.get(each.operands[n].name, {-1}) for n in carries))
             sources[each.results[0].name] = found
     ends = region.operations[-1].operands
-    chosen = [sorted(sources.get(one.name, {-1})) for one in ends]
+    chosen = [sorted(sources.get(end.name, {-1})) for end in ends]
     return chosen if all(-1 not in one for one in chosen) else None
 
 
@@ -174,7 +178,7 @@ def magnitude(one: ValueSet) -> Array:
 
 def _contracted(factors: Sequence[Array], result: Array) -> float:
     """Return the number of products in each element of a `dot_general`, or a larger number."""
-    lhs, rhs = (max(one.size, 1) for one in factors)
+    lhs, rhs = (max(factor.size, 1) for factor in factors)
     return min(lhs, rhs, (lhs * rhs / max(result.size, 1)))
 
 

@@ -66,10 +66,10 @@ def _choose(one: Array, other: Array, way: int) -> Array:
 
 def is_nan(array: Array) -> Array:
     """Return a mask of the elements that are NaN, in any part."""
-    of = element_type_of(array)
-    if of.is_complex:
+    element_type = element_type_of(array)
+    if element_type.is_complex:
         return np.isnan(array)
-    return np.isnan(to_float64(array)) if of.is_float else np.zeros(array.shape, np.bool_)
+    return np.isnan(to_float64(array)) if element_type.is_float else np.zeros(array.shape, np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,10 +108,12 @@ class ValueSet:
         return cls(((array, array),), is_nan(array), exact=True)
 
     @classmethod
-    def everything(cls, shape: tuple[int, ...], of: ElementType) -> ValueSet:
+    def everything(cls, shape: tuple[int, ...], element_type: ElementType) -> ValueSet:
         """Return the set of all values of an element type."""
-        interval = _limits(shape, of)
-        has_nan = of.is_complex or (of.is_float and of.float_format.has_nan)
+        interval = _limits(shape, element_type)
+        has_nan = element_type.is_complex or (
+            element_type.is_float and element_type.float_format.has_nan
+        )
         return cls((interval,), np.full(shape, has_nan))
 
     @property
@@ -179,9 +181,11 @@ class ValueSet:
 
     def flushed(self) -> ValueSet:
         """Return the set with zero for subnormal numbers beside them."""
-        of = self.element_type
+        element_type = self.element_type
         ends = [end for interval in self.intervals for end in interval]
-        if not (of.is_float or of.is_complex) or not any(map(has_subnormals, ends)):
+        if not (element_type.is_float or element_type.is_complex) or not any(
+            map(has_subnormals, ends)
+        ):
             return self
         intervals = tuple(
             (lesser(low, flush_subnormals(low)), greater(high, flush_subnormals(high)))
@@ -262,17 +266,23 @@ def _join_nearest(low: Array, high: Array) -> tuple[Array, Array]:
     return np.take_along_axis(low, number + (number > at), 0), joined
 
 
-def _limits(shape: tuple[int, ...], of: ElementType) -> Interval:
-    part = of.part
+def _limits(shape: tuple[int, ...], element_type: ElementType) -> Interval:
+    part = element_type.part
     if part.is_float:
         numbers = part.float_format
         most = np.inf if numbers.has_infinity else numbers.max_finite
         least = -most if numbers.signed else numbers.smallest
     else:
-        least, most = (0, 1) if of.is_boolean else (of.min_integer, of.max_integer)
-    if of.is_complex:
+        least, most = (
+            (0, 1)
+            if element_type.is_boolean
+            else (element_type.min_integer, element_type.max_integer)
+        )
+    if element_type.is_complex:
         least, most = complex(least, least), complex(most, most)
-    low, high = (np.full(shape, np.array(end).astype(of.storage)) for end in (least, most))
+    low, high = (
+        np.full(shape, np.array(end).astype(element_type.storage)) for end in (least, most)
+    )
     return low, high
 
 

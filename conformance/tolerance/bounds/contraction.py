@@ -63,7 +63,7 @@ def depth_of(operation: Operation, operands: tuple[Array, ...]) -> int:
     """Return the number of products in an element of the result."""
     config = operation.attribute("einsum_config")
     if config is not None:
-        ones = tuple(np.ones(one.shape, np.float32) for one in operands)
+        ones = tuple(np.ones(operand.shape, np.float32) for operand in operands)
         return int(einsum_sums(ones, str(config), magnitudes=True).max(initial=0))
     lhs = operands[0]
     return prod(lhs.shape[d] for d in dimensions_of(operation, lhs).lhs_contracting)

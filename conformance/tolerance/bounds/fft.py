@@ -63,9 +63,9 @@ def transform_bound(
     norm = _norm(to_wide_type(real), axes) * (math.sqrt(count) if kind == "RFFT" else 1)
     norm = _norm_of_pairs(norm) if in_pairs else norm
     steps = math.log2(count) if count else 0.0
-    of = element_type_of(expected[0])
-    least = underflow(of, flushes=flushes)
-    return FACTOR * unit_roundoff(of) * steps * norm + _underflow_bound(count, least)
+    element_type = element_type_of(expected[0])
+    least = underflow(element_type, flushes=flushes)
+    return FACTOR * unit_roundoff(element_type) * steps * norm + _underflow_bound(count, least)
 
 
 def error_of_each_element(

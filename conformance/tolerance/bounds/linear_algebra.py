@@ -91,7 +91,7 @@ def cholesky_errors(
 
     `extra_roundings` are those beyond the usual steps.
     """
-    of = element_type_of(operands[0])
+    element_type = element_type_of(operands[0])
     lower = bool(operation.attribute("lower"))
     a, found = to_wide_type(operands[0]), to_wide_type(actual[0])
     a, found = (a, found) if lower else (adjoint(a), adjoint(found))
@@ -99,14 +99,16 @@ def cholesky_errors(
     finite = np.isfinite(found)
     usable = np.where(finite, found, 0)
     size = np.abs(usable)
-    steps = a.shape[-1] + 1 + extra_roundings + (_COMPLEX_PRODUCT if of.is_complex else 0)
+    steps = a.shape[-1] + 1 + extra_roundings + (_COMPLEX_PRODUCT if element_type.is_complex else 0)
     rows = size.sum(axis=-1)
-    tiny = underflow(of, flushes=flushes) * (steps + rows[..., :, None] + rows[..., None, :])
-    bound = steps * unit_roundoff(of) * (size @ np.swapaxes(size, -1, -2)) + tiny
+    tiny = underflow(element_type, flushes=flushes) * (
+        steps + rows[..., :, None] + rows[..., None, :]
+    )
+    bound = steps * unit_roundoff(element_type) * (size @ np.swapaxes(size, -1, -2)) + tiny
     errors = np.tril(_divide_by_bound(usable @ adjoint(usable) - a, bound))
     errors = np.where(_dependent_elements(~finite), np.inf, errors)
-    errors = np.where(_is_turned(found, steps * unit_roundoff(of)), np.inf, errors)
-    failed = _may_break_down(a, steps * unit_roundoff(of))[..., None, None]
+    errors = np.where(_is_turned(found, steps * unit_roundoff(element_type)), np.inf, errors)
+    failed = _may_break_down(a, steps * unit_roundoff(element_type))[..., None, None]
     errors = np.where(failed & np.isnan(found), 0.0, errors)
     other = np.triu(np.full(errors.shape, np.inf), 1)  # not measured by any equation
     errors = errors + other
@@ -126,7 +128,7 @@ def triangular_solve_errors(
     Where an unknown is infinite and should not be, the other equations are evaluated with the
     expected value. They may be right, and would all seem wrong.
     """
-    of = element_type_of(operands[0])
+    element_type = element_type_of(operands[0])
     given: dict[str, Any] = dict(operation.attributes)
     matrices, _below = coefficients(to_wide_type(operands[0]), **given)
     right, found, exact = (
@@ -140,14 +142,14 @@ def triangular_solve_errors(
     missing = infinite & ~np.isfinite(exact)
     found = np.where(infinite, np.where(missing, 0, exact), found)
     size = np.abs(matrices)
-    steps = matrices.shape[-1] + (_COMPLEX_QUOTIENT if of.is_complex else 0)
-    tiny = underflow(of, flushes=flushes) * (steps + size.sum(axis=-1))[..., None]
-    bound = steps * unit_roundoff(of) * (size @ np.abs(found)) + tiny
+    steps = matrices.shape[-1] + (_COMPLEX_QUOTIENT if element_type.is_complex else 0)
+    tiny = underflow(element_type, flushes=flushes) * (steps + size.sum(axis=-1))[..., None]
+    bound = steps * unit_roundoff(element_type) * (size @ np.abs(found)) + tiny
     errors = _divide_by_bound(matrices @ found - right, bound)
     errors = np.where(infinite | ((matrices != 0) @ missing), np.inf, errors)
     errors = errors if given["left_side"] else np.swapaxes(errors, -1, -2)
     # As near the largest number as the roundings are large, a result may overflow.
-    limit = of.float_format.max_finite / (1 + steps * unit_roundoff(of))
+    limit = element_type.float_format.max_finite / (1 + steps * unit_roundoff(element_type))
     overflown = (np.abs(to_wide_type(expected[0])) > limit) & ~np.isfinite(to_wide_type(actual[0]))
     return (np.where(overflown, 0.0, errors),)
 

@@ -63,16 +63,16 @@ def map_bound(
     operations.
     """
     (result,) = expected
-    region, of = operation.regions[0], element_type_of(result)
+    region, element_type = operation.regions[0], element_type_of(result)
     rounding = [n for n, one in enumerate(region.operations) if may_round(one)]
-    if not rounding or not (of.is_float or of.is_complex):
+    if not rounding or not (element_type.is_float or element_type.is_complex):
         return (None,)
-    if len(rounding) == 1 and of.is_float and _is_correct(region.operations[rounding[0]]):
+    if len(rounding) == 1 and element_type.is_float and _is_correct(region.operations[rounding[0]]):
         return (None,)
-    wide = np.complex128 if of.is_complex else np.float64
+    wide = np.complex128 if element_type.is_complex else np.float64
     exact = result.reshape(-1).astype(wide)
     flat = [x.reshape(-1) for x in operands]
-    total = accumulation.unit_roundoff(of) * np.abs(exact)
+    total = accumulation.unit_roundoff(element_type) * np.abs(exact)
     for number in rounding:
         ulps = budget(region.operations[number])
         moved = (

@@ -54,7 +54,7 @@ def _intervals(
         for name, array in zip(OPS[operation.name].operands, operands, strict=True)
     )
     constants = ops.constants(operands[0], index, cast("float", operation.attribute("epsilon")))
-    epsilon, count = (exact_interval(one, arithmetic) for one in constants)
+    epsilon, count = (exact_interval(constant, arithmetic) for constant in constants)
     exact = [exact_interval(to_wide_type(array), arithmetic) for array in given]
     axes = ops.reduced_axes(operands[0], index)
     results: tuple[Interval, ...]

@@ -181,11 +181,11 @@ def _algorithm_precision(
     order = next(n for n in range(1, 64) if (n + 1) * (n + 2) // 2 > primitive)
     units = [
         0.0
-        if rounds_operands(given) and element_type_of(one).is_float
+        if rounds_operands(given) and element_type_of(operand).is_float
         else _operand_rounding(
-            str(given.get(f"{side}_precision_type")), one, order, unit_roundoff(accumulation)
+            str(given.get(f"{side}_precision_type")), operand, order, unit_roundoff(accumulation)
         )
-        for side, one in zip(("lhs", "rhs"), operands, strict=True)
+        for side, operand in zip(("lhs", "rhs"), operands, strict=True)
     ]
     sums = unit_roundoff(accumulation)
     if given.get("allow_imprecise_accumulation"):
@@ -195,9 +195,11 @@ def _algorithm_precision(
 
 def _operand_rounding(name: str, operand: Array, order: int, least: float) -> float:
     """Return the relative error of rounding to a precision type; 0 if it holds the type exactly."""
-    to, of = ELEMENT_TYPES.get(name), element_type_of(operand)
+    to, element_type = ELEMENT_TYPES.get(name), element_type_of(operand)
     once = 2.0**-_TF32_PRECISION if to is None else unit_roundoff(to)
-    if not (of.is_float or of.is_complex) or once <= unit_roundoff(of):
+    if not (element_type.is_float or element_type.is_complex) or once <= unit_roundoff(
+        element_type
+    ):
         return 0.0
     return max(once**order, least)
 
@@ -316,12 +318,12 @@ class _Sums:
     def factors(self) -> tuple[Array, ...]:
         """Magnitudes of the multiplied operands, as float64."""
         factors = factors_of(self.operation, self.operands)
-        return tuple(np.abs(to_wide_type(one)).astype(np.float64) for one in factors)
+        return tuple(np.abs(to_wide_type(factor)).astype(np.float64) for factor in factors)
 
     @property
     def finite(self) -> tuple[Array, ...]:
         """`factors` with zeros instead of infinity and NaN."""
-        return tuple(np.where(np.isfinite(one), one, 0.0) for one in self.factors)
+        return tuple(np.where(np.isfinite(factor), factor, 0.0) for factor in self.factors)
 
 
 def _errors(
@@ -351,13 +353,13 @@ def _errors(
 def _is_exact(sums: _Sums, total: Array, precision: Precision) -> bool:
     """Return whether every partial sum, in any order, is representable in the accumulation type."""
     factors = sums.factors
-    if not total.size or not all(np.isfinite(one).all() for one in factors):
+    if not total.size or not all(np.isfinite(factor).all() for factor in factors):
         return False
     quantum = 1.0
-    for number, one in enumerate(factors):
-        least = quantum_of(one)
-        rounding = precision.operands[min(number, 1)]
-        if rounding and (one >= least / rounding).any():
+    for index, factor in enumerate(factors):
+        least = quantum_of(factor)
+        rounding = precision.operands[min(index, 1)]
+        if rounding and (factor >= least / rounding).any():
             return False
         quantum *= least
     coarsest = max(precision.accumulation, precision.intermediate)
@@ -413,17 +415,17 @@ def _bound(
 def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> Array:
     """Return the error of products, sums and operands below the smallest normal number."""
     lost = np.asarray(2.0 * sums.depth * underflow_error(precision.of, flushes=sums.flushes))
-    for number, one in enumerate(finite):
-        of = element_type_of(sums.operands[number])
-        if not (of.is_float or of.is_complex):
+    for index, one in enumerate(finite):
+        element_type = element_type_of(sums.operands[index])
+        if not (element_type.is_float or element_type.is_complex):
             continue
-        smallest = of.float_format.smallest_normal
+        smallest = element_type.float_format.smallest_normal
         below = (one < smallest) & (one != 0)
         # rounding a subnormal operand has an absolute error; flushing it loses all of it
-        error = np.minimum(one, precision.operands[min(number, 1)] * smallest)
-        error = one if sums.flushes and has_flushing_modes(of) else error
+        error = np.minimum(one, precision.operands[min(index, 1)] * smallest)
+        error = one if sums.flushes and has_flushing_modes(element_type) else error
         if below.any() and error.any():
-            parts = (*finite[:number], np.where(below, error, 0.0), *finite[number + 1 :])
+            parts = (*finite[:index], np.where(below, error, 0.0), *finite[index + 1 :])
             lost = lost + sums.magnitudes(*parts)
     return lost
 

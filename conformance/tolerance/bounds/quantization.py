@@ -230,23 +230,23 @@ def _measured_errors(
     """
     assert rule.measure is not None
     (result,) = results
-    of = element_type_of(result)
+    element_type = element_type_of(result)
     wide = to_float64(result)
-    off = round_to(wide + np.maximum(np.abs(wide), 1.0), of)
+    off = round_to(wide + np.maximum(np.abs(wide), 1.0), element_type)
     (units,) = rule.measure(plain, numbers, results, (off,))
     error = np.abs(to_float64(off) - wide) / units
     return np.where(np.isfinite(error), error, 0.0)
 
 
 def _ulp_errors(rule: Rule, plain: Operation, numbers: tuple[Array, ...], result: Array) -> Array:
-    of = element_type_of(result)
-    if not of.is_float:
+    element_type = element_type_of(result)
+    if not element_type.is_float:
         return np.zeros(result.shape)
-    budget = 0.0 if rule.ulps is None else rule.ulps.budget(of, "cpu")
+    budget = 0.0 if rule.ulps is None else rule.ulps.budget(element_type, "cpu")
     record = OPS[plain.name]
     if record.rounding in (Rounding.CORRECT, Rounding.ACCUMULATES):
         budget = max(budget, 0.5)
-    error = budget * ulp_size(np.abs(to_float64(result)), of)
+    error = budget * ulp_size(np.abs(to_float64(result)), element_type)
     if record.unrounded is not None and len(numbers) > 1:
         wide = (to_float64(number).astype(np.longdouble) for number in numbers)
         with np.errstate(all="ignore"):
@@ -301,7 +301,7 @@ def _integer_code_range(
 ) -> tuple[Array, Array]:
     """Return `codes` extended by the next codes, unless the op is exact on integers."""
     scales, zeros = _scales_and_zeros(quantized_type, codes[0].ndim)
-    low, high = (one / scales + zeros for one in _range_of_results(around, error))
+    low, high = (result / scales + zeros for result in _range_of_results(around, error))
     whole = (low == high) & (low == np.rint(low))
     for number in brought:
         quotient = to_float64(number) / scales

@@ -122,26 +122,26 @@ def _longest_run_probability(ways: Array) -> float:
     return min(1.0, 2 * places * math.exp(-math.lgamma(length + 1)))
 
 
-def _most_probable_uniform(low: Array, high: Array, of: ElementType) -> float:
+def _most_probable_uniform(low: Array, high: Array, element_type: ElementType) -> float:
     """Return the largest probability of a single number of a uniform distribution."""
-    if not of.is_float:
+    if not element_type.is_float:
         return 1 / (int(high) - int(low))
     width = float(high) - float(low)
-    step = float(ulp_size(np.maximum(np.abs(low), np.abs(high)), of))
-    return _granularity(of) + 2 * step / width
+    step = float(ulp_size(np.maximum(np.abs(low), np.abs(high)), element_type))
+    return _granularity(element_type) + 2 * step / width
 
 
-def _granularity(of: ElementType) -> float:
+def _granularity(element_type: ElementType) -> float:
     """Return the largest step of uniform numbers from 0 to 1; many f64 numbers have that of f32."""
-    return 0.5 ** min(of.float_format.mantissa_bits, _F32.float_format.mantissa_bits)
+    return 0.5 ** min(element_type.float_format.mantissa_bits, _F32.float_format.mantissa_bits)
 
 
-def _most_probable_normal(values: Array, deviation: Array, of: ElementType) -> float:
+def _most_probable_normal(values: Array, deviation: Array, element_type: ElementType) -> float:
     """Return the largest probability of a single number of a normal distribution."""
     if deviation == 0:
         return 1.0
-    step = float(np.max(ulp_size(values, of), initial=0.0))
-    return _NORMAL_STEPS * _granularity(of) + step / float(deviation)
+    step = float(np.max(ulp_size(values, element_type), initial=0.0))
+    return _NORMAL_STEPS * _granularity(element_type) + step / float(deviation)
 
 
 def _exclude_rng(
@@ -156,20 +156,22 @@ def _exclude_rng(
     """
     if is_undefined(operation, operands):
         return ((),)
-    of = element_type_of(actual[0])
+    element_type = element_type_of(actual[0])
     a, b, values = (to_wide_type(array) for array in (*operands[:2], actual[0]))
     reached = np.zeros(values.shape, np.bool_)
     if operation.attribute("rng_distribution") == "UNIFORM":
         outside = ~((values >= a) & (values < b))
-        if of.is_float:
-            reached = values == (b if b - a <= of.float_format.max_finite else np.inf)
-        wrong = not outside.any() and _refutes_uniform(values, a, b, of)
-        repeats = partial(_most_probable_uniform, a, b, of)
+        if element_type.is_float:
+            reached = values == (b if b - a <= element_type.float_format.max_finite else np.inf)
+        wrong = not outside.any() and _refutes_uniform(values, a, b, element_type)
+        repeats = partial(_most_probable_uniform, a, b, element_type)
     else:
-        beyond = np.abs(a) + 16 * b > of.float_format.max_finite  # one number in 10^57 is farther
+        beyond = (
+            np.abs(a) + 16 * b > element_type.float_format.max_finite
+        )  # one number in 10^57 is farther
         outside = np.isnan(values) | (np.isinf(values) & ~beyond) | ((b == 0) & (values != a))
-        wrong = not outside.any() and not beyond and _refutes_normal(values, a, b, of)
-        repeats = partial(_most_probable_normal, values, b, of)
+        wrong = not outside.any() and not beyond and _refutes_normal(values, a, b, element_type)
+        repeats = partial(_most_probable_normal, values, b, element_type)
     if values.size and not wrong and not outside.any() and not reached.any():
         wrong = is_not_random(values.reshape(-1), repeats())
     everywhere = np.full(values.shape, bool(wrong))
@@ -248,16 +250,19 @@ def _exclude_random_bits(
     """Mark all output if its bits are not uniform, as numbers or bit by bit, or if it is no random
     sequence; and the state if it stays.
     """
-    of, bits = element_type_of(actual[1]), to_bits(actual[1]).reshape(-1)
+    element_type, bits = element_type_of(actual[1]), to_bits(actual[1]).reshape(-1)
     if not bits.size:
         return ((), ())
-    top = 2.0**of.bits
+    top = 2.0**element_type.bits
     ordered = np.sort(bits).astype(np.float64)
     ones = np.array(
-        [((bits >> bits.dtype.type(k)) & bits.dtype.type(1)).mean() for k in range(of.bits)]
+        [
+            ((bits >> bits.dtype.type(k)) & bits.dtype.type(1)).mean()
+            for k in range(element_type.bits)
+        ]
     )
     # A sum of independent bits: Hoeffding's inequality, for each of the positions.
-    limit = math.sqrt(math.log(2 * of.bits / PROBABILITY) / (2 * bits.size))
+    limit = math.sqrt(math.log(2 * element_type.bits / PROBABILITY) / (2 * bits.size))
     wrong = is_refuted(ordered / top, (ordered + 1) / top) or bool(
         (np.abs(ones - 0.5) > limit).any()
     )

@@ -62,15 +62,15 @@ def reduction_bound(
 ) -> tuple[Array | None, ...]:
     """Return the largest permitted errors of each result of a reduction; None if it is data."""
     parts = decompose_reduction(operation, operands)
-    return tuple(_bound(parts, number, result) for number, result in enumerate(expected))
+    return tuple(_bound(parts, index, result) for index, result in enumerate(expected))
 
 
 def _bound(parts: Reduction, number: int, expected: Array) -> Array | None:
-    of = element_type_of(expected)
-    if not (of.is_float or of.is_complex):
+    element_type = element_type_of(expected)
+    if not (element_type.is_float or element_type.is_complex):
         return None
     monoid = parts.monoid(number)
-    known = None if monoid is None else (_COMPLEX if of.is_complex else _REAL).get(monoid)
+    known = None if monoid is None else (_COMPLEX if element_type.is_complex else _REAL).get(monoid)
     if known is not None:
         return known(parts.values[number], parts.inits[number], parts.leaves, expected)
     if monoid is not None:
@@ -78,8 +78,10 @@ def _bound(parts: Reduction, number: int, expected: Array) -> Array | None:
     roundings = count_rounding_operations(parts.body.region)[number]
     if not roundings:
         return None
-    magnitude = np.abs(expected.astype(np.complex128) if of.is_complex else to_float64(expected))
-    u = accumulation.unit_roundoff(of)
+    magnitude = np.abs(
+        expected.astype(np.complex128) if element_type.is_complex else to_float64(expected)
+    )
+    u = accumulation.unit_roundoff(element_type)
     return roundings * (parts.leaves.counts + 1) * u * magnitude
 
 
@@ -94,14 +96,14 @@ def exclude_beyond_orders(
     """
     ranges = permitted_ranges(operation, operands)
     found: list[Sequence[tuple[str, Array]]] = []
-    for number, (ends, want, got) in enumerate(zip(ranges, expected, actual, strict=True)):
+    for index, (ends, want, got) in enumerate(zip(ranges, expected, actual, strict=True)):
         if ends is None:
             found.append(())
             continue
         wide = to_float64(got)
         beyond = ~((wide >= ends[0]) & (wide <= ends[1])) & (ends[0] > -np.inf)
         if beyond.any():
-            beyond &= ~unspecified_mask(operation, operands, want, number, apart_from=ORDER)
+            beyond &= ~unspecified_mask(operation, operands, want, index, apart_from=ORDER)
         found.append(((NO_ORDER, beyond),))
     return tuple(found)
 
@@ -118,17 +120,19 @@ def permitted_ranges(
     """
     parts = decompose_reduction(operation, operands)
     found: list[tuple[Array, Array] | None] = []
-    for number, roundings in enumerate(weigh_rounding_operations(parts.body.region)):
-        of = element_type_of(parts.values[number])
-        if parts.monoid(number) is not None or not roundings or not of.is_float:
+    for index, roundings in enumerate(weigh_rounding_operations(parts.body.region)):
+        element_type = element_type_of(parts.values[index])
+        if parts.monoid(index) is not None or not roundings or not element_type.is_float:
             found.append(None)
             continue
         try:
-            low, high, size = range_of_trees(parts, number)
+            low, high, size = range_of_trees(parts, index)
         except EvaluationError:
             found.append(None)
             continue
-        error = roundings * (parts.leaves.counts + 1) * accumulation.unit_roundoff(of) * size
+        error = (
+            roundings * (parts.leaves.counts + 1) * accumulation.unit_roundoff(element_type) * size
+        )
         found.append(_widen(low, high, error))
     return tuple(found)
 
@@ -150,10 +154,10 @@ def reduction_flush_loss(
     """
     parts = decompose_reduction(operation, operands)
     return tuple(
-        flush_loss(parts.values[number], parts.inits[number], parts.leaves)
-        if parts.monoid(number) is ADD
+        flush_loss(parts.values[index], parts.inits[index], parts.leaves)
+        if parts.monoid(index) is ADD
         else None
-        for number, _ in enumerate(expected)
+        for index, _ in enumerate(expected)
     )
 
 
@@ -166,7 +170,7 @@ def weigh_rounding_operations(region: Region) -> tuple[int, ...]:
     """Return, for each result of a body, a bound on the error of one application in units of u: one
     for each correct rounding, `OF_A_FUNCTION` for each function.
     """
-    return tuple(sum(map(_weight, each)) for each in _rounding_operations(region))
+    return tuple(sum(map(_weight, operation)) for operation in _rounding_operations(region))
 
 
 def _weight(operation: Operation) -> int:
@@ -199,7 +203,9 @@ def _rounding_operations(region: Region) -> tuple[tuple[Operation, ...], ...]:
             elif name in made:
                 left += [value.name for value in made[name].operands]
                 left += [
-                    value.name for one in nested_operations(made[name]) for value in one.operands
+                    value.name
+                    for operation in nested_operations(made[name])
+                    for value in operation.operands
                 ]
         reached = {id(made[name]): made[name] for name in seen if name in made}
         every = (each for one in reached.values() for each in (one, *nested_operations(one)))
@@ -276,20 +282,20 @@ def either_zero(
     if not any(is_zero(result).any() for result in expected):
         return (None,) * len(expected)
     parts = decompose_reduction(operation, operands)
-    return tuple(_either_zero(parts, number, result) for number, result in enumerate(expected))
+    return tuple(_either_zero(parts, index, result) for index, result in enumerate(expected))
 
 
 def _either_zero(parts: Reduction, number: int, expected: Array) -> Array | None:
-    of, monoid = element_type_of(expected), parts.monoid(number)
-    if not (of.is_float or of.is_complex):
+    element_type, monoid = element_type_of(expected), parts.monoid(number)
+    if not (element_type.is_float or element_type.is_complex):
         return None
     some = parts.leaves.counts > 0
-    zero = is_zero(expected) & (some[..., None] if of.is_complex else some)
+    zero = is_zero(expected) & (some[..., None] if element_type.is_complex else some)
     if monoid is ADD:
         init = parts.inits[number]
         negative = all_negative_zeros(parts.values[number], init, parts.leaves)
         return zero & negative & is_zero(init) & ~is_negative_zero(init)
-    rounds = of.is_complex if monoid is MULTIPLY else monoid is None
+    rounds = element_type.is_complex if monoid is MULTIPLY else monoid is None
     return zero if rounds and count_rounding_operations(parts.body.region)[number] else None
 
 

@@ -113,7 +113,7 @@ def _either_zero(
     lhs, lhs_scale, rhs, rhs_scale = operands
     least = BF16.float_format.smallest_normal
     sizes = (np.abs(scale_operand(*pair)) for pair in ((lhs, lhs_scale), (rhs, rhs_scale)))
-    if any(((one < least) & (one > 0)).any() for one in sizes):
+    if any(((size < least) & (size > 0)).any() for size in sizes):
         return (is_zero(expected[0]),)
     return scale_operands(make_either_zero)(operation, operands, expected)
 

@@ -57,23 +57,29 @@ def _bound(
 
 
 def _rounding_bound(counts: Array, expected: Array) -> Array | None:
-    of = element_type_of(expected)
-    if not (of.is_float or of.is_complex) or not counts.any():
+    element_type = element_type_of(expected)
+    if not (element_type.is_float or element_type.is_complex) or not counts.any():
         return None
-    wide = expected.astype(np.complex128) if of.is_complex else to_float64(expected)
-    return counts.reshape(expected.shape) * accumulation.unit_roundoff(of) * np.abs(wide)
+    wide = expected.astype(np.complex128) if element_type.is_complex else to_float64(expected)
+    return counts.reshape(expected.shape) * accumulation.unit_roundoff(element_type) * np.abs(wide)
 
 
 def sum_or_product_bound(parts: Scattering, expected: Array) -> Array:
     """Return the largest rounding error of each element (flat), updates in any order."""
     values, leaves = update_leaves(parts)
-    of = element_type_of(values)
+    element_type = element_type_of(values)
     if parts.body.monoid is ADD:
-        bound = accumulation.complex_sum_bound if of.is_complex else accumulation.sum_bound
-        init = np.zeros((), np.float64).astype(of.storage)
+        bound = (
+            accumulation.complex_sum_bound if element_type.is_complex else accumulation.sum_bound
+        )
+        init = np.zeros((), np.float64).astype(element_type.storage)
     else:
-        bound = accumulation.complex_product_bound if of.is_complex else accumulation.product_bound
-        init = np.ones((), np.float64).astype(of.storage)
+        bound = (
+            accumulation.complex_product_bound
+            if element_type.is_complex
+            else accumulation.product_bound
+        )
+        init = np.ones((), np.float64).astype(element_type.storage)
     return bound(values, init, leaves, expected)
 
 
@@ -130,8 +136,8 @@ def _exclude_unexplained(
     else:
         wrong = unexplained_elements(parts, actual)
     wrong = wrong.reshape(actual[0].shape)
-    for number, result in enumerate(expected):
-        wrong = wrong & ~unspecified_mask(operation, operands, result, number, apart_from=_ORDER)
+    for index, result in enumerate(expected):
+        wrong = wrong & ~unspecified_mask(operation, operands, result, index, apart_from=_ORDER)
     return (((NO_ORDER, wrong),),) * len(expected)
 
 
@@ -140,21 +146,21 @@ def _beyond_orders(parts: Scattering, actual: Sequence[Array]) -> Array:
     more than the rounding errors of the body. Elements with too many updates are not included.
     """
     found = np.zeros(len(parts.inputs[0]), np.bool_)
-    for number, weight in enumerate(weigh_rounding_operations(parts.body.region)):
-        of = element_type_of(actual[number])
-        if not of.is_float:
+    for index, weight in enumerate(weigh_rounding_operations(parts.body.region)):
+        element_type = element_type_of(actual[index])
+        if not element_type.is_float:
             continue
-        wide = to_float64(actual[number]).reshape(-1)
-        sizes = [np.abs(to_float64(one[number])) for one in (parts.inputs, parts.updates)]
+        wide = to_float64(actual[index]).reshape(-1)
+        sizes = [np.abs(to_float64(one[index])) for one in (parts.inputs, parts.updates)]
         for count in range(2, MAX_ORDERED_UPDATES + 1):
-            outcomes = [(at, to_float64(one[number])) for at, one in parts.outcomes(count)]
+            outcomes = [(at, to_float64(one[index])) for at, one in parts.outcomes(count)]
             if not outcomes:
                 continue
             targets, values = outcomes[0][0], np.stack([one for _, one in outcomes])
             low, high = values.min(axis=0), values.max(axis=0)
             updates = sizes[1][parts.colliding_updates(count)[1]].max(axis=0)
             size = np.maximum.reduce((sizes[0][targets], updates, np.abs(values).max(axis=0)))
-            error = weight * (count + 1) * accumulation.unit_roundoff(of) * size
+            error = weight * (count + 1) * accumulation.unit_roundoff(element_type) * size
             got, known = wide[targets], np.isfinite(low) & np.isfinite(high)
             found[targets] |= known & ~((got >= low - error) & (got <= high + error))
     return found

@@ -105,8 +105,8 @@ def copy_nan_bits(placed: tuple[Array, ...], after: tuple[Array, ...]) -> tuple[
 
 
 def _has_nan(array: Array) -> bool:
-    of = element_type_of(array)
-    return (of.is_float or of.is_complex) and bool(np.isnan(array).any())
+    element_type = element_type_of(array)
+    return (element_type.is_float or element_type.is_complex) and bool(np.isnan(array).any())
 
 
 def _tuple_bytes(rows: tuple[Array, ...]) -> Array:
@@ -118,11 +118,11 @@ def _tuple_bytes(rows: tuple[Array, ...]) -> Array:
 
 def _bit_columns(array: Array) -> list[Array]:
     """Return the bits as ui64, two arrays for complex numbers; all bits are set for any NaN."""
-    of = element_type_of(array)
-    if of.is_complex:
+    element_type = element_type_of(array)
+    if element_type.is_complex:
         return [_bit_columns(part(array).copy())[0] for part in (np.real, np.imag)]
     bits = to_bits(array).astype(np.uint64)
-    return [np.where(np.isnan(to_float64(array)), _NAN, bits) if of.is_float else bits]
+    return [np.where(np.isnan(to_float64(array)), _NAN, bits) if element_type.is_float else bits]
 
 
 def are_sorted(rows: tuple[Array, ...], comparator: Body) -> Array:

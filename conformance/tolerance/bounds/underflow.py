@@ -37,8 +37,14 @@ def flush_loss(values: Array, init: Array, leaves: Leaves) -> Array | None:
 
     None for types whose subnormal numbers no hardware flushes.
     """
-    of = element_type_of(values)
-    if not (of.is_float or of.is_complex) or not has_flushing_modes(of.part):
+    element_type = element_type_of(values)
+    if not (element_type.is_float or element_type.is_complex) or not has_flushing_modes(
+        element_type.part
+    ):
         return None
-    lose = accumulation.complex_sum_flush_loss if of.is_complex else accumulation.sum_flush_loss
+    lose = (
+        accumulation.complex_sum_flush_loss
+        if element_type.is_complex
+        else accumulation.sum_flush_loss
+    )
     return lose(values, init, leaves)

@@ -59,7 +59,7 @@ def make_either_zero(summation: Summation, depth: Depth, default: DefaultPrecisi
 
         def count(*functions: Array, padding: float = 0.0) -> Array:
             rest = operands[len(factors) :]
-            given = tuple(one.astype(np.float64) for one in functions)
+            given = tuple(function.astype(np.float64) for function in functions)
             return summation(operation, (*given, *rest), magnitudes, padding)
 
         if np.iscomplexobj(factors[0]):
@@ -83,10 +83,10 @@ def _only_moves_data(operation: Operation) -> bool:
 
 def _real_zero_masks(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]:
     """Return masks of sums whose products are all zeros, and of those that may be all -0."""
-    nothing = count(*(~is_zero(one) for one in factors)) == 0
+    nothing = count(*(~is_zero(factor) for factor in factors)) == 0
     if not element_type_of(factors[0]).is_float:
         return nothing, np.zeros_like(nothing)  # integers have no -0
-    negative = tuple(is_negative(one) for one in factors)
+    negative = tuple(is_negative(factor) for factor in factors)
     others = count(*(~one for one in negative), padding=1.0)
     if len(factors) > 1:
         others = others + count(*negative)
@@ -95,7 +95,7 @@ def _real_zero_masks(factors: tuple[Array, ...], count: Count) -> tuple[Array, A
 
 def _complex_zero_masks(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]:
     """Return the masks of `_real_zero_masks` by part; a zero part may have either sign."""
-    real, imag = ([~is_zero(part(one)) for one in factors] for part in (np.real, np.imag))
+    real, imag = ([~is_zero(part(factor)) for factor in factors] for part in (np.real, np.imag))
     if len(factors) == 1:
         parts = [count(real[0]), count(imag[0])]
     else:

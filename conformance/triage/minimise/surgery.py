@@ -34,7 +34,7 @@ def reduce_results(attempts: Minimisation) -> bool:
     """Make main return only its earliest value that fails; return whether any was accepted."""
     program, inputs = attempts.program, attempts.inputs
     results = program.main.body.operations[-1].operands
-    made = [v for one in program.main.body.operations[:-1] for v in one.results]
+    made = [v for operation in program.main.body.operations[:-1] for v in operation.results]
     earlier = takewhile(lambda value: value not in results, filter(can_be_result, made))
     values = [*(dict.fromkeys(results) if len(results) > 1 else ()), *earlier]
     return any(attempts.try_program(*tidy(restrict_to(program, [v]), inputs)) for v in values)
@@ -81,7 +81,7 @@ def reference_values(attempts: Minimisation) -> dict[str, Array] | None:
     None if the reference cannot evaluate the program in time.
     """
     program = attempts.program
-    made = [v for one in program.main.body.operations[:-1] for v in one.results]
+    made = [v for operation in program.main.body.operations[:-1] for v in operation.results]
     shown = list(filter(can_be_result, made))
     try:
         with limit_evaluation(SECONDS):
@@ -96,7 +96,9 @@ def replace_values(attempts: Minimisation) -> bool:
     """Replace each value by an operand of its type, a parameter, or a constant."""
     shrunk = False
     for name in [
-        v.name for one in reversed(working_operations(attempts.program)) for v in one.results
+        v.name
+        for operation in reversed(working_operations(attempts.program))
+        for v in operation.results
     ]:
         if attempts.is_over:
             break
@@ -129,7 +131,7 @@ def _replace_by_parameter(attempts: Minimisation, name: str) -> bool:
     if maker is None:
         return False
     value = next(v for v in maker.results if v.name == name)
-    used = any(value in used_values(one) for one in program.main.body.operations[:-1])
+    used = any(value in used_values(operation) for operation in program.main.body.operations[:-1])
     values = reference_values(attempts) if used and can_be_result(value) else None
     if values is None:
         return False
@@ -166,16 +168,16 @@ def _programs_with_simpler_regions(
     program: Program, inputs: Inputs
 ) -> Iterator[tuple[Program, Inputs]]:
     operations = program.main.body.operations
-    for number, operation in enumerate(operations):
+    for index, operation in enumerate(operations):
         for changed in _simpler_operations(operation):
-            others = *operations[:number], changed, *operations[number + 1 :]
+            others = *operations[:index], changed, *operations[index + 1 :]
             yield tidy(replace_body(program, others), inputs)
 
 
 def _simpler_operations(operation: Operation) -> Iterator[Operation]:
-    for number, region in enumerate(operation.regions):
+    for index, region in enumerate(operation.regions):
         for simpler in _simpler_region_variants(region):
-            regions = (*operation.regions[:number], simpler, *operation.regions[number + 1 :])
+            regions = (*operation.regions[:index], simpler, *operation.regions[index + 1 :])
             yield replace(operation, regions=regions)
 
 
@@ -215,7 +217,7 @@ def tidy(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:
 
 def prune_parameters(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:
     """Return the program without unused parameters and functions, and its inputs."""
-    used = {v.name for one in program.main.body.operations for v in used_values(one)}
+    used = {v.name for operation in program.main.body.operations for v in used_values(operation)}
     kept = [
         (argument, array)
         for argument, array in zip(program.main.arguments, inputs, strict=True)
@@ -265,7 +267,7 @@ def reduce_unused(attempts: Minimisation) -> bool:
 def _programs_without_one(program: Program, inputs: Inputs) -> Iterator[tuple[Program, Inputs]]:
     """Yield the program without each operation whose results are unused."""
     body = program.main.body
-    wanted = {value.name for one in body.operations for value in used_values(one)}
+    wanted = {value.name for operation in body.operations for value in used_values(operation)}
     for number in reversed(range(len(body.operations) - 1)):
         if any(value.name in wanted for value in body.operations[number].results):
             continue

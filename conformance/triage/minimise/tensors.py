@@ -29,9 +29,9 @@ def simplify_data(attempts: Minimisation) -> bool:
     for number in range(len(attempts.inputs)):
         shrunk |= _simplify_input(attempts, number)
     operations = attempts.program.main.body.operations
-    for number, operation in enumerate(operations):
+    for index, operation in enumerate(operations):
         if isinstance(operation.attribute("value"), Dense):
-            shrunk |= _simplify_constant(attempts, number)
+            shrunk |= _simplify_constant(attempts, index)
     return shrunk
 
 
@@ -94,12 +94,12 @@ def _lower_integers(array: Callable[[], Array], put: Put) -> bool:
 
 def _simpler_arrays(array: Array, start: int, stop: int) -> Iterator[Array]:
     """Yield the array with these elements set to 0, then to 1, if that changes any."""
-    of = element_type_of(array)
+    element_type = element_type_of(array)
     for number in (0, 1):
-        if number == 0 and of.is_float and not of.float_format.has_zero:
+        if number == 0 and element_type.is_float and not element_type.float_format.has_zero:
             continue
         flat = array.copy().reshape(-1)
-        one = np.broadcast_to(number_of(number, of), flat[start:stop].shape)
+        one = np.broadcast_to(number_of(number, element_type), flat[start:stop].shape)
         if flat[start:stop].tobytes() == np.ascontiguousarray(one).tobytes():
             return
         flat[start:stop] = one

@@ -30,7 +30,7 @@ def _constant(chain: Chain, value: Value, *numbers: float) -> Value:
     of = element(value)
     low = of.min_integer if of.is_integer else min(numbers)
     high = of.max_integer if of.is_integer else max(numbers)
-    fitting = [one for one in numbers if low <= one <= high] or [0]
+    fitting = [number for number in numbers if low <= number <= high] or [0]
     return chain.number(choose(chain.pick, fitting), tensor_of(value))
 
 

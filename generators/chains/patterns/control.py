@@ -190,27 +190,29 @@ def _choose_index_type(chain: Chain) -> ElementType:
     return ELEMENT_TYPES[choose(chain.pick, names)]
 
 
-def _expand_rows(chain: Chain, value: Value, of: ElementType) -> Value:
+def _expand_rows(chain: Chain, value: Value, element_type: ElementType) -> Value:
     """Return the value, or its elements in nearly as many rows as an index type can count."""
-    if of.bits > 8 or chain.pick(2) == 0:
+    if element_type.bits > 8 or chain.pick(2) == 0:
         return value
-    rows = of.max_integer + choose(chain.pick, (2, 0, 1, 3, 45))
+    rows = element_type.max_integer + choose(chain.pick, (2, 0, 1, 3, 45))
     return fit_shape(chain, value, TensorType((rows,), element(value)))
 
 
-def _row_indices(chain: Chain, size: int, of: ElementType) -> Value:
+def _row_indices(chain: Chain, size: int, element_type: ElementType) -> Value:
     """Return a vector of row indices, of an index type."""
-    count = min(size, of.max_integer)
+    count = min(size, element_type.max_integer)
     kind = chain.pick(8)
     if kind < 2:
-        positions = chain.op("iota", to=TensorType((count,), of), iota_dimension=0)
+        positions = chain.op("iota", to=TensorType((count,), element_type), iota_dimension=0)
         return chain.op("reverse", positions, dimensions=(0,)) if kind else positions
-    return _fill_row_indices(chain, size, TensorType((min(count, choose(chain.pick, (4, 1))),), of))
+    return _fill_row_indices(
+        chain, size, TensorType((min(count, choose(chain.pick, (4, 1))),), element_type)
+    )
 
 
-def _row_index(chain: Chain, size: int, of: ElementType) -> Value:
+def _row_index(chain: Chain, size: int, element_type: ElementType) -> Value:
     """Return the index of one row, as an index vector."""
-    return _fill_row_indices(chain, size, TensorType((1,), of))
+    return _fill_row_indices(chain, size, TensorType((1,), element_type))
 
 
 def _fill_row_indices(chain: Chain, size: int, line: TensorType) -> Value:

@@ -20,32 +20,40 @@ _FOLDS = (("add", 0), ("maximum", 0), ("minimum", 0), ("multiply", 1))
 _TRUTHS = (("and", 1), ("or", 0), ("xor", 0))
 
 
-def body_and_init(chain: Chain, of: ElementType) -> tuple[Region, Value]:
+def body_and_init(chain: Chain, element_type: ElementType) -> tuple[Region, Value]:
     """Return a reduction body of one operation, and its neutral init value."""
-    folds = _TRUTHS if of.is_boolean else _FOLDS
-    if of.is_integer and chain.pick(4) == 3:
-        folds = (("and", -1 if of.is_signed else of.max_integer), ("or", 0), ("xor", 0))
+    folds = _TRUTHS if element_type.is_boolean else _FOLDS
+    if element_type.is_integer and chain.pick(4) == 3:
+        folds = (
+            ("and", -1 if element_type.is_signed else element_type.max_integer),
+            ("or", 0),
+            ("xor", 0),
+        )
     op, neutral = choose(chain.pick, folds)
     number: float = neutral
     if op in ("maximum", "minimum"):
-        number = _least_number(of) if op == "maximum" else _greatest_number(of)
-    scalar = TensorType((), of)
+        number = _least_number(element_type) if op == "maximum" else _greatest_number(element_type)
+    scalar = TensorType((), element_type)
     inner = chain.isolated_block(scalar, scalar)
     return inner.finish_region(inner.op(op, *inner.arguments)), chain.number(number, scalar)
 
 
-def _least_number(of: ElementType) -> float:
-    if of.is_integer:
-        return of.min_integer
-    if of.is_complex:
+def _least_number(element_type: ElementType) -> float:
+    if element_type.is_integer:
+        return element_type.min_integer
+    if element_type.is_complex:
         return 0
-    return float("-inf") if of.float_format.has_infinity else -of.float_format.max_finite
+    return (
+        float("-inf")
+        if element_type.float_format.has_infinity
+        else -element_type.float_format.max_finite
+    )
 
 
-def _greatest_number(of: ElementType) -> float:
-    if of.is_integer:
-        return of.max_integer
-    return 0 if of.is_complex else -_least_number(of)
+def _greatest_number(element_type: ElementType) -> float:
+    if element_type.is_integer:
+        return element_type.max_integer
+    return 0 if element_type.is_complex else -_least_number(element_type)
 
 
 def _reduce_value(chain: Chain, value: Value, dimensions: tuple[int, ...]) -> Value:

@@ -186,17 +186,17 @@ _INDICES = ("si32", "ui8", "si64", "ui32", "si8", "ui64", "si16", "ui16")
 
 def _start_indices(chain: Chain, value: Value, count: int) -> list[Value]:
     """Return start indices: constants in range, at the edges and over them, or parameters."""
-    of = ELEMENT_TYPES[choose(chain.pick, _INDICES)]
-    if of.is_signed and max(shape_of(value), default=0) >= of.max_integer:
-        of = ELEMENT_TYPES["si32"]  # XLA:CPU may otherwise write out of bounds
-    scalar = TensorType((), of)
+    element_type = ELEMENT_TYPES[choose(chain.pick, _INDICES)]
+    if element_type.is_signed and max(shape_of(value), default=0) >= element_type.max_integer:
+        element_type = ELEMENT_TYPES["si32"]  # XLA:CPU may otherwise write out of bounds
+    scalar = TensorType((), element_type)
     found: list[Value] = []
     for size in shape_of(value)[:count]:
         if chain.pick(3) == 2:
             found.append(chain.parameter(scalar, f"within:-1:{size + 1}", "values:0", "special"))
             continue
-        number = choose(chain.pick, (0, 1, size - 1, size, -1, *edges_of(of), size + 1))
-        held = min(max(number, of.min_integer), of.max_integer)
+        number = choose(chain.pick, (0, 1, size - 1, size, -1, *edges_of(element_type), size + 1))
+        held = min(max(number, element_type.min_integer), element_type.max_integer)
         found.append(chain.number(held, scalar))
     return found
 

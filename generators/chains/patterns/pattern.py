@@ -102,9 +102,14 @@ def is_shaped(of: TensorType) -> bool:
     return of.rank > 0 and is_small(of)
 
 
-def edges_of(of: ElementType) -> tuple[int, ...]:
+def edges_of(element_type: ElementType) -> tuple[int, ...]:
     """Return numbers at the edges of an integer type: its bounds, and a first bit set."""
-    return (of.max_integer, of.max_integer // 2 + 1, of.max_integer // 2, of.min_integer)
+    return (
+        element_type.max_integer,
+        element_type.max_integer // 2 + 1,
+        element_type.max_integer // 2,
+        element_type.min_integer,
+    )
 
 
 def conjunction(first: Takes, second: Takes) -> Takes:

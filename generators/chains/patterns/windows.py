@@ -49,7 +49,7 @@ def _choose_edges(chain: Chain, size: int, *, cut: bool = False) -> tuple[int, i
 
 def _possible_edges(size: int, edges: Sequence[int], *, cut: bool) -> list[int]:
     """Return the paddings that leave at least one element, or all for an empty dimension."""
-    return [one for one in edges if size + one >= min(size, 1) and not (cut and one > 0)]
+    return [edge for edge in edges if size + edge >= min(size, 1) and not (cut and edge > 0)]
 
 
 def _choose_windows(chain: Chain, kind: str, size: int, *, ones: bool, cut: bool) -> _AxisWindows:

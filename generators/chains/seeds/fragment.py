@@ -63,12 +63,12 @@ def _has_constant_sizes(operations: Sequence[Operation]) -> bool:
 
     Parameters may have any value.
     """
-    constants = {one.results[0].name for one in operations if is_constant(one)}
-    for one in operations:
-        record = OPS.get(one.name)
+    constants = {operation.results[0].name for operation in operations if is_constant(operation)}
+    for operation in operations:
+        record = OPS.get(operation.name)
         if record is None or not record.size_operands:
             continue
-        names = zip(record.operands, one.operands, strict=True)
+        names = zip(record.operands, operation.operands, strict=True)
         if any(
             name in record.size_operands and value.name not in constants for name, value in names
         ):
@@ -121,7 +121,7 @@ def replace_body(fragment: Fragment, operations: tuple[Operation, ...]) -> Fragm
     """Return the fragment with other operations, the same results, and the parameters they need."""
     *inside, end = operations
     made = {value.name for one in inside for value in one.results}
-    arguments = tuple(one for one in fragment.main.arguments if one.name not in made)
+    arguments = tuple(argument for argument in fragment.main.arguments if argument.name not in made)
     types = tuple(value.type for value in end.operands)
     main = Function("main", Region(arguments, (*inside, end)), types)
     return replace(fragment, functions=(main,))
@@ -181,4 +181,6 @@ def rename_values(fragment: Fragment, prefix: str) -> Fragment:
 
 def replace_parameters(fragment: Fragment, others: Mapping[str, Value]) -> tuple[Operation, ...]:
     """Return the operations of a fragment without its return, with parameters replaced."""
-    return tuple(replace_operands(one, others) for one in fragment.main.body.operations[:-1])
+    return tuple(
+        replace_operands(operation, others) for operation in fragment.main.body.operations[:-1]
+    )

@@ -34,7 +34,9 @@ def program(
 def _add_fragment(chain: Chain, fragment: Fragment) -> None:
     """Add a fragment to a chain, with available or new values as its parameters."""
     own = rename_values(fragment, f"s{next(chain.names)}_")
-    given = {one.name: _value_for_parameter(chain, one) for one in own.main.arguments}
+    given = {
+        argument.name: _value_for_parameter(chain, argument) for argument in own.main.arguments
+    }
     for operation in replace_parameters(own, given):
         chain.operations.append(operation)
         chain.data += operation.results
@@ -65,7 +67,7 @@ def _apply_pattern(chain: Chain, value: Value) -> Value:
     """Return the result of a pattern on a value, or the value if the type differs."""
     of = value.type
     assert isinstance(of, TensorType)
-    patterns: list[Pattern] = [one for one in PATTERNS if one.takes(of)]
+    patterns: list[Pattern] = [pattern for pattern in PATTERNS if pattern.takes(of)]
     made = choose(chain.pick, patterns).write(chain, value) if patterns else value
     chain.data.append(made)
     return made if made.type == of and element(made) == element(value) else value

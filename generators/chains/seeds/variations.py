@@ -68,7 +68,10 @@ def replace_size(pick: Pick, fragment: Fragment) -> Fragment | None:
 
 def _stays_small(fragment: Fragment, sizes: Sizes) -> bool:
     """Return whether no value has too many elements after a change of sizes."""
-    values = [*fragment.main.arguments, *(v for one in fragment.walk() for v in one.results)]
+    values = [
+        *fragment.main.arguments,
+        *(v for operation in fragment.walk() for v in operation.results),
+    ]
     types = [v.type for v in values if isinstance(v.type, TensorType)]
     shapes = [of.static_shape for of in types if of.is_static]
     return all(
@@ -79,7 +82,7 @@ def _stays_small(fragment: Fragment, sizes: Sizes) -> bool:
 def replace_element_type(pick: Pick, fragment: Fragment) -> Fragment | None:
     """Replace an element type, wherever it occurs, by another type of the same kind."""
     values = [*fragment.main.arguments]
-    values += [value for one in fragment.main.body.operations for value in one.results]
+    values += [value for operation in fragment.main.body.operations for value in operation.results]
     found = list(dict.fromkeys(_element(value.type) for value in values))
     old = choose(pick, found)
     others = [one for one in ALL if one != old and _kind(one) == _kind(old)]
@@ -100,10 +103,17 @@ def _element(of: ValueType) -> ElementType:
     return of.element
 
 
-def _kind(of: ElementType) -> tuple[bool, ...]:
-    signed = of.is_integer and of.is_signed
-    narrow = of.is_float and of.bits < 16
-    return (of.is_float, of.is_complex, of.is_integer, of.is_boolean, signed, narrow)
+def _kind(element_type: ElementType) -> tuple[bool, ...]:
+    signed = element_type.is_integer and element_type.is_signed
+    narrow = element_type.is_float and element_type.bits < 16
+    return (
+        element_type.is_float,
+        element_type.is_complex,
+        element_type.is_integer,
+        element_type.is_boolean,
+        signed,
+        narrow,
+    )
 
 
 def _replace_types(fragment: Fragment, new_type: Callable[[ValueType], ValueType]) -> Fragment:
@@ -142,7 +152,9 @@ def _replace_types(fragment: Fragment, new_type: Callable[[ValueType], ValueType
 def replace_op(pick: Pick, fragment: Fragment) -> Fragment | None:
     """Replace an elementwise op by another op with as many operands."""
     operations = fragment.main.body.operations
-    positions = [number for number, one in enumerate(operations[:-1]) if one.name in _plain_ops(0)]
+    positions = [
+        index for index, operation in enumerate(operations[:-1]) if operation.name in _plain_ops(0)
+    ]
     if not positions:
         return None
     at = choose(pick, positions)
@@ -167,9 +179,9 @@ def replace_attribute(pick: Pick, fragment: Fragment) -> Fragment | None:
     """Change an attribute: a negated boolean, a number off by one, another enum value."""
     operations = fragment.main.body.operations
     positions = [
-        (number, name)
-        for number, one in enumerate(operations[:-1])
-        for name, value in one.attributes
+        (index, name)
+        for index, operation in enumerate(operations[:-1])
+        for name, value in operation.attributes
         if _can_vary(name, value)
     ]
     if not positions:
@@ -224,16 +236,16 @@ def remove_operation(pick: Pick, fragment: Fragment) -> Fragment | None:
     """Remove an operation and replace its result by one of its operands."""
     operations = fragment.main.body.operations
     positions = [
-        (number, operand)
-        for number, one in enumerate(operations[:-1])
-        for operand in one.operands
-        if len(one.results) == 1 and operand.type == one.results[0].type
+        (index, operand)
+        for index, operation in enumerate(operations[:-1])
+        for operand in operation.operands
+        if len(operation.results) == 1 and operand.type == operation.results[0].type
     ]
-    if not positions or sum(not is_constant(one) for one in operations) <= 2:
+    if not positions or sum(not is_constant(operation) for operation in operations) <= 2:
         return None
     at, operand = choose(pick, positions)
     instead = {operations[at].results[0].name: operand}
-    after = tuple(replace_operands(one, instead) for one in operations[at + 1 :])
+    after = tuple(replace_operands(operation, instead) for operation in operations[at + 1 :])
     return replace_body(fragment, (*operations[:at], *after))
 
 
@@ -247,7 +259,7 @@ def add_operation(pick: Pick, fragment: Fragment) -> Fragment | None:
     value = choose(pick, results)
     count = 1 + (pick(3) == 2)
     name = choose(pick, _plain_ops(count))
-    taken = {one.name for operation in fragment.walk() for one in operation.results}
+    taken = {result.name for operation in fragment.walk() for result in operation.results}
     free = next(n for n in count_from(1) if f"{value.name}_{n}" not in taken)
     behind = Value(f"{value.name}_{free}", value.type)
     made = Operation(name, (value,) * count, (behind,))

@@ -38,8 +38,8 @@ def _binary(record: Op, element_type: ElementType, pick: Pick) -> Case:
     short = sizes[1 + pick(len(sizes)) :]
     sides = choose(pick, ((short, sizes), (sizes, short)), "short", _side)
     types = {
-        name: TensorType(one, element_type)
-        for name, one in zip(record.operands, sides, strict=True)
+        name: TensorType(side, element_type)
+        for name, side in zip(record.operands, sides, strict=True)
     }
     result = record.infer(*types.values(), **given)
     rows = profiles.rows(element_type, _values(record))

@@ -21,11 +21,13 @@ from reference.ops.chlo.constants import OPS as RECORDS
 _CONSTANT, _LIKE = RECORDS
 
 
-def _number(of: ElementType, profile: str, seed: int) -> Scalar:
+def _number(element_type: ElementType, profile: str, seed: int) -> Scalar:
     """Return a number of a profile; MLIR has no text for complex numbers with NaN."""
-    scalar = TensorType((), of)
+    scalar = TensorType((), element_type)
     array = np.asarray(fill(scalar, profile, seed))
-    without_nan = np.nan_to_num(array, posinf=np.inf, neginf=-np.inf) if of.is_complex else array
+    without_nan = (
+        np.nan_to_num(array, posinf=np.inf, neginf=-np.inf) if element_type.is_complex else array
+    )
     return Scalar.of(np.asarray(without_nan), scalar)
 
 

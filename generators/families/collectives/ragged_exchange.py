@@ -92,7 +92,9 @@ def _tables(
         tables["input_offsets"][process] = offsets.reshape(shape)[sender]
 
 
-def _own(tables: Tables, grid: ProcessGrid, of: ElementType) -> tuple[list[Operation], list[Value]]:
+def _own(
+    tables: Tables, grid: ProcessGrid, element_type: ElementType
+) -> tuple[list[Operation], list[Value]]:
     """Return operations that select the process's own rows of the tables, and their results."""
     scalar = TensorType((), _UI32)
     made: list[Operation] = []
@@ -112,13 +114,13 @@ def _own(tables: Tables, grid: ProcessGrid, of: ElementType) -> tuple[list[Opera
         at = add("add", (whole, partition), scalar)
     zero, values = number(0), list[Value]()
     for name in _NAMES:
-        table = tables[name].astype(of.storage)
-        whole_type = TensorType(table.shape, of)
+        table = tables[name].astype(element_type.storage)
+        whole_type = TensorType(table.shape, element_type)
         constant = add("constant", (), whole_type, value=Dense.of(table, whole_type))
-        one = TensorType((1, *table.shape[1:]), of)
+        one = TensorType((1, *table.shape[1:]), element_type)
         starts = (at, *(zero,) * (table.ndim - 1))
         mine = add("dynamic_slice", (constant, *starts), one, slice_sizes=one.shape)
-        values.append(add("reshape", (mine,), TensorType(one.shape[1:], of)))
+        values.append(add("reshape", (mine,), TensorType(one.shape[1:], element_type)))
     return made, values
 
 

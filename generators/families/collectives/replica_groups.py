@@ -118,13 +118,13 @@ def _write_groups(pick: Pick, plan: _Plan) -> Dense:
     )
     if notation == LISTED:
         return matrix(_list_groups(pick, plan))
-    mesh = [MeshAxis(f"axis{number}", size) for number, (size, _) in enumerate(factors)]
+    mesh = [MeshAxis(f"axis{index}", size) for index, (size, _) in enumerate(factors)]
     along = [AxisRef(axis.name) for axis, (_, inside) in zip(mesh, factors, strict=True) if inside]
     if notation == PARTS:
         sizes = [size for size, _ in factors]
         mesh = [MeshAxis("axis", plan.total)]
-        along = [AxisRef("axis", prod(sizes[:number]), size)
-                 for number, (size, inside) in enumerate(factors) if inside]  # fmt: skip
+        along = [AxisRef("axis", prod(sizes[:index]), size)
+                 for index, (size, inside) in enumerate(factors) if inside]  # fmt: skip
     if notation == ORDERED:
         first = 1 + pick(len(along) - 1)
         return mesh_groups(mesh, [*along[first:], *along[:first]])

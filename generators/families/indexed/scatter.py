@@ -236,7 +236,7 @@ def scatter_case(op: str, element_type: ElementType, pick: Pick) -> Case:
     types = {f"input{n}": TensorType(chosen.shape, one) for n, one in enumerate(update.inputs)}
     types["scatter_indices"] = index
     types |= {f"update{n}": TensorType(size, one) for n, one in enumerate(update.inputs)}
-    results = tuple(TensorType(chosen.shape, one) for one in update.results)
+    results = tuple(TensorType(chosen.shape, result) for result in update.results)
     rows = tuple((*row, target, *row) for target in profiles for row in update.rows)
     made = case(pick, op, types, results, rows, given, regions=(update.region,))
     pick.has_empty_results = 0 in size  # nothing is updated

@@ -58,7 +58,9 @@ def _omit_empty_groups(build: Builder) -> Builder:
         given = tuple((name, value) for name, value in subject.attributes if value is not groups)
         body = replace(main.body, operations=(*before, replace(subject, attributes=given), end))
         changed = replace(main, body=body)
-        functions = tuple(changed if one is main else one for one in made.program.functions)
+        functions = tuple(
+            changed if function is main else function for function in made.program.functions
+        )
         return Case(replace(made.program, functions=functions), made.inputs)
 
     return built

@@ -30,7 +30,7 @@ def _add_empty_infeed(build: Builder) -> Builder:
             return made
         main = made.program.main
         operations = [*main.body.operations]
-        at = max(n for n, one in enumerate(operations) if one.name == _INFEED)
+        at = max(n for n, operation in enumerate(operations) if operation.name == _INFEED)
         last = operations[at]
         after = Value("nothing_read", TOKEN)
         operations[at : at + 1] = [

@@ -37,7 +37,9 @@ def rename_to_op(
     """
     main = program.main
     operations = [*main.body.operations]
-    at = max((n for n, one in enumerate(operations) if one.name == record.twin), default=None)
+    at = max(
+        (n for n, operation in enumerate(operations) if operation.name == record.twin), default=None
+    )
     if at is None:  # the program has no twin to replace
         return program
     operations[at] = _rename_operation(operations[at], record, restate)
@@ -47,7 +49,7 @@ def rename_to_op(
     types = tuple(value.type for value in operations[-1].operands)
     body = replace(main.body, operations=tuple(operations))
     changed = replace(main, body=body, result_types=types)
-    functions = tuple(changed if one is main else one for one in program.functions)
+    functions = tuple(changed if function is main else function for function in program.functions)
     return replace(program, functions=functions)
 
 

@@ -42,11 +42,11 @@ def quantized_type(
     point: int = 0,
 ) -> QuantizedType:
     """Return a quantized type; per axis if a dimension and its size are given."""
-    of = ELEMENT_TYPES[storage]
+    element_type = ELEMENT_TYPES[storage]
     count = 1 if axis is None else axis[1]
     return QuantizedType(
-        of, of.min_integer, of.max_integer, expressed, (0.5,) * count, (point,) * count,
-        None if axis is None else axis[0],
+        element_type, element_type.min_integer, element_type.max_integer, expressed,
+        (0.5,) * count, (point,) * count, None if axis is None else axis[0],
     )  # fmt: skip
 
 

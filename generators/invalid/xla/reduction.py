@@ -18,7 +18,7 @@ def _reduce_window(op: str) -> Iterator[Miss]:
     }  # fmt: skip
     yield "P1", program(op, {}, (), (BodyBuilder(()).finish_region(),), **given)
     result = (tensor(_F32, 2),)
-    two = next(one for one in multi_op_bodies(_F32) if one.inputs == (_F32, _F32))
+    two = next(body for body in multi_op_bodies(_F32) if body.inputs == (_F32, _F32))
     types = {"x": tensor(_F32, 3), "y": tensor(_F32, 4), "i": tensor(_F32), "j": tensor(_F32)}
     yield "P2", program(op, types, result * 2, (two.region,), **given)
 

@@ -153,7 +153,7 @@ def gtsv(call: RoutineCall) -> tuple[Array, ...]:
             if i + ahead < size:
                 rest = rest - factors[..., i, None] * b[..., i + ahead, :]
         b[..., i, :] = rest / main[..., i, None]
-    of = element_type_of(call.inputs[3])
+    element_type = element_type_of(call.inputs[3])
     info = np.broadcast_to(singular.astype(np.int32), call.inputs[3].shape[:-2]).copy()
     below = np.concatenate([lower[..., :1], second[..., : size - 1]], axis=-1)
-    return (*(round_numbers(one, of) for one in (below, main, upper, b)), info)
+    return (*(round_numbers(one, element_type) for one in (below, main, upper, b)), info)

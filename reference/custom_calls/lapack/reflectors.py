@@ -134,8 +134,12 @@ def geqp3(call: RoutineCall) -> tuple[Array, ...]:
         a[..., j:, j] = v
         a[..., j, j] = beta
         taus[..., j] = tau
-    of = element_type_of(given)
-    return round_numbers(a, of), (order + 1).astype(fixed.dtype), round_numbers(taus, of)
+    element_type = element_type_of(given)
+    return (
+        round_numbers(a, element_type),
+        (order + 1).astype(fixed.dtype),
+        round_numbers(taus, element_type),
+    )
 
 
 def _exchange(a: Array, j: int, best: Array) -> None:
@@ -186,8 +190,8 @@ def gehrd(call: RoutineCall) -> tuple[Array, ...]:
         a[..., rows, i] = v
         a[..., i + 1, i] = beta
         taus[..., i] = tau
-    of = element_type_of(given)
-    return round_numbers(a, of), round_numbers(taus, of), call.info()
+    element_type = element_type_of(given)
+    return round_numbers(a, element_type), round_numbers(taus, element_type), call.info()
 
 
 @quiet
@@ -213,10 +217,10 @@ def sytrd(call: RoutineCall) -> tuple[Array, ...]:
         a[..., i + 1, i] = beta
         taus[..., i], beside[..., i] = tau, beta
     diagonal = np.real(np.diagonal(a, axis1=-2, axis2=-1))
-    of, part = element_type_of(given), real_type(given)
+    element_type, part = element_type_of(given), real_type(given)
     inside = np.tril(np.ones(a.shape[-2:], np.bool_))[turn, turn]
-    packed = np.where(inside, round_numbers(a, of)[..., turn, turn], given)
+    packed = np.where(inside, round_numbers(a, element_type)[..., turn, turn], given)
     return (
         packed, round_numbers(diagonal[..., turn], part), round_numbers(beside[..., turn], part),
-        round_numbers(taus[..., turn], of), call.info(),
+        round_numbers(taus[..., turn], element_type), call.info(),
     )  # fmt: skip

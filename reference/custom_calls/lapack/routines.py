@@ -133,8 +133,8 @@ def top_elements(
     values: Array, numbers: Array, axis: int, k: int, *, largest: bool
 ) -> tuple[Array, Array]:
     """Return the k largest or smallest values of each slice, in order, and their `numbers`."""
-    of = element_type_of(values)
-    keys = to_float64(values) if of.is_float else values.astype(object)
+    element_type = element_type_of(values)
+    keys = to_float64(values) if element_type.is_float else values.astype(object)
     order = np.argsort(-keys if largest else keys, axis=axis, kind="stable")
     first = np.take(order, range(k), axis=axis)
     return np.take_along_axis(values, first, axis=axis), np.take_along_axis(numbers, first, axis)

@@ -52,9 +52,9 @@ def _join_batch(
 ) -> tuple[Array, ...]:
     """Return results of single matrices as a batch, with NaN for matrices that are not usable."""
     found: list[Array] = []
-    for one, of in zip(columns, types, strict=True):
-        array = np.stack(one).reshape(usable.shape + one[0].shape)
-        keep = usable.reshape(usable.shape + (1,) * one[0].ndim)
+    for column, of in zip(columns, types, strict=True):
+        array = np.stack(column).reshape(usable.shape + column[0].shape)
+        keep = usable.reshape(usable.shape + (1,) * column[0].ndim)
         found.append(round_numbers(np.where(keep, array, np.nan), of))
     failed = np.asarray(info, np.int32).reshape(usable.shape)
     return (*found, call.info(np.where(usable, failed, NOT_FINITE_INFO)))
@@ -73,10 +73,10 @@ def _empty_results(shapes: list[tuple[tuple[int, ...], Any]]) -> tuple[Array, ..
 def syevd(call: RoutineCall) -> tuple[Array, ...]:
     """Return eigenvectors (if requested), ascending eigenvalues and info of Hermitian matrices."""
     a = call.inputs[0]
-    of, part = element_type_of(a), real_type(a)
+    element_type, part = element_type_of(a), real_type(a)
     if _is_empty(call):
-        return (*_empty_results([(a.shape, of), (a.shape[:-1], part)]), call.info())
-    routine = _lapack().zheevd if of.is_complex else _lapack().dsyevd
+        return (*_empty_results([(a.shape, element_type), (a.shape[:-1], part)]), call.info())
+    routine = _lapack().zheevd if element_type.is_complex else _lapack().dsyevd
     lower = option_letter(call.options.get("uplo", "L")) == "L"
     vectors = option_letter(call.options.get("mode", "V")) == "V"
     matrices, usable = _matrices(a)
@@ -91,7 +91,7 @@ def syevd(call: RoutineCall) -> tuple[Array, ...]:
         info.append(failed)
     if not vectors:
         columns[0] = kept  # pyright: ignore[reportPossiblyUnboundVariable]
-    return _join_batch(call, usable, columns, info, [of, part])
+    return _join_batch(call, usable, columns, info, [element_type, part])
 
 
 @quiet
@@ -114,7 +114,7 @@ def gesdd(call: RoutineCall) -> tuple[Array, ...]:
     rows, columns = a.shape[-2:]
     least = min(rows, columns)
     mode = option_letter(call.options.get("mode", "A"))
-    of, part = element_type_of(a), real_type(a)
+    element_type, part = element_type_of(a), real_type(a)
     left, right = (
         (rows, rows if mode == "A" else least),
         (columns if mode == "A" else least, columns),
@@ -123,7 +123,10 @@ def gesdd(call: RoutineCall) -> tuple[Array, ...]:
     left = call.shape(2, (*batch, *left))[-2:]
     right = call.shape(3, (*batch, *right))[-2:]
     if _is_empty(call):
-        unit_left, unit_right = np.eye(*left, dtype=of.storage), np.eye(*right, dtype=of.storage)
+        unit_left, unit_right = (
+            np.eye(*left, dtype=element_type.storage),
+            np.eye(*right, dtype=element_type.storage),
+        )
         spread = (np.broadcast_to(unit, (*batch, *unit.shape)) for unit in (unit_left, unit_right))
         return (
             a.copy(),
@@ -131,7 +134,7 @@ def gesdd(call: RoutineCall) -> tuple[Array, ...]:
             *map(np.copy, spread),
             call.info(),
         )
-    routine = _lapack().zgesdd if of.is_complex else _lapack().dgesdd
+    routine = _lapack().zgesdd if element_type.is_complex else _lapack().dgesdd
     matrices, usable = _matrices(a)
     found: list[list[Array]] = [[], [], [], []]
     info: list[int] = []
@@ -145,20 +148,24 @@ def gesdd(call: RoutineCall) -> tuple[Array, ...]:
         for column, one in zip(found, parts, strict=True):
             column.append(one)
         info.append(failed)
-    return _join_batch(call, usable, found, info, [of, part, of, of])
+    return _join_batch(call, usable, found, info, [element_type, part, element_type, element_type])
 
 
 @quiet
 def geev(call: RoutineCall) -> tuple[Array, ...]:
     """Return eigenvalues (real and imaginary parts if a is real), left and right vectors, info."""
     a = call.inputs[0]
-    of = element_type_of(a)
-    whole = of.is_complex
+    element_type = element_type_of(a)
+    whole = element_type.is_complex
     complex_type = element_type_of(np.zeros(0, np.result_type(a.dtype, np.complex64)))
     sides = [
         option_letter(call.options.get(f"compute_{side}", "N")) == "V" for side in ("left", "right")
     ]
-    types = [*([of] if whole else [of, of]), complex_type, complex_type]
+    types = [
+        *([element_type] if whole else [element_type, element_type]),
+        complex_type,
+        complex_type,
+    ]
     if _is_empty(call):
         shapes = [a.shape[:-1]] * (len(types) - 2) + [a.shape] * 2
         return (*_empty_results(list(zip(shapes, types, strict=True))), call.info())
@@ -171,7 +178,7 @@ def geev(call: RoutineCall) -> tuple[Array, ...]:
         *values, left, right, failed = routine(
             scaled, compute_vl=int(sides[0]), compute_vr=int(sides[1])
         )
-        values = [shift_exponents(one, exponent[0]) for one in values]
+        values = [shift_exponents(value, exponent[0]) for value in values]
         pair = [
             (unpack_eigenvectors(side, values) if asked else np.zeros(matrix.shape))
             for side, asked in zip((left, right), sides, strict=True)
@@ -206,13 +213,17 @@ def gees(call: RoutineCall) -> tuple[Array, ...]:
     Eigenvalues of real matrices are returned as real and imaginary parts.
     """
     a = call.inputs[0]
-    of = element_type_of(a)
-    types = [of, of, of] if of.is_complex else [of, of, of, of]
+    element_type = element_type_of(a)
+    types = (
+        [element_type, element_type, element_type]
+        if element_type.is_complex
+        else [element_type, element_type, element_type, element_type]
+    )
     if _is_empty(call):
         shapes = [a.shape] * 2 + [a.shape[:-1]] * (len(types) - 2)
         found = _empty_results(list(zip(shapes, types, strict=True)))
         return (*found, call.info(), call.info())
-    routine = _lapack().zgees if of.is_complex else _lapack().dgees
+    routine = _lapack().zgees if element_type.is_complex else _lapack().dgees
     vectors = option_letter(call.options.get("mode", "V")) == "V"
     matrices, usable = _matrices(a)
     columns: list[list[Array]] = [[] for _ in types]

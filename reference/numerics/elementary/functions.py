@@ -273,12 +273,14 @@ def wide_values(name: str, *operands: Array) -> Array:
     For f64 operands at least 60 bits are correct if longdouble is wider than float64, else 53; for
     narrower operands at least 45.
     """
-    function, of = REAL[plain_name(name)], element_type_of(operands[0])
-    dtype = np.longdouble if of.bits == 64 or function.doubtful is not None else np.float64
+    function, element_type = REAL[plain_name(name)], element_type_of(operands[0])
+    dtype = (
+        np.longdouble if element_type.bits == 64 or function.doubtful is not None else np.float64
+    )
     if not function.extended:
         dtype = np.float64
     with np.errstate(all="ignore"):
-        if not function.extended and (of.bits == 64 or function.doubtful is not None):
+        if not function.extended and (element_type.bits == 64 or function.doubtful is not None):
             doubles = tuple(to_float64(operand) for operand in operands)
             return evaluate_real(function, doubles, _F64).astype(np.longdouble)
         values = function.values(*(to_float64(operand).astype(dtype) for operand in operands))

@@ -103,8 +103,10 @@ def _lower_select(building: Building, *operands: Value) -> Value:
         return building.op("select", *operands)
     whole = range(len(shape))
     made = (
-        broadcast_operand(building, one, tuple(whole[len(shape) - tensor_of(one).rank :]), shape)
-        for one in operands
+        broadcast_operand(
+            building, operand, tuple(whole[len(shape) - tensor_of(operand).rank :]), shape
+        )
+        for operand in operands
     )
     return building.op("select", *made)
 

@@ -63,8 +63,8 @@ def _uniform_type(
         ConstraintViolation: P1, P2 (operand not of an admitted type), then an id for types that
             differ.
     """
-    for number, operand in enumerate(operands, 1):
-        require(f"P{number}", operand in admits, operand)  # P1, P2
+    for index, operand in enumerate(operands, 1):
+        require(f"P{index}", operand in admits, operand)  # P1, P2
     types = stated_types(*operands, result)
     one = f"P{len(operands) + 1}"
     require(one, same_baseline_type(*types), join_with_commas(*types))
@@ -113,10 +113,10 @@ def next_after(x: Array, y: Array) -> Array:
 
 def mulhi(lhs: Array, rhs: Array) -> Array:
     """Return the more significant half of each product of twice the width."""
-    of, wide = element_type_of(lhs), arithmetic.widen_subbyte(lhs).dtype
+    element_type, wide = element_type_of(lhs), arithmetic.widen_subbyte(lhs).dtype
     factors = (np.asarray(arithmetic.widen_subbyte(one), object) for one in (lhs, rhs))
-    high = np.asarray(np.multiply(*factors) >> of.bits, object).astype(wide)
-    return arithmetic.wrap_integers(high, of)
+    high = np.asarray(np.multiply(*factors) >> element_type.bits, object).astype(wide)
+    return arithmetic.wrap_integers(high, element_type)
 
 
 _op = partial(

@@ -185,7 +185,7 @@ def collective_broadcast(
         return tuple(map(_zeros, results))
     given = process.exchange(group, operands)
     roots = _roots(operands, count, has_dynamic_root, len(group))
-    return tuple(given[root][number] for number, root in enumerate(roots))
+    return tuple(given[root][index] for index, root in enumerate(roots))
 
 
 def _roots(operands: Arrays, count: int, dynamic: bool, size: int) -> list[int]:
@@ -215,10 +215,10 @@ def check_roots(
 def _zeros(value_type: ValueType) -> Array:
     """Return a tensor of zeros, as codes if it is quantized."""
     assert isinstance(value_type, TensorType)
-    of, shape = value_type.element_type, value_type.static_shape
-    if isinstance(of, QuantizedType):
-        return quantize(np.zeros(shape, of.expressed_type.storage), of)
-    return np.zeros(shape, of.storage)
+    element_type, shape = value_type.element_type, value_type.static_shape
+    if isinstance(element_type, QuantizedType):
+        return quantize(np.zeros(shape, element_type.expressed_type.storage), element_type)
+    return np.zeros(shape, element_type.storage)
 
 
 def collective_permute(
@@ -252,8 +252,8 @@ def _collective_reduce_contributions(
     given = process.exchange(group, operands)
     roots = _roots(operands, count, has_dynamic_root, len(group))
     return [
-        [one[number] for one in given] if group[root] == process.id else None
-        for number, root in enumerate(roots)
+        [one[index] for one in given] if group[root] == process.id else None
+        for index, root in enumerate(roots)
     ]
 
 

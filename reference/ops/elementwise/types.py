@@ -49,8 +49,8 @@ COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
 
 
 def _check_inputs(operands: tuple[TensorType, ...], admits: AdmittedTensors) -> None:
-    for number, operand in enumerate(operands, 1):
-        require(f"I{number}", operand in admits, operand)  # I1, I2, I3
+    for index, operand in enumerate(operands, 1):
+        require(f"I{index}", operand in admits, operand)  # I1, I2, I3
 
 
 def same_type(
@@ -126,8 +126,8 @@ def part_type(operand: TensorType, *, result: TensorType | None = None) -> Tenso
     inferred = _part_type(operand)
     if result is not None:
         require("C1", same_shape(result, operand), join_with_commas(operand, result))
-        of = inferred.element_type
-        require("C2", result.element_type == of, join_with_commas(operand, result))
+        element_type = inferred.element_type
+        require("C2", result.element_type == element_type, join_with_commas(operand, result))
     return result or inferred
 
 
@@ -201,8 +201,8 @@ def complex_type(
         ConstraintViolation: I1, I2 (parts not f32 or f64), C1, C2 (shape), C3 (element type).
     """
     known = [
-        require(f"I{number}", str(of.element_type) in COMPLEX_OF, of)  # I1, I2
-        for number, of in enumerate((lhs, rhs), 1)
+        require(f"I{index}", str(of.element_type) in COMPLEX_OF, of)  # I1, I2
+        for index, of in enumerate((lhs, rhs), 1)
     ]
     require("C1", same_baseline_type(lhs, rhs), join_with_commas(lhs, rhs))
     of = COMPLEX_OF.get(str(lhs.element_type))
@@ -246,8 +246,12 @@ def bitcast_convert_type(operand: TensorType, *, result: TensorType) -> TensorTy
 
 
 def _stored_bits(given: TensorType) -> int:
-    of = given.element_type
-    return of.storage_type.bits if isinstance(of, QuantizedType) else of.bits
+    element_type = given.element_type
+    return (
+        element_type.storage_type.bits
+        if isinstance(element_type, QuantizedType)
+        else element_type.bits
+    )
 
 
 def _bits_match(operand: TensorType, result: TensorType) -> bool:

@@ -214,9 +214,9 @@ def select_and_scatter_type(
     require("I2", source in ANY_PER_TENSOR, source)
     scalar = init_value in ANY_PER_TENSOR and init_value.rank == 0
     require("I3", scalar, init_value)
-    of = operand.element_type
-    require("C1", source.element_type == of, join_with_commas(operand, source))
-    require("C3", init_value.element_type == of, join_with_commas(operand, init_value))
+    element_type = operand.element_type
+    require("C1", source.element_type == element_type, join_with_commas(operand, source))
+    require("C3", init_value.element_type == element_type, join_with_commas(operand, init_value))
     rank, ones = operand.rank, (1,) * operand.rank
     window = _per_dimension(("C4", "C5"), window_dimensions, rank, "window_dimensions")
     strides = _per_dimension(("C6", "C7"), window_strides, rank, "window_strides")
@@ -225,13 +225,15 @@ def select_and_scatter_type(
         sizes = _num_windows(operand.shape, window, strides, ones, ones, pads)
         fits = same_shape(source, TensorType(sizes, BOOLEAN))
         require("C2", fits, f"{source}; windows: {sizes}")
-    require("C9", _scalars(select) == ((of, of), (BOOLEAN,)), _signature(select))
+    require(
+        "C9", _scalars(select) == ((element_type, element_type), (BOOLEAN,)), _signature(select)
+    )
     elements = _body_elements("C10", scatter, (operand,))
     if result is not None:
         require("C11", same_shape(result, operand), join_with_commas(operand, result))
         if elements is not None:
             _result_elements("C12", (result,), elements)
-    return result or TensorType(operand.shape, elements[0] if elements else of)
+    return result or TensorType(operand.shape, elements[0] if elements else element_type)
 
 
 def map_type(

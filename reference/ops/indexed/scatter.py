@@ -199,12 +199,12 @@ def apply(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: B
         _apply_round(flat, targets, given, body)
         return
     chosen = overwriting_updates(body.region)
-    of = element_type_of(flat[0])
+    element_type = element_type_of(flat[0])
     if chosen is not None:
         last = np.r_[groups.targets[1:] != groups.targets[:-1], True]
-        for number, update in enumerate(chosen):
-            flat[number][groups.targets[last]] = given[update][groups.order[last]]
-    elif is_associative(body.monoid, of):
+        for index, update in enumerate(chosen):
+            flat[index][groups.targets[last]] = given[update][groups.order[last]]
+    elif is_associative(body.monoid, element_type):
         at, combined = _combine_updates(groups, given, body)
         _apply_round(flat, at, combined, body)
     elif body.monoid is not None and body.monoid.rounds:
@@ -277,18 +277,18 @@ def _accumulate(flat: Array, groups: Groups, given: Array, body: Body) -> None:
     more = np.r_[groups.rank[1:] > 0, False] | (groups.rank > 0)
     once = ~more
     _apply_round([flat], groups.targets[once], [given[groups.order[once]]], body)
-    wide, of = _widen(flat), element_type_of(flat)
+    wide, element_type = _widen(flat), element_type_of(flat)
     assert body.monoid is not None
     body.monoid.ufunc.at(wide, groups.targets[more], _widen(given)[groups.order[more]])
     touched = groups.targets[more & (groups.rank == 0)]
-    flat[touched] = _round_once(wide[touched], of)
+    flat[touched] = _round_once(wide[touched], element_type)
 
 
 def _widen(array: Array) -> Array:
-    of = element_type_of(array)
-    if of.is_complex:
-        return array.astype(np.complex128 if of.part.bits == 32 else np.clongdouble)
-    return array.astype(np.longdouble) if of.name == "f64" else to_float64(array)
+    element_type = element_type_of(array)
+    if element_type.is_complex:
+        return array.astype(np.complex128 if element_type.part.bits == 32 else np.clongdouble)
+    return array.astype(np.longdouble) if element_type.name == "f64" else to_float64(array)
 
 
 def _round_once(wide: Array, element_type: ElementType) -> Array:

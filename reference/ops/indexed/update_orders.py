@@ -58,15 +58,19 @@ class Scattering:
 
         Extrema of complex numbers do depend on the order if parts are NaN or zero.
         """
-        of = element_type_of(self.inputs[0])
-        return is_associative(self.body.monoid, of) and not of.is_complex
+        element_type = element_type_of(self.inputs[0])
+        return is_associative(self.body.monoid, element_type) and not element_type.is_complex
 
     @property
     def is_sum_or_product(self) -> bool:
         """Whether the scatter accumulates floating-point or complex numbers."""
-        of = element_type_of(self.inputs[0])
+        element_type = element_type_of(self.inputs[0])
         monoid = self.body.monoid
-        return monoid is not None and monoid.rounds and (of.is_float or of.is_complex)
+        return (
+            monoid is not None
+            and monoid.rounds
+            and (element_type.is_float or element_type.is_complex)
+        )
 
     def results(self) -> tuple[Array, ...]:
         """Return the results, flat, with the updates in the reference's order."""
@@ -177,8 +181,8 @@ def unexplained_elements(parts: Scattering, actual: Sequence[Array]) -> Array:
         hit[parts.groups.targets[explained]] = True
         return (counts > 1) & ~hit
     for count in range(2, MAX_ORDERED_UPDATES + 1):
-        for number, (targets, results) in enumerate(parts.outcomes(count)):
+        for index, (targets, results) in enumerate(parts.outcomes(count)):
             pairs = zip(flat, results, strict=True)
             same = np.logical_and.reduce([equal_elements(a[targets], r) for a, r in pairs])
-            found[targets] = ~same if number == 0 else found[targets] & ~same
+            found[targets] = ~same if index == 0 else found[targets] & ~same
     return found

@@ -102,9 +102,9 @@ class _Formula:
 def order_of(comparator: Region) -> Order | None:
     """Return the lexicographic order that a comparator defines, None if none is recognised."""
     formula = _Formula()
-    for number, argument in enumerate(comparator.arguments):
-        side = "rhs" if number % 2 else "lhs"
-        formula.nodes[argument.name] = _Node(number // 2, frozenset((side,)), argument)
+    for index, argument in enumerate(comparator.arguments):
+        side = "rhs" if index % 2 else "lhs"
+        formula.nodes[argument.name] = _Node(index // 2, frozenset((side,)), argument)
     for operation in comparator.operations[:-1]:
         if not _add_operation(formula, operation):
             return None
@@ -228,17 +228,17 @@ def codes_of(values: Array, key: Key) -> list[Codes] | None:
 
     There is none if a value is NaN, except in total order.
     """
-    of = element_type_of(values)
-    if of.is_complex:
+    element_type = element_type_of(values)
+    if element_type.is_complex:
         found = [_float_codes(part(values).copy(), key) for part in (np.real, np.imag)]
-    elif of.is_float:
+    elif element_type.is_float:
         found = [_float_codes(values, key)]
-    elif of.is_signed:
-        offset = np.uint64(1 << (of.bits - 1))
+    elif element_type.is_signed:
+        offset = np.uint64(1 << (element_type.bits - 1))
         wide = values.astype(np.int64).view(np.uint64) + offset
-        found = [Codes(wide & _mask(of.bits), of.bits)]
+        found = [Codes(wide & _mask(element_type.bits), element_type.bits)]
     else:
-        found = [Codes(to_bits(values).astype(np.uint64), of.bits)]
+        found = [Codes(to_bits(values).astype(np.uint64), element_type.bits)]
     known = [one for one in found if one is not None]
     if len(known) < len(found):
         return None
@@ -252,11 +252,15 @@ def _mask(bits: int) -> np.uint64:
 
 
 def _float_codes(values: Array, key: Key) -> Codes | None:
-    of = element_type_of(values)
+    element_type = element_type_of(values)
     ordered = total_order_key(values)
     if key.compare_type != "TOTALORDER":
-        if np.isnan(values if of.bits > 16 else to_float64(values)).any():
+        if np.isnan(values if element_type.bits > 16 else to_float64(values)).any():
             return None
         ordered = np.where(ordered < 0, ordered + 1, ordered)  # -0 is 0
-    offset = np.uint64(1 << (of.bits - 1)) if of.float_format.signed else np.uint64(0)
-    return Codes((ordered.view(np.uint64) + offset) & _mask(of.bits), of.bits)
+    offset = (
+        np.uint64(1 << (element_type.bits - 1))
+        if element_type.float_format.signed
+        else np.uint64(0)
+    )
+    return Codes((ordered.view(np.uint64) + offset) & _mask(element_type.bits), element_type.bits)

@@ -120,13 +120,13 @@ def sort_by_codes(codes: list[Codes], shape: tuple[int, ...]) -> Array:
     if not codes:
         return np.broadcast_to(np.arange(shape[-1]), shape)
     index_bits = max(1, (shape[-1] - 1).bit_length())
-    if sum(one.bits for one in codes) + index_bits > _WORD:
+    if sum(code.bits for code in codes) + index_bits > _WORD:
         if len(codes) == 1:
             return np.argsort(codes[0].codes, axis=-1, kind="stable")
-        return np.lexsort([one.codes for one in reversed(codes)], axis=-1)
+        return np.lexsort([code.codes for code in reversed(codes)], axis=-1)
     words = np.zeros(shape, np.uint64)
-    for one in codes:
-        words = (words << np.uint64(one.bits)) | one.codes
+    for code in codes:
+        words = (words << np.uint64(code.bits)) | code.codes
     words = (words << np.uint64(index_bits)) | np.arange(shape[-1], dtype=np.uint64)
     words.sort(axis=-1)
     return (words & np.uint64((1 << index_bits) - 1)).astype(np.int64)

@@ -224,7 +224,11 @@ def renamed_op(name: str, twin: str, *, renames: dict[str, str] | None = None, *
     forth = {theirs: ours for ours, theirs in back.items()}
 
     def lower(building: Building, *operands: Any, **given: Any) -> Any:
-        flat = [v for one in operands for v in (one if isinstance(one, tuple) else (one,))]
+        flat = [
+            v
+            for operand in operands
+            for v in (operand if isinstance(operand, tuple) else (operand,))
+        ]
         theirs = {back.get(ours, ours): value for ours, value in given.items()}
         names = [region.removeprefix("*") for region in of.regions]
         taken = [theirs.pop(region) for region in names]

@@ -91,8 +91,8 @@ class _CompositeWriter:
 
 def _anonymous(operation: Operation) -> Operation:
     """Return the operation with canonical value names, equal for all such operations."""
-    operands = (Value(f"a{n}", one.type) for n, one in enumerate(operation.operands))
-    results = (Value(f"r{n}", one.type) for n, one in enumerate(operation.results))
+    operands = (Value(f"a{n}", operand.type) for n, operand in enumerate(operation.operands))
+    results = (Value(f"r{n}", result.type) for n, result in enumerate(operation.results))
     return replace(operation, operands=tuple(operands), results=tuple(results))
 
 
@@ -127,27 +127,36 @@ def read_composites(program: Program) -> Program:
     Functions without remaining references are dropped.
     """
     named = {one.composite.name: op for op, one in OPS.items() if one.composite}
-    composites = [one for one in program.walk() if one.name == _MNEMONIC]
+    composites = [operation for operation in program.walk() if operation.name == _MNEMONIC]
     read = {
-        id(one): found for one in composites
-        if (op := named.get(str(one.attribute("name")))) and (found := _read(one, op, program))
+        id(composite): found for composite in composites
+        if (op := named.get(str(composite.attribute("name"))))
+        and (found := _read(composite, op, program))
     }  # fmt: skip
     if not read:
         return program
     functions = [
-        replace(one, body=_replace_composites(one.body, read)) for one in program.functions
+        replace(function, body=_replace_composites(function.body, read))
+        for function in program.functions
     ]
-    gone = {one.attribute("decomposition") for one in composites if id(one) in read}
-    used = {name for one in functions for name in _references(one.body)}
-    kept = tuple(one for one in functions if one.name not in gone or one.name in used)
+    gone = {
+        composite.attribute("decomposition") for composite in composites if id(composite) in read
+    }
+    used = {name for function in functions for name in _references(function.body)}
+    kept = tuple(
+        function for function in functions if function.name not in gone or function.name in used
+    )
     return replace(program, functions=kept)
 
 
 def _replace_composites(region: Region, read: dict[int, Operation]) -> Region:
     operations = [
-        read.get(id(one))
-        or replace(one, regions=tuple(_replace_composites(inner, read) for inner in one.regions))
-        for one in region.operations
+        read.get(id(operation))
+        or replace(
+            operation,
+            regions=tuple(_replace_composites(inner, read) for inner in operation.regions),
+        )
+        for operation in region.operations
     ]
     return replace(region, operations=tuple(operations))
 
@@ -199,14 +208,21 @@ def _restore_op(operation: Operation, op: str) -> Operation:
 
 def _canonical_form(function: Function) -> tuple[Region, tuple[ValueType, ...]]:
     """Return a function without its name, and with values named by their index."""
-    values = [*function.arguments, *(v for one in function.body.operations for v in one.results)]
+    values = [
+        *function.arguments,
+        *(v for operation in function.body.operations for v in operation.results),
+    ]
     numbered = {value.name: Value(str(n), value.type) for n, value in enumerate(values)}
 
     def rename_values(some: tuple[Value, ...]) -> tuple[Value, ...]:
         return tuple(numbered[value.name] for value in some)
 
     operations = tuple(
-        replace(one, operands=rename_values(one.operands), results=rename_values(one.results))
-        for one in function.body.operations
+        replace(
+            operation,
+            operands=rename_values(operation.operands),
+            results=rename_values(operation.results),
+        )
+        for operation in function.body.operations
     )
     return Region(rename_values(function.arguments), operations), function.result_types

@@ -36,7 +36,9 @@ def lower_program(program: Program, *, keeps: Dialect | None = None) -> Program:
                 regions = tuple(map(lower_region, one.regions))
                 yield replace(one, regions=regions) if regions else one
 
-    functions = tuple(replace(one, body=lower_region(one.body)) for one in program.functions)
+    functions = tuple(
+        replace(function, body=lower_region(function.body)) for function in program.functions
+    )
     return replace(program, functions=functions)
 
 

@@ -147,12 +147,12 @@ def _repeat_scale(building: Building, scale: Value, dimension: int, times: int) 
     return building.op("reshape", scale, result=TensorType((*before, own * times, *after), of))
 
 
-def _convert(building: Building, value: Value, of: ElementType) -> Value:
+def _convert(building: Building, value: Value, element_type: ElementType) -> Value:
     own = tensor_of(value)
     return (
         value
-        if own.element == of
-        else building.op("convert", value, result=TensorType(own.shape, of))
+        if own.element == element_type
+        else building.op("convert", value, result=TensorType(own.shape, element_type))
     )
 
 

@@ -195,8 +195,8 @@ def test_the_snippet_of_describe_writes_inputs_that_are_read(program: str, tmp_p
             continue
         readers: list[Callable[[Trial, Path, Path], object]] = [user_programs.outcome_of_file]
         readers += [] if program == "processes" else [user_programs.failing_program]
-        for one in readers:
-            one(TRIAL, file, tmp_path / "inputs.npz")
+        for reader in readers:
+            reader(TRIAL, file, tmp_path / "inputs.npz")
 
 
 def test_command_suggested_by_check_minimises_the_failure(

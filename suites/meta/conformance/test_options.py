@@ -129,7 +129,8 @@ def test_an_operation_is_of_the_column_that_its_cases_are_in(op: str) -> None:
         # what is quantized anew may come with a scale a slice in a cell of one scale
         several = cases(op, of, 0, 8 if op == "sort" or of.name.startswith("q<") else 1)
         every = [
-            [column_of(one) for one in case.program.walk() if one.name == op] for case in several
+            [column_of(operation) for operation in case.program.walk() if operation.name == op]
+            for case in several
         ]
         found = next((found for found in every if found[-1:] == [of.name]), every[0])
         if op == "uniform_dequantize" and of.name.startswith("q<"):

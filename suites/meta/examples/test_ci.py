@@ -44,7 +44,7 @@ def _is_valid(file: Path, given: list[str]) -> int:
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_the_command_line_takes_every_command(name: str) -> None:
     ours = [one for one in WORKFLOWS[name]() if one.command.startswith(f"{NAME} ")]
-    assert {one.job for one in ours} == {"part", "report", "night"}
+    assert {our.job for our in ours} == {"part", "report", "night"}
     for step in ours:
         parse(_expand_command(step))
 

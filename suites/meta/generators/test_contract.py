@@ -79,7 +79,7 @@ OF_TUPLES = ("get_tuple_element", "GetTupleElement")
 
 def test_every_op_has_cases_of_element_types_in_their_order() -> None:
     assert OPS.keys() == BUILDERS.keys() == STRATEGIES.keys()
-    order = {of: number for number, of in enumerate(ALL)}
+    order = {of: index for index, of in enumerate(ALL)}
     for op, record in OPS.items():
         numbers = [order[of] for of in record.element_types if of in order]
         assert numbers == sorted({*numbers}), op
@@ -95,11 +95,11 @@ def test_cases_are_valid_and_attributes_vary(op: str) -> None:
     assert_valid(made)
     present = sum(bool(operations([one], op)) for one in made)
     assert present >= (0.8 if op in OF_TUPLES else 1) * len(made)
-    for number, one in enumerate(made):
+    for index, one in enumerate(made):
         assert one.inputs
-        if number % 5 == 0:
+        if index % 5 == 0:
             evaluate(one.program, materialise(one.program, one.inputs[0]))
-        for recipe in one.inputs if number < 6 else one.inputs[:1]:
+        for recipe in one.inputs if index < 6 else one.inputs[:1]:
             arrays = materialise(one.program, recipe)
             parameters = one.program.main.arguments * one.program.process_count
             for array, parameter in zip(arrays, parameters, strict=True):
@@ -113,7 +113,7 @@ def test_cases_are_valid_and_attributes_vary(op: str) -> None:
 
 def assert_attributes_vary(op: str, made: list[Case]) -> None:
     """Assert that attributes have several values, words all, and that flags are set and not set."""
-    given = [dict(one.attributes) for one in operations(made, op)]
+    given = [dict(operation.attributes) for operation in operations(made, op)]
     values = {name: [one.get(name) for one in given] for name in OPS[op].attributes}
     same = {f"{op}.{name}" for name, seen in values.items() if len({*map(repr, seen)}) == 1}
     assert same == {name for name in CONSTANT if name.startswith(f"{op}.")}
@@ -245,7 +245,7 @@ def test_each_constraint_comes_once_before_any_comes_twice(op: str) -> None:
     assert {program.digest for _, program in ordered} == given
     assert len(ordered) == len(given)
     ids = [id_ for id_, _ in ordered]
-    turns = [ids[: number + 1].count(id_) for number, id_ in enumerate(ids)]
+    turns = [ids[: index + 1].count(id_) for index, id_ in enumerate(ids)]
     assert turns == sorted(turns)
     for most in range(4):
         assert miss_count(op, most) == sum(turn <= most for turn in turns)

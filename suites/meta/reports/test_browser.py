@@ -74,8 +74,8 @@ def test_counts_against_a_baseline_are_links_on_the_first_screen(browser, tmp_pa
     kinds = ("new", "lost", "fixed")
     assert [link.get_attribute("href").rpartition("change=")[2] for link in links] == [*kinds]
     assert all(link.rect["y"] + link.rect["height"] < size[1] for link in links)
-    for number, kind in enumerate(kinds):
-        link = browser.find_elements(By.CSS_SELECTOR, ".standings .since a")[number]
+    for index, kind in enumerate(kinds):
+        link = browser.find_elements(By.CSS_SELECTOR, ".standings .since a")[index]
         count = link.text
         script(browser, "arguments[0].click()", link)
         wait(browser, f"document.querySelector('[data-change={kind}]').open")

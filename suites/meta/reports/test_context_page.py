@@ -40,10 +40,10 @@ def past_runs() -> History:
     runs = [
         replace(
             synthetic.run_of([record], {}, [CELL, ("add", "f32", "cpu")]),
-            started=f"2026-0{number}-01T09:30:00+00:00",
-            versions={"jax": f"0.1{number}.0"},
+            started=f"2026-0{index}-01T09:30:00+00:00",
+            versions={"jax": f"0.1{index}.0"},
         )
-        for number, record in enumerate(told, 1)
+        for index, record in enumerate(told, 1)
     ]
     return History(tuple(past_run(Path(f"run-{run.started}"), run) for run in runs), runs[-1])
 

@@ -29,9 +29,9 @@ def worsened_run(count: int) -> tuple[Tables, Comparison]:
     """Return a run in which cases fail that passed before."""
     before = synthetic.run("passing")
     records = [
-        replace(one, verdict=Verdict.DIVERGENT, kind="saturation", message=f"message {n}")
-        if n < count else one
-        for n, one in enumerate(before.records)
+        replace(record, verdict=Verdict.DIVERGENT, kind="saturation", message=f"message {n}")
+        if n < count else record
+        for n, record in enumerate(before.records)
     ]  # fmt: skip
     now = replace(before, records=records)
     comparison = compare(now, ReadBaseline("old/baseline.txt", baseline_of(before)))
@@ -58,11 +58,13 @@ def tables_of_three(
 ) -> Tables:
     """Return three backends that agree, but for the first cases of an op on one of them."""
     run = synthetic.run("passing")
-    records = [replace(one, backend=name) for name in THREE for one in run.records]
-    first = [one.id for one in records if one.backend == backend and one.op == "add"][:failing]
+    records = [replace(record, backend=name) for name in THREE for record in run.records]
+    first = [record.id for record in records if record.backend == backend and record.op == "add"][
+        :failing
+    ]
     records = [
-        replace(one, verdict=verdict, kind="saturation") if one.id in first else one
-        for one in records
+        replace(record, verdict=verdict, kind="saturation") if record.id in first else record
+        for record in records
     ]
     planned = tuple((op, of, name) for name in THREE for op, of, _ in run.planned)
     described = tuple(replace(run.backends[0], name=name) for name in THREE)
@@ -110,11 +112,13 @@ PASSING = synthetic.run("passing")
 def failing_on(backend: str):  # type: ignore[no-untyped-def]
     """Return a run of two backends, one of which fails a case."""
     names = ("one", "other")
-    records = [replace(one, backend=name) for name in names for one in PASSING.records]
-    bad = next(one.id for one in records if one.backend == backend)
+    records = [replace(record, backend=name) for name in names for record in PASSING.records]
+    bad = next(record.id for record in records if record.backend == backend)
     records = [
-        replace(one, verdict=Verdict.DIVERGENT, kind="saturation") if one.id == bad else one
-        for one in records
+        replace(record, verdict=Verdict.DIVERGENT, kind="saturation")
+        if record.id == bad
+        else record
+        for record in records
     ]
     planned = tuple((op, of, name) for name in names for op, of, _ in PASSING.planned)
     described = tuple(replace(PASSING.backends[0], name=name) for name in names)
@@ -125,8 +129,10 @@ def failing_on(backend: str):  # type: ignore[no-untyped-def]
 def test_backend_with_new_failures_is_worse_than_one_with_more_known_failures() -> None:
     run = failing_on("other")
     known = [
-        replace(one, verdict=Verdict.DIVERGENT, known="subnormals") if one.backend == "one" else one
-        for one in run.records
+        replace(record, verdict=Verdict.DIVERGENT, known="subnormals")
+        if record.backend == "one"
+        else record
+        for record in run.records
     ]
     seen = view.build(replace(run, records=known))
     assert [row.worst for row in first_screen(seen).rows] == ["", "most new"]
@@ -141,14 +147,14 @@ def test_changes_are_counted_only_with_a_baseline() -> None:
     assert first_screen(view.build(PASSING)).changes == ()
     now = failing_on("other")
     then = replace(
-        now, records=[replace(one, verdict=Verdict.PASS, kind="") for one in now.records]
+        now, records=[replace(record, verdict=Verdict.PASS, kind="") for record in now.records]
     )
     comparison = compare(now, ReadBaseline("baseline.txt", baseline_of(then)))
     screen = first_screen(view.build(now, comparison=comparison))
     assert screen.changes == ("changed", "new", "lost", "fixed")
-    counts = {row.standing.backend: [one.count for one in row.changes] for row in screen.rows}
+    counts = {row.standing.backend: [change.count for change in row.changes] for row in screen.rows}
     assert counts == {"one": [0, 0, 0, 0], "other": [0, 1, 0, 0]}
-    assert [one.is_failure for one in screen.rows[1].changes] == [True, True, True, False]
+    assert [change.is_failure for change in screen.rows[1].changes] == [True, True, True, False]
 
 
 IDS = [id_ for id_, _ in ordered_misses("add")]
@@ -159,7 +165,7 @@ def miss(index: int, verdict: Verdict, op: str = "add") -> Record:
 
 
 def rows(*records: Record):  # type: ignore[no-untyped-def]
-    planned = (*PASSING.planned, *{(one.op, "invalid", "cpu") for one in records})
+    planned = (*PASSING.planned, *{(record.op, "invalid", "cpu") for record in records})
     run = replace(PASSING, records=[*PASSING.records, *records], planned=planned)
     tables = Tables(view.build(run))
     return tables, near_miss_rows(tables)
@@ -193,5 +199,5 @@ def test_sections_that_a_run_does_not_have_are_empty() -> None:
 
 def test_no_backend_is_the_worst_without_failures() -> None:
     both = failing_on("other")
-    well = replace(both, records=[replace(one, verdict=Verdict.PASS) for one in both.records])
+    well = replace(both, records=[replace(record, verdict=Verdict.PASS) for record in both.records])
     assert not any(row.worst for row in first_screen(view.build(well)).rows)

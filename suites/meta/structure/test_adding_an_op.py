@@ -113,7 +113,7 @@ def test_everything_else_follows(
 def test_a_missing_part_of_an_op_is_named_by_an_error(
     project: Path, additions: Sequence[Addition], left_out: str, asked_for: str
 ) -> None:
-    with extend_project(project, [one for one in additions if one.file != left_out]):
+    with extend_project(project, [addition for addition in additions if addition.file != left_out]):
         done = command(project, "-c", "import conformance.campaign.tasks")
     module = left_out.removesuffix(".py").replace("/", ".")
     last = done.stderr.strip().splitlines()[-1]

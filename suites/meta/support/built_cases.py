@@ -34,7 +34,9 @@ def built(
 
 def operations(cases: list[Case], op: str) -> list[Operation]:
     """Return the operations of that name in cases."""
-    return [one for case in cases for one in case.program.walk() if one.name == op]
+    return [
+        operation for case in cases for operation in case.program.walk() if operation.name == op
+    ]
 
 
 def subjects(cases: list[Case]) -> list[Operation]:
@@ -82,4 +84,4 @@ def evaluate_chain(chain: Chain, result: Value, first: Array) -> Array:
 
 def steps_of(chain: Chain) -> list[str]:
     """Return the names of a chain's operations, without constants."""
-    return [one.name for one in chain.operations if one.name != "constant"]
+    return [operation.name for operation in chain.operations if operation.name != "constant"]

@@ -82,8 +82,8 @@ def _run(
     """Run a command in this process, which the server has just forked."""
     from conformance.cli import main
 
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
+    for index, stream in enumerate(streams):
+        os.dup2(stream, index)
         os.close(stream)
     os.chdir(folder)
     multiprocessing.process.ORIGINAL_DIR = folder  # where workers begin

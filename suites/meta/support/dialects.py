@@ -20,4 +20,7 @@ def waits_for_several(program: Program) -> bool:
     """Return whether a future of several values is waited for, which StableHLO's
     verifier refuses.
     """
-    return any(one.name == "async_done" and len(one.results) > 1 for one in program.walk())
+    return any(
+        operation.name == "async_done" and len(operation.results) > 1
+        for operation in program.walk()
+    )

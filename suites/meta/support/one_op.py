@@ -26,7 +26,7 @@ def run(
 ) -> tuple[Array, Array]:
     """Return an op's result, and the mask of its unspecified elements."""
     types = [TensorType(array.shape, element_type_of(array)) for array in operands]
-    values = tuple(Value(f"v{number}", of) for number, of in enumerate(types))
+    values = tuple(Value(f"v{index}", of) for index, of in enumerate(types))
     shape = max((array.shape for array in operands), key=len)
     of = TensorType(shape, to or types[-1].element)
     program = single_op(name, values, (of,), given)

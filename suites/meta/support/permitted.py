@@ -16,10 +16,14 @@ def permitted_result(expected: Array, rule: Rule) -> Array:
     Results at a limit of the rule's range stay. So do results whose sign would change, and complex
     results, because their parts are measured by the larger part.
     """
-    of = element_type_of(expected)
+    element_type = element_type_of(expected)
     with np.errstate(invalid="ignore"):
         changed = expected if rule.nan_bits else each_part(negate_nans, expected)
-        budget = 0 if rule.ulps is None or not of.is_float else rule.budget(of, "cpu") or 0
+        budget = (
+            0
+            if rule.ulps is None or not element_type.is_float
+            else rule.budget(element_type, "cpu") or 0
+        )
         if not budget:
             return changed
         result = move_by_ulps(changed, int(budget))

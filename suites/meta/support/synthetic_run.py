@@ -169,11 +169,11 @@ def full_run(backends=("cpu",), *, seed: int = 1) -> RunData:
     cells = all_cells(backends)
     records: list[Record] = []
     errors = {}
-    for number, cell in enumerate(cells):
-        if number % 331 == 17:
+    for index, cell in enumerate(cells):
+        if index % 331 == 17:
             continue
         row = CATALOG[cell[0]]
-        records += outcome(cell, number, row, generator)
+        records += outcome(cell, index, row, generator)
         if records[-1].verdict.is_tested:
             errors[cell] = errors_of(cell, row, generator)
     return run_of(records, errors, cells, backends=backends)
@@ -261,8 +261,8 @@ def worse_page() -> str:
     """
     now = run("full")
     then = [
-        replace(one, verdict=Verdict.DIVERGENT if n % 97 == 0 else Verdict.PASS, known="")
-        for n, one in enumerate(now.records)
+        replace(record, verdict=Verdict.DIVERGENT if n % 97 == 0 else Verdict.PASS, known="")
+        for n, record in enumerate(now.records)
     ]
     was_well = baseline_of(replace(now, records=then))
     return html.html(now, "", compare(now, ReadBaseline("ci/baseline.txt", was_well)))

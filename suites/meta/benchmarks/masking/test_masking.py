@@ -50,11 +50,11 @@ def measure_cells(ops: Sequence[str], types: Sequence[str], settings: Settings) 
 @pytest.mark.slow
 def test_shipped_cpu_entries_hide_few_wrong_results_and_no_other_ending() -> None:
     found = measure_cells(SAMPLE, ["f32", "bf16", "si32"], Settings(expectations="cpu"))
-    results = [one for one in found.outcomes if one.change in CHANGES]
+    results = [outcome for outcome in found.outcomes if outcome.change in CHANGES]
     share = report.known_share(results)
     assert share.of > 200
     assert share.percent <= 1.5, report.table_by_entry(results)
-    endings = [one for one in found.outcomes if one.change in ENDINGS]
+    endings = [outcome for outcome in found.outcomes if outcome.change in ENDINGS]
     assert len(endings) > 200
     assert report.known_share(endings).known == 0, report.table_by_entry(endings)
 
@@ -63,9 +63,9 @@ def test_failures_hidden_by_unpredicting_entry_are_counted(tmp_path: Path) -> No
     file = tmp_path / "known.toml"
     file.write_text(HIDES_VALUES.format(op="reshape"))
     found = measure_cells(["reshape", "reverse"], ["si32"], Settings(expectations=str(file)))
-    ends = {(one.op, one.change in CHANGES): set[End]() for one in found.outcomes}
-    for one in found.outcomes:
-        ends[one.op, one.change in CHANGES].add(one.end)
+    ends = {(outcome.op, outcome.change in CHANGES): set[End]() for outcome in found.outcomes}
+    for outcome in found.outcomes:
+        ends[outcome.op, outcome.change in CHANGES].add(outcome.end)
     assert ends == {
         ("reshape", True): {End.KNOWN}, ("reshape", False): {End.NEW},
         ("reverse", True): {End.NEW}, ("reverse", False): {End.NEW},
@@ -78,7 +78,9 @@ def test_recording_leaves_nothing_known_of_what_an_entry_hides(tmp_path: Path) -
     file = tmp_path / "known.toml"
     file.write_text(HIDES_VALUES.format(op="reshape"))
     settings = Settings((*CHANGES,), expectations=str(file), recorded=True)
-    assert {one.end for one in measure_cells(["reshape"], ["si32"], settings).outcomes} == {End.NEW}
+    assert {outcome.end for outcome in measure_cells(["reshape"], ["si32"], settings).outcomes} == {
+        End.NEW
+    }
 
 
 @pytest.mark.slow

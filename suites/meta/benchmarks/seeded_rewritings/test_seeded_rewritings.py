@@ -43,7 +43,7 @@ def judged_slips(optimised: OptimisedProgram) -> list[SeededModule]:
 
 @pytest.mark.slow
 def test_slips_in_modules_of_the_cpu_are_flagged() -> None:
-    found = [one for path in PROGRAMS for one in judged_slips(optimise("cpu-compile", path))]
+    found = [slip for path in PROGRAMS for slip in judged_slips(optimise("cpu-compile", path))]
     flagged = Counter(one.slip for one in found if one.ending is Ending.FLAGGED)
     assert len(flagged) >= 30
     assert sum(flagged.values()) >= 80
@@ -64,10 +64,10 @@ def test_slips_in_modules_of_gpu_and_tpu_are_flagged(compiler: str, hardware: Ha
 
 def test_slips_in_calls_of_libraries_are_flagged() -> None:
     found = [
-        one
+        slip
         for path in PAIRS
         if path.stem in BY_HAND
-        for one in judged_slips(
+        for slip in judged_slips(
             OptimisedProgram(
                 path.stem, parse_module(plain_of(path)), stored_proto(path.stem), Hardware.GPU
             )
@@ -92,8 +92,8 @@ func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> tensor<3xi32> {{
     right, wrong = (parse_module(text.format(op=op)) for op in ("add", "subtract"))
     module = compile_program("cpu-compile", wrong).module
     found = {
-        one.slip: one.ending
-        for one in seed_slips(OptimisedProgram("wrong", right, module), draw_inputs(right, 4))
+        slip.slip: slip.ending
+        for slip in seed_slips(OptimisedProgram("wrong", right, module), draw_inputs(right, 4))
     }
     assert found["sum replaced"] is Ending.FLAGGED  # it is right then
 

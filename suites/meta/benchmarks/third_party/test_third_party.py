@@ -28,9 +28,9 @@ def _miss_library() -> Made:
 
 def test_there_are_many_programs_of_many_packages() -> None:
     recipes = select_recipes([])
-    assert len({one.name for one in recipes}) == len(recipes) >= 40
-    assert len({package for one in recipes for package in one.packages}) >= 12
-    assert {one.packages for one in select_recipes(["optax_lamb"])} == {("optax",)}
+    assert len({recipe.name for recipe in recipes}) == len(recipes) >= 40
+    assert len({package for recipe in recipes for package in recipe.packages}) >= 12
+    assert {recipe.packages for recipe in select_recipes(["optax_lamb"])} == {("optax",)}
 
 
 def test_a_program_is_exported_with_the_arguments_it_takes(tmp_path: Path) -> None:

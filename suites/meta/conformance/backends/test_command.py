@@ -97,7 +97,7 @@ def test_a_served_backend_gives_the_same(backend: str) -> None:
     assert bool(session.optimised_module(ADD)) is (backend == "cpu")
     with dump_folder() as folder:
         stages = dumped_stages(session, ADD, folder)
-    assert ("layout-assignment" in [one.name for one in stages]) is (backend == "cpu")
+    assert ("layout-assignment" in [stage.name for stage in stages]) is (backend == "cpu")
 
 
 def test_the_server_refuses_what_its_backend_is_sure_to_refuse() -> None:
@@ -319,8 +319,8 @@ def test_results_of_other_types_are_left_to_the_judge(
     behaviour: str, shapes: list[tuple[int, ...]], element_type: type | None
 ) -> None:
     results = run(driver("execute", behaviour))
-    assert [one.shape for one in results] == shapes
-    assert all(one.dtype == element_type for one in results)
+    assert [result.shape for result in results] == shapes
+    assert all(result.dtype == element_type for result in results)
 
 
 def test_what_the_process_has_started_ends_with_it(capfd: pytest.CaptureFixture[str]) -> None:
@@ -419,7 +419,9 @@ def _serving() -> list[psutil.Process]:
 
 def _forked(processes: list[psutil.Process]) -> list[psutil.Process]:
     """Return those that another one of them has forked, not started."""
-    return [one for one in processes if one.ppid() in {other.pid for other in processes}]
+    return [
+        process for process in processes if process.ppid() in {other.pid for other in processes}
+    ]
 
 
 @pytest.mark.parametrize("behaviour", ["exit", "hang", "endless", r"failed 4\noops"])

@@ -203,7 +203,7 @@ F32 = element_type("f32")
 
 def computation(op: str, *operands: Array, to: str = "f32", of: str = "", **given: Any):
     """Return a right computation; `of` is the operands' element type, `to` by default."""
-    types = [tensor_of(*one.shape, of=of or to) for one in operands]
+    types = [tensor_of(*operand.shape, of=of or to) for operand in operands]
     program = op_program(op, types, tensor_of(*operands[0].shape, of=to), **given)
     results = apply(program.subject, operands)
     return Computation(program, program.subject, operands, results, {})

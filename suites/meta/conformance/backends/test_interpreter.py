@@ -29,11 +29,11 @@ def run(session: Session, text: str, *inputs: Array) -> list[Array]:
 
 
 def any_bits(name: str, shape: tuple[int, ...]) -> Array:
-    of = ELEMENT_TYPES[name]
-    parts = (*shape, 2) if of.is_complex else shape
+    element_type = ELEMENT_TYPES[name]
+    parts = (*shape, 2) if element_type.is_complex else shape
     rng = np.random.default_rng(0)
-    bits = rng.integers(0, 1 << of.part.bits, parts, dtype=np.uint64)
-    return from_bits(bits.astype(bits_dtype(of)), of)
+    bits = rng.integers(0, 1 << element_type.part.bits, parts, dtype=np.uint64)
+    return from_bits(bits.astype(bits_dtype(element_type)), element_type)
 
 
 # Values in and out
@@ -65,12 +65,12 @@ def test_every_element_goes_in_and_out(session: Session, name: str, shape: tuple
 @pytest.mark.parametrize("op", ["divide", "remainder"])
 @pytest.mark.parametrize("name", ["si32", "ui8", "si4"])
 def test_integers_are_divided_by_zero(session: Session, op: str, name: str) -> None:
-    of = ELEMENT_TYPES[name]
-    x, y = (np.array(numbers).astype(of.storage) for numbers in ([7, 5, 3], [2, 0, 3]))
-    text = f"""func.func @main(%x: tensor<3x{of.mlir}>, %y: tensor<3x{of.mlir}>)
-        -> tensor<3x{of.mlir}> {{
-      %0 = stablehlo.{op} %x, %y : tensor<3x{of.mlir}>
-      return %0 : tensor<3x{of.mlir}>
+    element_type = ELEMENT_TYPES[name]
+    x, y = (np.array(numbers).astype(element_type.storage) for numbers in ([7, 5, 3], [2, 0, 3]))
+    text = f"""func.func @main(%x: tensor<3x{element_type.mlir}>, %y: tensor<3x{element_type.mlir}>)
+        -> tensor<3x{element_type.mlir}> {{
+      %0 = stablehlo.{op} %x, %y : tensor<3x{element_type.mlir}>
+      return %0 : tensor<3x{element_type.mlir}>
     }}"""
     (result,) = run(session, text, x, y)
     (want,) = evaluate(parse_module(text), [x, y])
@@ -265,7 +265,7 @@ def test_crashing_program_is_refused_before_it_runs(session: Session, said: str)
 def test_a_composite_is_limited_by_its_decomposition() -> None:
     (drawn,) = plan.cases("RngBernoulli", ELEMENT_TYPES["ui32"], 0, 1)
     assert refusal_of(drawn.program) == "rng: the interpreter does not generate random numbers"
-    made = [one.program for one in plan.cases("ScaledDot", ELEMENT_TYPES["bf16"], 0, 60)]
+    made = [case.program for case in plan.cases("ScaledDot", ELEMENT_TYPES["bf16"], 0, 60)]
     reasons = {refusal_of(program) for program in made}
     assert None in reasons
     assert "dot_general: sums without terms crash the process" in reasons
@@ -275,7 +275,7 @@ def test_results_that_only_xlas_page_defines_are_unsupported() -> None:
     """Check a convolution whose result has another element type than its operands, which C27
     forbids.
     """
-    made = [one.program for one in plan.cases("Conv", ELEMENT_TYPES["bf16"], 0, 6)]
+    made = [case.program for case in plan.cases("Conv", ELEMENT_TYPES["bf16"], 0, 6)]
     wider = [p for p in made if p.subject.attribute("preferred_element_type")]
     assert wider
     reasons = {refusal_of(lower_program(program)) for program in wider}

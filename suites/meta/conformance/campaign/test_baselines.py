@@ -322,7 +322,7 @@ def test_failure_of_whole_batch_only_fails_the_run(tmp_path: Path, fault: str, w
     assert done.exit_code == 1
     assert run(options_of_add(tmp_path, fault)).incidents == done.incidents  # nothing is left to do
     told = json.loads(json.dumps(done.summary))["lost_batches"]
-    assert [one["cells"] for one in told] == [one.name for one in done.lost_batches]
+    assert [one["cells"] for one in told] == [batch.name for batch in done.lost_batches]
 
 
 def test_a_lost_batch_is_kept_when_the_run_is_killed_over_its_cases(tmp_path: Path) -> None:

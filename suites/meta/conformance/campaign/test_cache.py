@@ -106,10 +106,8 @@ def test_whatever_a_case_depends_on_is_part_of_its_key(
 
     assert count_from_cache("first") == 0
     assert count_from_cache("again") > 0
-    for number, more in enumerate(
-        ({"seed": 1}, {"profile": "smoke"}, {"backends": ("reference",)})
-    ):
-        assert count_from_cache(str(number), **more) == 0
+    for index, more in enumerate(({"seed": 1}, {"profile": "smoke"}, {"backends": ("reference",)})):
+        assert count_from_cache(str(index), **more) == 0
     for name, change in {
         "environment": lambda patch: patch.setenv("XLA_FLAGS", "--xla_dump_to="),
         "sources": lambda patch: patch.setattr(f"{session}.own_digest", lambda: "other"),
@@ -126,7 +124,7 @@ def test_digest_covers_all_modules_that_decide_a_verdict() -> None:
     loaded = set()
     for name in ("campaign.tasks", "campaign.planning", "executors.backend_workers"):
         loaded |= graph.find_upstream_modules(f"conformance.{name}") | {f"conformance.{name}"}
-    covered = tuple(one.removesuffix(".py").replace("/", ".") for one in SOURCES)
+    covered = tuple(source.removesuffix(".py").replace("/", ".") for source in SOURCES)
     beside = {
         name
         for name in loaded
@@ -249,8 +247,8 @@ def test_cases_of_crashed_batch_are_cached_after_the_culprit_is_known(
     task = Task(Cell("add", ELEMENT_TYPES["f32"], "reference"), 0, 0, 2)
     (passing,) = run_tasks([task], Manner(by_case=True))
     batch = LostBatch("reference", (("add", "f32", 0),), Verdict.CRASHED, "abnormal exit", "")
-    for number, (lost, found) in enumerate((([batch], [1]), ([], [0, 1]))):
-        with Entries(tmp_path / str(number), print) as entries:
+    for index, (lost, found) in enumerate((([batch], [1]), ([], [0, 1]))):
+        with Entries(tmp_path / str(index), print) as entries:
             cached = cases_in(entries)
             planned = cached.plan(task)
             cached.suspect([batch])

@@ -40,8 +40,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> RunData:
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folders = [tmp_path_factory.mktemp("shard") for _ in range(PARTS)]
-    for number, folder in enumerate(folders, 1):
-        run(replace(OPTIONS, out=folder, shard=(number, PARTS)))
+    for index, folder in enumerate(folders, 1):
+        run(replace(OPTIONS, out=folder, shard=(index, PARTS)))
     return folders
 
 

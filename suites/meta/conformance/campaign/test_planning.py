@@ -161,7 +161,7 @@ def recorded_case(op: str, of: str, backend: str, index: int = 0, **given) -> Re
 
 def failing_record() -> Record:
     task = Task(Cell("tanh", element_type("f64"), FAULTY), 0, 0, 6)
-    return next(one for one in run_task(task).records if one.verdict.fails)
+    return next(record for record in run_task(task).records if record.verdict.fails)
 
 
 def test_case_that_failed_fails_again_with_its_arrays() -> None:

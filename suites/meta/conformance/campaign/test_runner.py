@@ -427,7 +427,7 @@ def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:
     def answer(tasks: tuple[Task, ...]) -> Any:
         return (
             WorkerCrash("SIGSEGV")
-            if any(one.cell == TASKS[1].cell for one in tasks)
+            if any(task.cell == TASKS[1].cell for task in tasks)
             else run_tasks(tasks)
         )
 

@@ -38,7 +38,7 @@ def search(fails: str) -> Bisection:
     ],
 )  # fmt: skip
 def test_changes_are_found_between_neighbours(fails: str, changes: list[str]) -> None:
-    assert [str(one) for one in search(fails).windows()] == changes
+    assert [str(window) for window in search(fails).windows()] == changes
 
 
 @pytest.fixture
@@ -114,5 +114,5 @@ def test_mistakes_are_one_line(
     monkeypatch.setattr(environments, "releases", lambda: ["0.9.2", "0.10.2"])
     program = tmp_path / "program.mlir"
     program.write_text(CRASHES)
-    code, _, err = call("bisect", *(one.format(program=program) for one in arguments))
+    code, _, err = call("bisect", *(argument.format(program=program) for argument in arguments))
     assert (code, reason in err, err.count("\n")) == (2, True, 1)

@@ -174,7 +174,7 @@ def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None
     assert [one["verdict"] for one in objects] == [verdicts[name] for name in names]
     assert objects[4]["class"] == "abnormal exit"
     fields = msgspec.structs.fields(outputs.Checked)
-    keys = {one.encode_name for one in fields}
+    keys = {field.encode_name for field in fields}
     assert all(one.keys() == keys for one in objects)
     assert code == 1
     assert "9 files: pass 5, divergent 2, rejected 1, crashed 1" in err

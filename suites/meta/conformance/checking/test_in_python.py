@@ -117,7 +117,7 @@ def test_wave(assert_conforms):
     assert_conforms(jnp.sin, np.float32([0.5, 1.0]))
 """
     )
-    installed = {one.name for one in entry_points(group="pytest11")}
+    installed = {point.name for point in entry_points(group="pytest11")}
     loads = [] if "hlo-conformance" in installed else ["-p", "hlo_conformance_pytest"]
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *loads]
     run += ["--rootdir", str(tmp_path), str(tmp_path)]

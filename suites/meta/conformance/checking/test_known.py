@@ -129,9 +129,9 @@ class Spoilt:
 
     def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         results = [np.array(one) for one in self.executable.execute(inputs)[0]]
-        for one, is_spoilt in zip(results, self.spoilt, strict=True):
+        for result, is_spoilt in zip(results, self.spoilt, strict=True):
             if is_spoilt:
-                one[0], one[1:3] = np.nan, one[1:3] + 40
+                result[0], result[1:3] = np.nan, result[1:3] + 40
         return [results]
 
 

@@ -85,10 +85,10 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
 
 def test_names_of_folders_are_safe_and_differ(tmp_path: Path) -> None:
     names: set[str] = set()
-    for number, name in enumerate(("a b/../é*", "x" * 400, "a b/../é*")):
+    for index, name in enumerate(("a b/../é*", "x" * 400, "a b/../é*")):
         text = FAULTY.replace("@main", f'@"{name}"')
-        (tmp_path / str(number)).mkdir()
-        (folder,) = saved_files(tmp_path / str(number), text)
+        (tmp_path / str(index)).mkdir()
+        (folder,) = saved_files(tmp_path / str(index), text)
         assert folder.name.isascii()
         assert len(folder.name) < 200
         names.add(folder.name)

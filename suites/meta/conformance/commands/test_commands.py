@@ -229,7 +229,7 @@ def test_a_baseline_has_all_cases_that_were_run(
     out = run / "baseline.txt"
     assert write_baseline(run, out) == 0
     data = synthetic.passing_run()
-    cells = {(one.op, one.element_type, one.backend) for one in data.records}
+    cells = {(record.op, record.element_type, record.backend) for record in data.records}
     first = f"baseline: {out}: {len(cells)} cells, {len(data.records)} cases"
     assert capsys.readouterr().out.splitlines()[0] == first
     assert set(read_baseline(out).baseline.cells) == cells

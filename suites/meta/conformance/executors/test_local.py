@@ -55,7 +55,7 @@ def die(number: int) -> None:
 
 
 def collect(executor: LocalExecutor, calls: list[Call]) -> dict[object, object]:
-    ended = [one for one in executor.results(calls) if one is not None]
+    ended = [result for result in executor.results(calls) if result is not None]
     return {one.call.name: one.value for one in ended}
 
 
@@ -219,7 +219,11 @@ def test_an_end_is_that_of_the_call_which_a_worker_took_last(
     monkeypatch.setattr(pool.Workers, "receive", receive_late)
     calls = [Call(number, _end, (number % 2 * 7,), 5.0) for number in range(6)]
     with LocalExecutor(1) as executor:
-        ended = {one.call.name: one.value for one in executor.results(calls) if one is not None}
+        ended = {
+            result.call.name: result.value
+            for result in executor.results(calls)
+            if result is not None
+        }
     assert {name for name, value in ended.items() if isinstance(value, WorkerCrash)} == {1, 3, 5}
     assert all(
         value.reason == "exit code 7" for value in ended.values() if isinstance(value, WorkerCrash)
@@ -230,7 +234,7 @@ def test_an_end_is_that_of_the_call_which_a_worker_took_last(
 def test_a_worker_ends_after_its_last_call_and_its_answer_is_heard() -> None:
     with LocalExecutor(1) as executor:
         calls = [Call(number, os.getpid, (), 30.0, number % 2 == 1) for number in range(6)]
-        ended = [one for one in executor.results(calls) if one is not None]
+        ended = [result for result in executor.results(calls) if result is not None]
     pids = {one.call.name: one.value for one in ended}
     assert pids[0] == pids[1] != pids[2] == pids[3] != pids[4] == pids[5]
     assert all(isinstance(pid, int) for pid in pids.values())

@@ -129,7 +129,7 @@ def program_of(*arrays: Any) -> Program:
         for i, one in enumerate(arrays)
     )
     body = Region(parameters, (Operation("return", parameters),))
-    return Program((Function("main", body, tuple(one.type for one in parameters)),))
+    return Program((Function("main", body, tuple(parameter.type for parameter in parameters)),))
 
 
 def names(*pairs: str) -> list[Parameter]:

@@ -190,7 +190,7 @@ def test_programs_with_known_crashes_are_skipped() -> None:
 def test_every_case_of_a_round_comes_before_the_next_round() -> None:
     for backend, quantized in (("reference", True), ("cpu", False)):
         trial = Trial(backend, 3, 0, PER_TRIAL, OPS)
-        columns = [(op, one) for op in OPS for one in plan.valid_columns(op)]
+        columns = [(op, column) for op in OPS for column in plan.valid_columns(op)]
         cells = sum(
             cases_of(CATALOG[op], FASTEST)
             for op, one in columns
@@ -214,7 +214,7 @@ def _cells(turn: int, *, quantized: bool) -> set[str]:
         for column in plan.valid_columns(op):
             if quantized or not isinstance(column, QuantizedColumn):
                 cases = plan.cases(op, column, 3, size, turn * size)
-                found |= {one.program.digest for one in cases}
+                found |= {case.program.digest for case in cases}
     return found
 
 
@@ -227,8 +227,8 @@ FINDING = StoredFinding(
 
 def test_finding_lists_its_culprits_and_programs(tmp_path: Path) -> None:
     failures = [
-        FailingProgram(number, PROGRAM, (), Outcome(Verdict.DIVERGENT, "NaN", culprit=culprit))
-        for number, culprit in enumerate(["add f32", "add f32", "add bf16", ""])
+        FailingProgram(index, PROGRAM, (), Outcome(Verdict.DIVERGENT, "NaN", culprit=culprit))
+        for index, culprit in enumerate(["add f32", "add f32", "add bf16", ""])
     ]
     places = {failure.number: "place" for failure in failures}
     with Journal(tmp_path) as journal:
@@ -310,10 +310,10 @@ def order(backlog: Backlog, places: Places) -> list[int]:
 
 def test_new_groups_come_first_then_rare_classes() -> None:
     backlog = Backlog(places := Places())
-    for number, (place, group) in enumerate(
+    for index, (place, group) in enumerate(
         [("a", "flushed"), ("a", "flushed"), ("b", "flushed"), ("c", "divergent")]
     ):
-        backlog.add(WaitingFailure(number, place, group))
+        backlog.add(WaitingFailure(index, place, group))
     assert backlog.urgent_count == 3
     assert order(backlog, places) == [0, 3, 2, 1]
     assert len(backlog) == 0
@@ -321,8 +321,8 @@ def test_new_groups_come_first_then_rare_classes() -> None:
 
 def test_new_causes_and_culprits_come_before_further_failures() -> None:
     backlog = Backlog(places := Places())
-    for number, culprit in enumerate(["abs f32", "abs f32", "abs bf16"]):
-        backlog.add(WaitingFailure(number, "abs", "divergent", culprit=culprit))
+    for index, culprit in enumerate(["abs f32", "abs f32", "abs bf16"]):
+        backlog.add(WaitingFailure(index, "abs", "divergent", culprit=culprit))
     backlog.add_unexplained(UnexplainedFinding(-1, cast("Finding", None)))
     assert order(backlog, places) == [0, -1, 2, 1]
 
@@ -347,8 +347,8 @@ def test_unexamined_failures_stay_in_journal_and_are_reported(
     assert run_campaign(tmp_path, programs=48) == 1
     with Journal(tmp_path) as journal:
         assert journal.open_count() == 0
-        assert sum(one.count for one in journal.findings()) == waiting
-        assert all(one.told["attribution"]["ways"] for one in journal.findings())
+        assert sum(finding.count for finding in journal.findings()) == waiting
+        assert all(finding.told["attribution"]["ways"] for finding in journal.findings())
 
 
 def test_earlier_minimisations_count_when_campaign_continues() -> None:

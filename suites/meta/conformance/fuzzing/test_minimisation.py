@@ -78,7 +78,7 @@ func.func @main(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<4xf32> {
     failure = FailingProgram(0, program, given, Outcome(Verdict.DIVERGENT, "wrong value"))
     trial = Trial("reference:reversed_elements", 0, 0, 1)
     found = minimisation.minimise_failure(trial, failure, 20.0)
-    assert [one.name for one in found.program.main.body.operations] == ["return"]
+    assert [operation.name for operation in found.program.main.body.operations] == ["return"]
     assert [one.tolist() for one in found.inputs] == [[0, 1]]
 
 
@@ -158,7 +158,7 @@ def failures() -> list[FailingProgram]:
     for number in range(80):
         case = program_at(11, number)
         program = lower_program(case.program)
-        names = [one.name for one in program.walk()]
+        names = [operation.name for operation in program.walk()]
         if OP in names and len(names) > 8:
             inputs = materialise(program, case.inputs[0])
             outcome = Outcome(Verdict.CRASHED, "abnormal exit", ENDED)
@@ -167,7 +167,7 @@ def failures() -> list[FailingProgram]:
 
 
 def fails(program: Program) -> bool:
-    return any(one.name == OP for one in program.walk())
+    return any(operation.name == OP for operation in program.walk())
 
 
 def message_of(program: Program, words: str = "") -> str | None:

@@ -56,7 +56,11 @@ module @jit_model {
 
 
 def names(program: Program) -> list[str]:
-    return [one.name for one in program.main.body.operations[:-1] if not is_constant(one)]
+    return [
+        operation.name
+        for operation in program.main.body.operations[:-1]
+        if not is_constant(operation)
+    ]
 
 
 def test_a_model_is_cut_into_small_pieces_with_what_it_calls(tmp_path: Path) -> None:
@@ -65,7 +69,7 @@ def test_a_model_is_cut_into_small_pieces_with_what_it_calls(tmp_path: Path) -> 
     assert found.notes == ()
     assert ["dot_general", "reshape", "broadcast_in_dim", "maximum"] in map(names, found.fragments)
     for piece in found.fragments:
-        types = [value.type for one in piece.walk() for value in one.results]
+        types = [value.type for operation in piece.walk() for value in operation.results]
         sizes = [math.prod(of.static_shape) for of in types if isinstance(of, TensorType)]
         assert max(sizes) <= 2 * SMALL
         assert any(
@@ -121,7 +125,9 @@ def test_seeds_that_are_none_are_a_line(tmp_path: Path, name: str) -> None:
 def test_extracted_piece_keeps_its_meaning() -> None:
     file = PATTERNS / "softmax.mlir"
     program = parse_module(file.read_text())
-    whole = next(one for one in cut_files([file]).fragments if names(one) == names(program))
+    whole = next(
+        fragment for fragment in cut_files([file]).fragments if names(fragment) == names(program)
+    )
     given = [np.arange(128, dtype=np.float32).reshape(8, 16) / 7]
     (wanted,), (found,) = evaluate(program, given), evaluate(whole, given)
     assert np.array_equal(found, wanted)

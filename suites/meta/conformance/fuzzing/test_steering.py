@@ -48,7 +48,7 @@ def test_guided_campaign_covers_more_with_as_many_programs() -> None:
     assert len(guided.pairs) > 1.1 * len(blind.pairs)
     assert len(guided.steps) > 1.1 * len(blind.steps)
     assert count_taken(guided) > 1.05 * count_taken(blind)
-    assert [one for one in programs if check(one)] == []
+    assert [program for program in programs if check(program)] == []
 
 
 def test_steering_depends_on_trial_numbers_not_on_completion_order() -> None:

@@ -393,7 +393,9 @@ def test_written_baseline_is_read_back(tmp_path: Path) -> None:
     assert read_baseline(tmp_path / "new" / "base.txt").baseline == MADE
     for name in synthetic.RUNS:
         run = synthetic.run(name)
-        records = [replace(one, digest=f"{number:08x}") for number, one in enumerate(run.records)]
+        records = [
+            replace(record, digest=f"{index:08x}") for index, record in enumerate(run.records)
+        ]
         made = baseline_of(replace(run, records=records))
         write(made, tmp_path / "run.txt")
         assert read_baseline(tmp_path / "run.txt").baseline == made

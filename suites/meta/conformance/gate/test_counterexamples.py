@@ -296,7 +296,7 @@ def test_words_are_the_backends_own() -> None:
 
 
 def test_a_silent_crash_is_matched_by_the_operation() -> None:
-    first, second = (one for one in two_sorts().walk() if one.name == "sort")
+    first, second = (operation for operation in two_sorts().walk() if operation.name == "sort")
     known = entry(where=('sort"*dimension = -* tensor<2x3xf32>',))
     silent = crash("the process ended with SIGSEGV")
     assert matching_entry((known,), replace(silent, operation=first)) == "x"
@@ -377,13 +377,15 @@ def test_where_matches_the_counterexample_and_no_other_program(known: Expectatio
     assert known.counterexample is not None
     (unit,) = units_of(known.counterexample.program)
     assert isinstance(unit, Unit)
-    signal = next((one for one in known.words if one.startswith("SIG")), "SIGABRT")
+    signal = next((word for word in known.words if word.startswith("SIG")), "SIGABRT")
     message = f"the process ended with {signal}"
     if known.words and signal not in known.words:
         message += f": {known.words[0].replace('*', '')}"
     end = (Verdict(known.verdicts[0]), known.kinds[0], message)
     backend = next(name for name in known.backends if name in ("cpu", "interpreter"))
     cell = (known.op[0], known.element_types[0], backend)
-    operations = [one for each in unit.programs for one in each.walk()]
-    assert any(known.matches(Failure(*cell, *end, operation=one)) for one in operations)
-    assert not any(known.matches(Failure(*cell, *end, operation=one)) for one in two_sorts().walk())
+    operations = [operation for program in unit.programs for operation in program.walk()]
+    assert any(known.matches(Failure(*cell, *end, operation=operation)) for operation in operations)
+    assert not any(
+        known.matches(Failure(*cell, *end, operation=operation)) for operation in two_sorts().walk()
+    )

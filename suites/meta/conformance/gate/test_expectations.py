@@ -223,7 +223,9 @@ def test_new_failure_is_reported_before_known_failures(tmp_path: Path) -> None:
     )  # fmt: skip
     assert record.detail is not None
     assert (record.detail.inputs, record.detail.elements) == (b"others", other.elements)
-    assert [(one.kind, one.known) for one in record.further_failures] == [("signed zero", "zeros")]
+    assert [(failure.kind, failure.known) for failure in record.further_failures] == [
+        ("signed zero", "zeros")
+    ]
     assert additional_failure_line(record.further_failures[0]).startswith(
         "beside them, known by zeros: divergent: signed"
     )

@@ -126,8 +126,8 @@ def test_a_file_includes_a_single_shipped_entry_for_its_own_backend(tmp_path: Pa
 
 def test_a_backends_name_means_the_shipped_entries_about_it_for_all_backends() -> None:
     entries = load(["gpu", "cpu"], ("plugin:mine",), VERSIONS)
-    assert all(one.matches_backend("plugin:mine") for one in entries)
-    assert {one.id for one in entries if not one.isa} == {
+    assert all(entry.matches_backend("plugin:mine") for entry in entries)
+    assert {entry.id for entry in entries if not entry.isa} == {
         one.id for one in load(None, ("cpu", "gpu"), VERSIONS) if not one.isa
     }
 
@@ -138,23 +138,23 @@ SHIPPED_ENTRIES = [one for family in FAMILIES for one in read(SHIPPED / f"{famil
 def test_shipped_entries_name_their_backends_and_have_ids_of_their_own() -> None:
     assert {path.stem for path in SHIPPED.glob("*.toml")} == {*FAMILIES}
     assert {*shipped_backends()} <= {*BACKENDS}
-    assert len({one.id for one in SHIPPED_ENTRIES}) == len(SHIPPED_ENTRIES)
+    assert len({entry.id for entry in SHIPPED_ENTRIES}) == len(SHIPPED_ENTRIES)
 
 
 def test_no_shipped_entry_repeats_another() -> None:
     """It names the backends of both."""
     found: dict[object, list[Expectation]] = {}
-    for one in SHIPPED_ENTRIES:
+    for entry in SHIPPED_ENTRIES:
         same = structs.replace(
-            one,
+            entry,
             id="",
             title="",
             reason="",
             link="",
             backends=(),
-            kinds=() if one.computes else one.kinds,
+            kinds=() if entry.computes else entry.kinds,
         )
-        found.setdefault(same, []).append(one)
+        found.setdefault(same, []).append(entry)
     repeated = [each for each in found.values() if len(each) > 1]
     assert [each for each in repeated if any("cpu" in one.backends for one in each)] == []
 
@@ -244,7 +244,7 @@ def finished_entry(name: str, reason: str = "known since 2020", **given) -> Expe
 
 
 def check(entries: Sequence[Expectation]) -> None:
-    check_finished(entries, {one.id: Path("ours.toml") for one in entries})
+    check_finished(entries, {entry.id: Path("ours.toml") for entry in entries})
 
 
 def test_finished_entries_are_accepted() -> None:

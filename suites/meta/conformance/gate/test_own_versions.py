@@ -143,15 +143,15 @@ def test_a_run_and_its_replay_take_the_version_that_was_given(tmp_path: Path) ->
         expectations=(str(tmp_path / "e.toml"), str(tmp_path / "more.toml")),
     )
     new = run(replace(given, backend_versions=("2.2",)))
-    failing = [one for one in new.records if one.verdict.fails]
+    failing = [record for record in new.records if record.verdict.fails]
     assert failing
     assert {one.known for one in failing} == {"swapped"}
     assert dict(new.backends[0].versions)[GIVEN] == "2.2"
     case = find(tmp_path / "new", failing[0].id)
     assert replay(case).record.kind == failing[0].kind == "as computed by swapped"
     assert replay(replace(case, version="2.0")).record.kind == "operands swapped"
-    for number, versions in enumerate((("2.0",), ())):
-        old = run(replace(given, out=tmp_path / f"old{number}", backend_versions=versions))
-        assert {one.known for one in old.records if one.verdict.fails} == {""}
+    for index, versions in enumerate((("2.0",), ())):
+        old = run(replace(given, out=tmp_path / f"old{index}", backend_versions=versions))
+        assert {record.known for record in old.records if record.verdict.fails} == {""}
     with pytest.raises(UsageError, match="holds a run with backends"):
         run(replace(given, backend_versions=("2.3",), ops=("subtract",), fresh=False))

@@ -69,7 +69,7 @@ def test_exchange_of_a_tuple_is_one_of_its_joined_parts() -> None:
     result = tuple_shape(shape("f32", 4), shape("f32", 4))
     tree, operations = add_collective("all-to-all", result, X, X, replica_groups=listed)
     assert [one.type for one in tree] == [tensor_of(4)] * 2
-    (exchange,) = (one for one in operations if one.name == "all_to_all")
+    (exchange,) = (operation for operation in operations if operation.name == "all_to_all")
     assert exchange.operands[0].type == tensor_of(2, 4)
     assert exchange.attribute("split_count") == 2
 

@@ -398,7 +398,7 @@ def predicted_class(
     op: str, operands: list[Any], actual: Any, element_type: str = "f32"
 ) -> tuple[str, int]:
     """Return the class of a failing elementwise op, and the number of predicted elements."""
-    given = [array(one, element_type) for one in operands]
+    given = [array(operand, element_type) for operand in operands]
     type_ = tensor_of(len(given[0]), of=element_type)
     program = op_program(op, [type_] * len(given), type_)
     found = failing_class(program, given, array(actual, element_type))

@@ -94,7 +94,7 @@ def move_within_rule(computation: Computation, operands: Arrays) -> Arrays:
         return move(computation, operands)
     rule = rule_of(operation.regions[0].operations[-2])
     assert rule is not None
-    return tuple(permitted_result(one, rule) for one in computation.results)
+    return tuple(permitted_result(result, rule) for result in computation.results)
 
 
 def conclude(backend: Backend, program: Program, inputs: Sequence[Array]) -> Conclusion:
@@ -183,12 +183,12 @@ def program_of(arguments: Sequence[Value], *operations: Operation) -> Program:
     """Return the program of these operations, with the last operation's results."""
     results = operations[-1].results
     body = Region(tuple(arguments), (*operations, Operation("return", results)))
-    return Program((Function("main", body, tuple(one.type for one in results)),))
+    return Program((Function("main", body, tuple(result.type for result in results)),))
 
 
 def outer(values: Sequence[Value]) -> tuple[Value, ...]:
     """Return values around a region, of the types of the region's values."""
-    return tuple(Value(f"outer.{one.name}", one.type) for one in values)
+    return tuple(Value(f"outer.{value.name}", value.type) for value in values)
 
 
 def constant(name: str, of: TensorType, number: int = 0) -> Operation:
@@ -256,7 +256,7 @@ def in_manual_computation(cases: Sequence[Placement]) -> Placement:
 
     def whole(values: Sequence[Value]) -> tuple[Value, ...]:
         """Return values that have a first dimension for all devices."""
-        shapes = [tensor_of(one).static_shape for one in values]
+        shapes = [tensor_of(value).static_shape for value in values]
         sizes = [(shape[0] * DEVICES, *shape[1:]) if shape else () for shape in shapes]
         return tuple(
             replace(one, type=replace(tensor_of(one), shape=size))
@@ -264,7 +264,7 @@ def in_manual_computation(cases: Sequence[Placement]) -> Placement:
         )
 
     def shardings(values: Sequence[Value]) -> tuple[tuple[tuple[str, ...], ...], ...]:
-        ranks = [tensor_of(one).rank for one in values]
+        ranks = [tensor_of(value).rank for value in values]
         return tuple(tuple(() if n else ("x",) for n in range(rank)) for rank in ranks)
 
     given = attributes(
@@ -332,8 +332,8 @@ def in_composite(cases: Sequence[Placement]) -> Placement:
 def in_map(cases: Sequence[Placement]) -> Placement:
     """Return a `map` of each elementwise operation, with scalars as arguments."""
     body = in_one_region(cases)
-    constants = [one for one in body.operations if is_constant(one)]
-    maps = [mapped(one) for one in body.operations[:-1] if is_mapped(one)]
+    constants = [operation for operation in body.operations if is_constant(operation)]
+    maps = [mapped(operation) for operation in body.operations[:-1] if is_mapped(operation)]
     program = program_of(body.arguments, *constants, *maps)
     return replace_results(program, [one.results[0] for one in maps]), inputs_of(cases)
 
@@ -413,5 +413,5 @@ def test_every_wrong_operation_in_a_construct_is_named(construct: str) -> None:
     assert found.judgement.verdict.fails
     assert found.steps is not None
     named = {one.operation.results[0].name for one in found.steps.wrong}
-    wanted = {one.results[0].name for one in placed_operations(inline(program).program)}
+    wanted = {operation.results[0].name for operation in placed_operations(inline(program).program)}
     assert named == wanted

@@ -174,7 +174,7 @@ def digest_of(op: str, *results: Array, rule=DATA) -> bytes:
     program = op_program(op, [tensor_of(3)], tensor_of(3))
     inputs = (np.float32([1, 2, 3]),)
     expected = (RIGHT,) if op == "negate" else (np.exp(inputs[0]),)
-    sets = [[inputs] * len(results), [expected] * len(results), [[one] for one in results]]
+    sets = [[inputs] * len(results), [expected] * len(results), [[result] for result in results]]
     return judge_sets(program, *sets, rule).whole.digest
 
 

@@ -35,7 +35,7 @@ TYPES = ("f32", "f64", "complex<f32>", "si32")
 
 CASES = 2
 
-OF_ANY_OP = {one.label for one in HYPOTHESES}
+OF_ANY_OP = {hypothesis.label for hypothesis in HYPOTHESES}
 """Classes that apply to any op, such as ties rounded the wrong way."""
 ROUNDED = {"zero", "one", "neighbouring element", "neighbouring number"}
 """Mistakes whose numbers may be next to the right numbers, as second rounding gives."""
@@ -76,7 +76,7 @@ def _explaining_classes(
     for differing, findings in found:
         for code, (verdict, kind) in enumerate(findings.table):
             where = findings.codes == code
-            labels = {one.label for one in differing.hypotheses}
+            labels = {hypothesis.label for hypothesis in differing.hypotheses}
             if verdict.fails and kind in labels and where.any():
                 zeros = is_zero(differing.want[where]) & is_zero(differing.got[where])
                 yield kind, OTHER_ZERO if zeros.all() else mistake

@@ -32,7 +32,7 @@ def found(text: str, shapes: list[tuple[int, ...]], flat: list[int]) -> list[lis
     assert rule is not None
     assert rule.summation is not None
     read = factors_read(operation, operands, rule.summation, np.array(flat))
-    return [[one.tolist() for one in factors] for factors in read]
+    return [[factor.tolist() for factor in factors] for factors in read]
 
 
 def test_a_product_of_matrices_reads_rows_and_columns() -> None:

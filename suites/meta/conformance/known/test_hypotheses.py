@@ -45,7 +45,7 @@ def test_results_of_other_roundings_have_their_class(
     op: str, operands: list[list[float]], got: float, of: str, to: str, kind: str
 ) -> None:
     program = op_program(op, [tensor_of(1, of=of)] * len(operands), tensor_of(1, of=to))
-    inputs = [array(one, of) for one in operands]
+    inputs = [array(operand, of) for operand in operands]
     actual = array([got], to)
     assert not are_same([actual], evaluate(program, inputs))
     assert judge_operation(program, inputs, evaluate(program, inputs), [actual]).kind == kind
@@ -202,7 +202,9 @@ def test_selections_among_subnormal_numbers_are_flushed(
     program: Program, operands: list[Any], results: list[Any], kinds: set[str]
 ) -> None:
     types = [tensor_type_of(value) for value in program.main.arguments]
-    inputs = [np.array(one).astype(of.storage) for one, of in zip(operands, types, strict=True)]
+    inputs = [
+        np.array(operand).astype(of.storage) for operand, of in zip(operands, types, strict=True)
+    ]
     expected = evaluate(program, inputs)
     actual = [np.array(got).astype(one.dtype) for got, one in zip(results, expected, strict=True)]
     found = judge_operation(program, inputs, expected, actual)

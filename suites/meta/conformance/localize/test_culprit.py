@@ -118,7 +118,7 @@ def program_of(*lines: str, result: str = "tensor<64xf32>") -> Program:
 
 
 def op(result: str, name: str, *operands: str, of: str = "tensor<64xf32>") -> str:
-    return f"%{result} = stablehlo.{name} {', '.join(f'%{one}' for one in operands)} : {of}"
+    return f"%{result} = stablehlo.{name} {', '.join(f'%{operand}' for operand in operands)} : {of}"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_change_is_the_smallest_expression_that_differs(
 def test_a_change_without_effect_on_the_values_is_left_out() -> None:
     before = program_of(op("f", "add", "x", "y"), op("g", "sine", "z"), op("r", "add", "f", "g"))
     after = program_of(op("f", "add", "y", "x"), op("g", "tanh", "z"), op("r", "add", "f", "g"))
-    assert [one.text for one in find_changes(before, after, GIVEN)] == ["sine(a) => tanh(a)"]
+    assert [change.text for change in find_changes(before, after, GIVEN)] == ["sine(a) => tanh(a)"]
 
 
 def test_values_are_compared_in_all_processes() -> None:
@@ -208,7 +208,7 @@ def test_values_are_compared_in_all_processes() -> None:
     before, after = gathered("[[0, 1]]", "add"), gathered("[[1, 0]]", "multiply")
     assert find_changes(before, after, given) == ()
     given = np.array([2], np.float32), np.array([3], np.float32)
-    assert [one.text for one in find_changes(before, after, given)] == [
+    assert [change.text for change in find_changes(before, after, given)] == [
         "all_gather(a) with other replica_groups", "add(a, a) => multiply(a, a)",
     ]  # fmt: skip
 

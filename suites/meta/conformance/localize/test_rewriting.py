@@ -60,7 +60,7 @@ def test_what_the_module_does_not_give_is_a_failure_beside_what_it_gives() -> No
     judgement = judge_program(permitted, [wrong])
     explained = explain_by_module(open_session("cpu"), 5.0, QUOTIENTS, [INPUTS], [(wrong,)])
     cause = "algsimp: divide(divide(a, b), b) => divide(a, multiply(b, b))"
-    failing = [(one.causes, one.wrong) for one in explained.apply(judgement).failures]
+    failing = [(failure.causes, failure.wrong) for failure in explained.apply(judgement).failures]
     assert [causes for causes, _ in failing[:-1]] == [(cause,)] * (len(failing) - 1)
     assert failing[-1] == ((), 1)
     combined = combine([explained.apply(judgement)] * 2)
@@ -73,7 +73,7 @@ def test_sets_of_results_are_explained_one_by_one() -> None:
     explained = explain_by_module(open_session("cpu"), 5.0, QUOTIENTS, *given)
     assert {*explained.left} == {0}
     assert explained.exact == (1,)
-    assert [one.name for one in explained.rewritings] == ["algsimp"]
+    assert [rewriting.name for rewriting in explained.rewritings] == ["algsimp"]
 
 
 @pytest.mark.parametrize("backend", ["reference", "interpreter"])

@@ -288,7 +288,7 @@ def test_range_of_the_result(op: str, bounds: list, found: tuple[float, float]) 
     operation = operation_on(op, *(value(f"x{n}") for n in range(len(bounds))))
     rule = numbers_of(operation).range
     assert rule is not None
-    assert rule(operation, [Range(*one) for one in bounds], known_ranges([])) == found
+    assert rule(operation, [Range(*bound) for bound in bounds], known_ranges([])) == found
 
 
 @pytest.mark.parametrize(

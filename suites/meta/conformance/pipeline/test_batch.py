@@ -40,16 +40,16 @@ def _mesh(case: Case) -> object:
 
 def test_modules_are_of_one_grid_and_mesh(monkeypatch: pytest.MonkeyPatch) -> None:
     made = [
-        one for column in (F32, ELEMENT_TYPES["si32"], ELEMENT_TYPES["ui8"])
-        for one in cases("all_gather", column, 0, 60)
-        if one.program.subject.name == "all_gather" and one.program.process_grid == (8, 1)
+        case for column in (F32, ELEMENT_TYPES["si32"], ELEMENT_TYPES["ui8"])
+        for case in cases("all_gather", column, 0, 60)
+        if case.program.subject.name == "all_gather" and case.program.process_grid == (8, 1)
     ]  # fmt: skip
     wanted = {_mesh(one) for one in made}
     assert len(made) > len(wanted) > 2, (len(made), wanted)
     prepared: list[Item] = []
-    for number, one in enumerate(made):
+    for index, one in enumerate(made):
         inputs = materialise(one.program, one.inputs[0])
-        prepared.append(Item(number, one.program, [inputs], [evaluate(one.program, inputs)]))
+        prepared.append(Item(index, one.program, [inputs], [evaluate(one.program, inputs)]))
     modules: list[list[int]] = []
     run = Batcher.run
 
@@ -80,7 +80,7 @@ class _Refusing:
 
     def compile(self, text: str, program: Program) -> Any:
         del text
-        names = [one.name for one in program.walk()]
+        names = [operation.name for operation in program.walk()]
         self.sizes.append(len(program.main.result_types))
         if self.op in names:
             raise Failed(self.words)
@@ -111,14 +111,14 @@ def _items(*ops: str) -> list[Item]:
 def test_permutes_among_replicas_and_among_partitions_are_in_different_modules() -> None:
     """XLA's compiler for GPUs combines them (pass collective-permute-combiner)."""
     items: list[Item] = []
-    for number, channel in enumerate((0, 1, 0)):
+    for index, channel in enumerate((0, 1, 0)):
         of = TensorType((2,), ELEMENT_TYPES["f32"])
         pairs = Dense.of(np.array([[0, 1]]), TensorType((1, 2), ELEMENT_TYPES["si64"]))
         given: dict[str, Any] = {"source_target_pairs": pairs, "channel_id": channel}
         program = single_op("collective_permute", (Value("x", of),), (of,), given)
         program = replace(program, process_grid=(2, 2))
         inputs = tuple(np.zeros(2, np.float32) for _ in range(4))
-        items.append(Item(number, program, [inputs], [tuple(evaluate(program, inputs))]))
+        items.append(Item(index, program, [inputs], [tuple(evaluate(program, inputs))]))
     backend = _Refusing("", "")
     run_all(backend.batcher(), [items])
     assert backend.sizes == [2, 1]
@@ -135,12 +135,12 @@ def test_refused_item_is_found_by_message_or_by_halving(words: str, most: int) -
     items = _items(*ops)
     (answers,), refused = run_all(backend.batcher(repeats=0), [items])
     assert not refused
-    for one, answered in zip(items, answers, strict=True):
-        if ops[one.index] == "cosine":
+    for item, answered in zip(items, answers, strict=True):
+        if ops[item.index] == "cosine":
             assert isinstance(answered.answer, Failed)
         else:
             assert isinstance(answered.answer, list)
-            (((got,),), ((want,),)) = answered.answer, one.expected
+            (((got,),), ((want,),)) = answered.answer, item.expected
             assert got.tobytes() == want.tobytes()
     assert len(backend.sizes) <= most + 1
 
@@ -156,7 +156,7 @@ def test_a_batch_that_is_refused_as_a_whole_only_is_run_again() -> None:
 
     backend.compile = compile_few  # type: ignore[method-assign]
     (answers,), (refused,) = run_all(backend.batcher(repeats=2), [items])
-    assert all(isinstance(one.answer, list) for one in answers)
+    assert all(isinstance(answer.answer, list) for answer in answers)
     assert (len(refused.items), refused.failed, refused.runs) == (3, 3, 3)
 
 
@@ -183,7 +183,7 @@ class Made:
         calls = [call_of(name, **given) for name in names]
         ended = run_in_parts(workers, calls, self._note)  # type: ignore[arg-type]
         self.ends = [one for one in ended if one is not None]
-        self.values = {one.call.name: one.value for one in self.ends}
+        self.values = {end.call.name: end.value for end in self.ends}
         assert len(self.values) == len(self.ends)
         self.names = [one.name for one in workers.made]
         self.seconds = [one.timeout for one in workers.made]

@@ -152,7 +152,7 @@ def test_cells_that_changed_last_come_first() -> None:
     )
     assert [cell.key for cell in found.changed_cells] == [ADD, SINE]
     assert [cell.last_change for cell in found.changed_cells] == [2, 1]
-    words = [[one and one.words for one in cell.outcomes] for cell in found.cells]
+    words = [[outcome and outcome.words for outcome in cell.outcomes] for cell in found.cells]
     assert words == [
         ["pass", "pass", "inaccurate, new"],
         ["pass", "divergent, known", "divergent, known"],

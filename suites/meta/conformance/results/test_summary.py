@@ -138,7 +138,7 @@ def test_the_console_has_a_line_for_each_backend():
 
 def test_filtered_cells_are_not_planned_and_percentages_are_rounded_down() -> None:
     states = [Verdict.PASS, Verdict.PASS, UNTESTED, FILTERED]
-    cells = [CellResults("add", f"t{number}", "cpu", state) for number, state in enumerate(states)]
+    cells = [CellResults("add", f"t{index}", "cpu", state) for index, state in enumerate(states)]
     other = CellResults("add", "f32", "gpu", Verdict.UNSUPPORTED)
     gpu, cpu, tpu = shares_of([*cells, other], backends=("gpu",)) + shares_of([], ("tpu",))
     assert (gpu.backend, gpu.planned, gpu.unsupported, gpu.conforms_percent) == ("gpu", 1, 1, 0.0)

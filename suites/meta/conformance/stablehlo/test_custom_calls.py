@@ -53,7 +53,7 @@ def test_composite_written_by_jax_is_the_op(name: str) -> None:
     """The decomposition that we write equals jax's, operation for operation."""
     operands, given = EXPORTED[name]
     program = parse_module(export_program(*operands, **given))
-    names = [one.name for one in program.walk()]
+    names = [operation.name for operation in program.walk()]
     assert names[-2:] == ["ScaledDot", "return"]
     assert len(program.functions) == 1
     assert check(program) == []
@@ -75,14 +75,14 @@ def test_composite_with_other_decomposition_stays_composite() -> None:
             "decomposition = @xla.scaled_dot", "decomposition = @xla.scaled_dot, version = 1 : i32"
         )  # fmt: skip
         assert changed != text
-        names = {one.name for one in parse_module(changed).walk()}
+        names = {operation.name for operation in parse_module(changed).walk()}
         assert "composite" in names, (this, that)
         assert "ScaledDot" not in names
 
 
 def test_scales_that_the_op_does_not_take_are_left_to_the_decomposition() -> None:
     text = export_program(((4, 64), F8), ((64, 8), F8), (((4, 2), jnp.float32), ((2, 8), E8)))
-    assert "composite" in {one.name for one in parse_module(text).walk()}
+    assert "composite" in {operation.name for operation in parse_module(text).walk()}
 
 
 @pytest.mark.parametrize("op", ["RngBernoulli", "ScaledDot"])

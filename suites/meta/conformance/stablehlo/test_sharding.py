@@ -155,9 +155,9 @@ def manual_in(text: str):
     module = ir.Module.parse(text)
     function = list(module.body.operations)[-1].operation
     return module, next(
-        one.operation
-        for one in function.regions[0].blocks[0].operations
-        if one.operation.name == MANUAL
+        operation.operation
+        for operation in function.regions[0].blocks[0].operations
+        if operation.operation.name == MANUAL
     )
 
 
@@ -186,7 +186,11 @@ def test_constraints_are_left_out_of_emitted_programs() -> None:
         "  return %1 :",
     )  # fmt: skip
     program = parse_module(emit(parse_module(constrained)))
-    assert [one.name for one in program.main.body.operations] == [MANUAL, "reshape", "return"]
+    assert [operation.name for operation in program.main.body.operations] == [
+        MANUAL,
+        "reshape",
+        "return",
+    ]
 
 
 PROGRAM = """

@@ -37,11 +37,11 @@ def function_of(op: str, of: str, to: str = "") -> Function:
 
 def flip_bits(expected: Array, random: np.random.Generator) -> tuple[Array, Array]:
     """Return results with a bit flipped here and there, and where; NaN stays NaN."""
-    of, codes = element_type_of(expected), to_bits(expected).copy()
+    element_type, codes = element_type_of(expected), to_bits(expected).copy()
     where = np.sort(random.choice(len(codes), len(codes) // 50, replace=False))
     where = where[~np.isnan(to_float64(expected))[where]]
     codes[where] ^= codes.dtype.type(1)
-    return from_bits(codes, of), where
+    return from_bits(codes, element_type), where
 
 
 def check(function: Function, operands: tuple[Array, ...], *, is_ordered: bool) -> None:
@@ -180,17 +180,17 @@ def test_a_disagreement_is_said() -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_table_holds_the_preimage_of_each_code(name: str) -> None:
-    of = ELEMENT_TYPES[name]
-    table = preimages(of)
+    element_type = ELEMENT_TYPES[name]
+    table = preimages(element_type)
     codes = np.flatnonzero(table.count)
-    assert len(codes) > (1 << of.bits) // 2 - 2
+    assert len(codes) > (1 << element_type.bits) // 2 - 2
     first, count = table.first[codes], table.count[codes]
     for bits, is_inside in ((first, True), (first + count - 1, True), (first + count, False)):
         values = bits.view(np.float64)
         numbers = ~np.isnan(values)
         with np.errstate(all="ignore"):
-            rounded = to_bits(round_to(values, of))
+            rounded = to_bits(round_to(values, element_type))
         assert ((rounded == codes) == is_inside)[numbers].all()
         assert numbers.all() or not is_inside
-    narrow = preimages(of, 64)
+    narrow = preimages(element_type, 64)
     assert (narrow.count <= table.count).all()

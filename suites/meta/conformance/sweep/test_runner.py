@@ -142,8 +142,8 @@ def comparable_part(told: dict[str, Any]) -> dict[str, Any]:
 def test_shards_are_merged_into_the_whole(sweep: Call, report: Report, tmp_path: Path) -> None:
     whole = sweep(*GIVEN, out=tmp_path / "whole")
     parts = [tmp_path / f"part{n}" for n in (1, 2, 3)]
-    for number, part in enumerate(parts, 1):
-        sweep(*GIVEN, "--shard", f"{number}/3", out=part)
+    for index, part in enumerate(parts, 1):
+        sweep(*GIVEN, "--shard", f"{index}/3", out=part)
     code, told, _ = report(*reversed(parts), "--out", tmp_path / "all", "--format", "json")
     assert (code, comparable_part(json.loads(told))) == (whole[0], comparable_part(whole[1]))
     files = ("axis.json", "index.html")
@@ -160,8 +160,8 @@ def test_shards_are_merged_into_the_whole(sweep: Call, report: Report, tmp_path:
 def test_an_unfinished_shard_is_said(sweep: Call, report: Report, tmp_path: Path) -> None:
     parts = [tmp_path / "1", tmp_path / "2"]
     given = ("tanh", "--element-type", "f8*", "--backend", "reference")
-    for number, part in enumerate(parts, 1):
-        sweep(*given, "--shard", f"{number}/2", out=part)
+    for index, part in enumerate(parts, 1):
+        sweep(*given, "--shard", f"{index}/2", out=part)
     journal = parts[1] / FILE_NAME
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
     code, told, _ = report(*parts, "--out", tmp_path / "all")

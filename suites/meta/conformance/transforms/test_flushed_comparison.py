@@ -37,7 +37,7 @@ POINTS: dict[str, Any] = {
 
 def program_of(op: str, *of: ElementType, to: ElementType, size: int = 1, **given: Any) -> Program:
     """Return an op of operands of that many elements."""
-    operands = {f"x{number}": tensor(one, size) for number, one in enumerate(of)}
+    operands = {f"x{index}": tensor(one, size) for index, one in enumerate(of)}
     return program(op, operands, (tensor(to, size),), **given)
 
 
@@ -155,12 +155,14 @@ CHOSEN = [
 
 
 def arrays(made: Program, values: Any, *, results: bool) -> list[Array]:
-    types = made.main.result_types if results else [one.type for one in made.main.arguments]
+    types = (
+        made.main.result_types if results else [argument.type for argument in made.main.arguments]
+    )
     values = values if isinstance(values, tuple) else (values,)
     found: list[Array] = []
-    for one, of in zip(values, types, strict=True):
+    for value, of in zip(values, types, strict=True):
         assert isinstance(of, TensorType)
-        found.append(np.asarray(one).astype(of.storage))
+        found.append(np.asarray(value).astype(of.storage))
     return found
 
 

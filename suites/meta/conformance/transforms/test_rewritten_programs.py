@@ -40,7 +40,7 @@ INPUTS = (np.array([1, 2, 3], np.float32), np.array([0.5, 8, -1], np.float32))
 
 
 def operation_names(program: Program) -> list[str]:
-    return [one.name for one in program.main.body.operations]
+    return [operation.name for operation in program.main.body.operations]
 
 
 def assert_equal_results(program: Program, inputs: tuple[np.ndarray, ...]) -> None:
@@ -112,14 +112,18 @@ func.func @main(%x: {PAIR}) -> {PAIR} {{
 
 def flatten_tuples(text: str) -> InlinedProgram:
     flat = remove_tuples(inline(parse_module(text)))
-    assert all(isinstance(one.type, TensorType) for one in flat.program.main.arguments)
+    assert all(isinstance(argument.type, TensorType) for argument in flat.program.main.arguments)
     return flat
 
 
 def test_parameters_and_results_are_flattened_in_order() -> None:
     program = flatten_tuples(NESTED_TUPLES).program
-    assert [one.name for one in program.main.arguments][1:] == ["a1.0", "a1.1.0", "a1.1.1"]
-    assert [one.name for one in program.main.body.operations] == ["subtract", "return"]
+    assert [argument.name for argument in program.main.arguments][1:] == [
+        "a1.0",
+        "a1.1.0",
+        "a1.1.1",
+    ]
+    assert [operation.name for operation in program.main.body.operations] == ["subtract", "return"]
     inputs = [np.array(one, np.float32) for one in ([8, 9], [1, 1], [2, 2], [3, 4])]
     made, given = evaluate(parse_module(emit(program)), inputs)
     assert (made.tolist(), given.tolist()) == ([5, 5], [8, 9])
@@ -127,7 +131,9 @@ def test_parameters_and_results_are_flattened_in_order() -> None:
 
 def test_a_token_is_made_at_the_start() -> None:
     program = flatten_tuples(WITH_TOKEN).program
-    assert [one.name for one in program.main.body.operations] == ["after_all"] * 2 + ["return"]
+    assert [operation.name for operation in program.main.body.operations] == ["after_all"] * 2 + [
+        "return"
+    ]
     assert len(program.main.arguments) == 1
 
 
@@ -154,7 +160,7 @@ func.func @main(%x: tensor<4xf16>, %n: tensor<i32>) -> (tensor<f16>, tensor<i32>
 def retype_to_f32(program: Program) -> Program:
     types = {F16: F32}
     main = program.main
-    operations = tuple(retype(one, types) for one in main.body.operations)
+    operations = tuple(retype(operation, types) for operation in main.body.operations)
     (x, n), *_ = (main.arguments,)
     wide = Value(x.name, replace(x.type, element_type=F32))
     results = tuple(value.type for value in operations[-1].operands)
@@ -192,11 +198,11 @@ func.func @main(%x: tensor<f32>, %k: tensor<f32>) -> (tensor<f32>, tensor<i32>) 
 
 
 def test_a_loop_runs_once() -> None:
-    loop = next(one for one in LOOP.main.body.operations if one.name == "while")
+    loop = next(operation for operation in LOOP.main.body.operations if operation.name == "while")
     inputs = (np.array(5, np.float32), np.array(2, np.float32))
     assert [one.tolist() for one in evaluate(LOOP, inputs)] == [-40, 3]
     once = replace_loop_by_body(LOOP, loop)
-    assert "while" not in [one.name for one in once.walk()]
+    assert "while" not in [operation.name for operation in once.walk()]
     assert [one.tolist() for one in evaluate(once, inputs)] == [-10, 1]
 
 
@@ -204,7 +210,7 @@ THIRD = np.array([1 / 3], np.float32)
 
 
 def used_operation_names(program: Program) -> list[str]:
-    return [one.name for one in remove_unused(program).main.body.operations]
+    return [operation.name for operation in remove_unused(program).main.body.operations]
 
 
 def conversions(middle: str, wide: str = "f32") -> Program:
@@ -251,8 +257,8 @@ def difference(first: str, second: str, result: str) -> Program:
 )
 def test_numbers_become_names_that_are_free(names: tuple[str, str, str], kept: list[str]) -> None:
     program = name_parameters(difference(*names))
-    assert [one.name for one in program.main.arguments] == kept
-    assert [one.name for one in program.main.body.operations[0].operands] == kept
+    assert [argument.name for argument in program.main.arguments] == kept
+    assert [operand.name for operand in program.main.body.operations[0].operands] == kept
     (printed,) = print_pretty([emit(program)])
     assert all(f"%{name}: tensor<f32>" in printed for name in kept)
 
@@ -304,6 +310,6 @@ def test_integers_are_not_rounded() -> None:
 def test_a_custom_call_has_a_result_for_each_element() -> None:
     flat = flatten_tuples(CALL_OF_TUPLE)
     call, end = flat.program.main.body.operations
-    assert [one.name for one in call.results] == ["v0.0", "v0.1"]
+    assert [result.name for result in call.results] == ["v0.0", "v0.1"]
     assert end.operands == (call.results[1],)
-    assert {flat.origins[one.name].value for one in call.results} == {"0"}
+    assert {flat.origins[result.name].value for result in call.results} == {"0"}

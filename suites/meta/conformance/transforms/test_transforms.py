@@ -103,7 +103,7 @@ def assert_equal(results: Any, expected: Any) -> None:
 
 def only_operation(name: str, program: Program = FLAT) -> Operation:
     """Return the only operation of main of that name."""
-    (found,) = (one for one in program.main.body.operations if one.name == name)
+    (found,) = (operation for operation in program.main.body.operations if operation.name == name)
     return found
 
 
@@ -123,7 +123,9 @@ def values_of(program: Program = FLAT) -> dict[str, Any]:
 
 VALUES, RESULTS = values_of(), evaluate(WHOLE, INPUTS)
 SUM, SORTED, PLACES = FLAT.main.body.operations[-1].operands
-DOUBLED = next(one.results[0] for one in FLAT.main.body.operations if one.name == "multiply")
+DOUBLED = next(
+    operation.results[0] for operation in FLAT.main.body.operations if operation.name == "multiply"
+)
 
 
 def the_constants() -> list[Value]:
@@ -186,10 +188,10 @@ def test_a_function_as_main() -> None:
 def test_restriction_keeps_only_needed_operations() -> None:
     less = restrict_to(FLAT, [SUM])
     assert_equal(evaluate(less, INPUTS), RESULTS[:1])
-    assert not {"sort", "iota"} & {one.name for one in less.main.body.operations}
+    assert not {"sort", "iota"} & {operation.name for operation in less.main.body.operations}
     assert only_operation("while", less) is only_operation("while")
     only = restrict_to(FLAT, [DOUBLED])
-    assert [one.name for one in only.main.body.operations] == [
+    assert [operation.name for operation in only.main.body.operations] == [
         "constant", "broadcast_in_dim", "multiply", "return",
     ]  # fmt: skip
 
@@ -274,7 +276,7 @@ def test_a_value_as_a_constant() -> None:
         assert_equal(evaluate(changed, INPUTS), RESULTS)
         assert diagnose(emit(changed)) is None
     less = remove_unused(substitute_constant(FLAT, SUM.name, np.zeros(4, np.float32)))
-    assert "while" not in {one.name for one in less.main.body.operations}
+    assert "while" not in {operation.name for operation in less.main.body.operations}
     assert_equal(evaluate(less, INPUTS)[2:], (np.arange(4),))
     with pytest.raises(KeyError, match="unknown"):
         substitute_constant(FLAT, "unknown", INPUTS[0])
@@ -286,7 +288,7 @@ def test_a_value_as_a_parameter() -> None:
         assert changed.main.arguments[-1] == value
         assert_equal(evaluate(changed, (*INPUTS, VALUES[value.name])), RESULTS)
     less = remove_unused(substitute_parameter(FLAT, DOUBLED.name))
-    assert "multiply" not in {one.name for one in less.main.body.operations}
+    assert "multiply" not in {operation.name for operation in less.main.body.operations}
     twice = substitute_parameter(substitute_parameter(FLAT, DOUBLED.name), SUM.name)
     names = [value.name for value in defined_values(twice.main.body)]
     assert len(names) == len(set(names))
@@ -297,7 +299,7 @@ def test_value_is_replaced_in_nested_regions() -> None:
     """In regions in regions too, unless a name there is another value."""
     n, x = FLAT.main.arguments
     changed = remove_unused(substitute_value(FLAT, DOUBLED.name, x))
-    assert "multiply" not in {one.name for one in changed.main.body.operations}
+    assert "multiply" not in {operation.name for operation in changed.main.body.operations}
     (total, *_) = evaluate(changed, INPUTS)
     assert_equal((total,), (INPUTS[1] + (INPUTS[1] + INPUTS[1] * INPUTS[1] + INPUTS[1]),))
     inner = only_operation("while").regions[1].arguments[0]

@@ -35,7 +35,7 @@ def first_wrong(wrong: str) -> Fault | None:
 
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         names = [value.name for value in program.main.body.operations[-1].operands]
-        has_product = any(one.name == "multiply" for one in program.walk())
+        has_product = any(operation.name == "multiply" for operation in program.walk())
         for inputs in sets:
             results = zip(names, evaluate(program, inputs), strict=True)
             yield [array + 5 * (has_product and name == wrong) for name, array in results]
@@ -95,7 +95,7 @@ def wrong_at(number: int, program: Program) -> Change:
     def change(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
         if not operation.results or operation.results[0].name != name:
             return results
-        return tuple(one + np.float32(0.25) for one in results)
+        return tuple(result + np.float32(0.25) for result in results)
 
     return change
 
@@ -166,7 +166,7 @@ def minus_zero(_: Program, operation: Operation, results: tuple[Any, ...]) -> tu
     """-0 + 0 is -0, as it is to a compiler that takes x + 0 for x."""
     if operation.name != "add":
         return results
-    return tuple(np.where(one == 0, np.float32(-0.0), one) for one in results)
+    return tuple(np.where(result == 0, np.float32(-0.0), result) for result in results)
 
 
 def shift_logarithms(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -179,7 +179,7 @@ def shift_logarithms(_: Program, operation: Operation, results: tuple[Any, ...])
     if operation.name != "log_plus_one":
         return results
     away = np.where(WEIGHTS > 0, np.float32(np.inf), np.float32(-np.inf))
-    return tuple(np.nextafter(np.nextafter(one, away), away) for one in results)
+    return tuple(np.nextafter(np.nextafter(result, away), away) for result in results)
 
 
 off = result_of("tanh", lambda one: one * np.float32(1.5))

@@ -49,7 +49,11 @@ func.func @main(%x: tensor<4xi32>, %n: tensor<i32>) -> tensor<4xi32> {
 
 
 def names(program: Program) -> list[str]:
-    return [one.name for one in program.walk() if one.name not in ("constant", "return")]
+    return [
+        operation.name
+        for operation in program.walk()
+        if operation.name not in ("constant", "return")
+    ]
 
 
 def minimise_text(text: str, has, *inputs):
@@ -194,7 +198,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xi32> {
 @pytest.mark.parametrize("takes_integers", [True, False])
 def test_values_are_replaced_by_parameters_or_constants(takes_integers: bool) -> None:
     def fails(program: Program, _: Inputs) -> bool:
-        has_integers = any("i32" in str(one.type) for one in program.main.arguments)
+        has_integers = any("i32" in str(argument.type) for argument in program.main.arguments)
         return "negate" in names(program) and (takes_integers or not has_integers)
 
     small = minimise_text(CONVERTED, fails, np.array([1, 2], np.float32))

@@ -46,12 +46,12 @@ def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Arra
     """Run a program on a backend whose `negate` returns two elements, whatever the type says, and
     that does not implement `sine`.
     """
-    names = {one.name for one in program.main.body.operations[:-1]}
+    names = {operation.name for operation in program.main.body.operations[:-1]}
     if "sine" in names or ("negate" in names and len(names) > 1):
         raise Failed("incompatible shapes")
     for inputs in sets:
         results = [np.asarray(one) for one in evaluate(program, inputs)]
-        yield [np.repeat(one, 2) for one in results] if "negate" in names else results
+        yield [np.repeat(result, 2) for result in results] if "negate" in names else results
 
 
 def matching_ids(operation: Operation, verdict: Verdict, kind: str, message: str) -> str:
@@ -79,7 +79,7 @@ def test_operation_that_is_refused_for_its_type_in_isolation_is_found() -> None:
     calls: list[str] = []
 
     def refusing(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        names = {one.name for one in program.main.body.operations[:-1]}
+        names = {operation.name for operation in program.main.body.operations[:-1]}
         if "abs" in names:
             raise Failed("abs of one" if len(names) == 1 else "a sum of other types")
         calls.append("without")
@@ -218,7 +218,7 @@ def test_shown_results_of_another_shape_have_a_wrong_shape() -> None:
 
     def kinds(shown: Array) -> set[str] | None:
         found = judge_shown(program, operation, inputs, [shown])
-        return None if found is None else {one.kind for one in found.failures}
+        return None if found is None else {failure.kind for failure in found.failures}
 
     assert kinds(np.array([[False, True]])) == {"wrong type"}
     assert kinds(np.array([True])) == {"wrong type"}

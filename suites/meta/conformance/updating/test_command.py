@@ -207,7 +207,7 @@ def test_runs_that_differ_get_flaky_entries_and_classes_reasons(
         assert replace(asked, out=given.out, fresh=False, jobs=1) == replace(
             given, expectations=asked.expectations
         )
-        right = [replace(one, verdict=Verdict.PASS, failing=()) for one in then.records]
+        right = [replace(record, verdict=Verdict.PASS, failing=()) for record in then.records]
         return replace(then, records=right)
 
     monkeypatch.setattr(runner, "run", be_right)
@@ -295,9 +295,9 @@ def test_a_case_is_explained_by_entry_and_by_condition(
         return code, lines if command.startswith("next: ") else [*lines, command], err
 
     following: list[str] = []
-    passing = next(one for one in records if not one.verdict.fails)
+    passing = next(record for record in records if not record.verdict.fails)
     assert run_command(passing.id)[:2] == (0, [f"{passing.id}: pass: it does not fail"])
-    failing = next(one for one in records if one.verdict.fails)
+    failing = next(record for record in records if record.verdict.fails)
     file = tmp_path / "known.toml"
     code, out, _ = run_command(failing.id)
     assert code == 1

@@ -58,15 +58,15 @@ def test_failures_are_grouped_by_verdict_class_and_the_backends_words() -> None:
         a_record(4, "f32", Verdict.PASS, ""),
     ]
     groups = group_failures(records)
-    assert [one.element_types for one in groups] == [("f32", "bf16"), ("f32",), ("f32",)]
+    assert [group.element_types for group in groups] == [("f32", "bf16"), ("f32",), ("f32",)]
     entries: list[Expectation] = []
-    for one in groups:
-        entries.append(entry_of(one, records, {entry.id for entry in entries}))
+    for group in groups:
+        entries.append(entry_of(group, records, {entry.id for entry in entries}))
     assert entries[0].words == ("a.cc:*] Check failed: size > * (* vs. *)",)
     assert [one.id for one in entries] == [
         "sort-crashed-sigabrt", "sort-crashed-sigabrt-2", "sort-nan"
     ]  # fmt: skip
-    assert [matching_entry(entries, one) for one in records] == [
+    assert [matching_entry(entries, record) for record in records] == [
         "sort-crashed-sigabrt", "sort-crashed-sigabrt", "sort-crashed-sigabrt-2", "sort-nan", ""
     ]  # fmt: skip
     assert [one.rare for one in entries] == [True, True, False]  # of five cases
@@ -160,7 +160,9 @@ def test_program_that_corrupts_memory_is_matched_by_any_crash() -> None:
     assert all(map(entry_of(either, [], ()).matches, records))
     (silent,) = group_failures([records[3]])
     assert entry_of(silent, [], ()).words == ("SIGSEGV",)
-    assert [one for one in records if entry_of(silent, [], ()).matches(one)] == [records[3]]
+    assert [record for record in records if entry_of(silent, [], ()).matches(record)] == [
+        records[3]
+    ]
 
 
 def test_only_unmatched_failures_of_a_record_are_new() -> None:
@@ -182,7 +184,7 @@ def test_entry_of_twin_matches_xlabuilder_op() -> None:
     records = [known, replace(known, op="Sort"), replace(known, op="ScaledDot")]
     assert [one.ops for one in group_failures(records)] == [("sort",), ("ScaledDot",)]
     entry = entry_of(group_failures(records)[0], records, ())
-    assert [entry.matches(one) for one in records] == [True, True, False]
+    assert [entry.matches(record) for record in records] == [True, True, False]
     accepted = replace(known, op="Sort", verdict=Verdict.ACCEPTED, kind="P1")
     assert [one.ops for one in group_failures([accepted])] == [("Sort",)]
 
@@ -196,7 +198,7 @@ def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> No
         a_record(3, "f32", far, "wrong value"),
     ]
     groups = group_failures(records)
-    assert [one.verdicts for one in groups] == [
+    assert [group.verdicts for group in groups] == [
         ("inaccurate", "divergent"), ("inaccurate",), ("divergent",)
     ]  # fmt: skip
     first = entry_of(groups[0], records, ())

@@ -58,8 +58,8 @@ def test_the_page_has_the_options_that_the_commands_take() -> None:
     assert set(page_of) == set(commands)
     for name, command in commands.items():
         taken = {
-            option for one in command.params if not getattr(one, "hidden", False)
-            for option in (*one.opts, *one.secondary_opts)
+            option for param in command.params if not getattr(param, "hidden", False)
+            for option in (*param.opts, *param.secondary_opts)
         }  # fmt: skip
         listed = re.findall(r"^\| `(-[^`]*)`", page_of[name], re.MULTILINE)
         words = {word for one in listed for word in re.split(r"[ /]+", one) if word[:1] == "-"}

@@ -60,7 +60,7 @@ def test_large_cases_are_in_every_column_of_types_with_kernels_of_their_own(op: 
 def test_the_first_cases_are_seldom_scalars() -> None:
     for op in ("add", "compare", "gather", "map", "select_and_scatter", "slice"):
         columns = plan.valid_columns(op)
-        made = [one for column in columns for one in plan.cases(op, column, 0, 2)]
+        made = [case for column in columns for case in plan.cases(op, column, 0, 2)]
         scalars = [
             one
             for one in made
@@ -86,8 +86,8 @@ def test_choices_are_as_planned_where_they_are_offered() -> None:
 def test_deep_covers_every_pair_in_every_column_and_then_triples(op: str) -> None:
     count = cases_of(CATALOG[op], "deep")
     covered = plan.coverage(op, 0)
-    for number, column in enumerate(covered.columns[:4]):
-        covered.plan_case(number, count - 1)
+    for index, column in enumerate(covered.columns[:4]):
+        covered.plan_case(index, count - 1)
         assert not column.missing_pairs
         met = {
             value for row in column.rows for value in row

@@ -58,7 +58,7 @@ class Written:
         return evaluate_chain(self.chain, self.result, first)
 
     def all(self, name: str) -> list[Operation]:
-        return [one for one in self.chain.operations if one.name == name]
+        return [operation for operation in self.chain.operations if operation.name == name]
 
     def first(self, name: str) -> Any:
         return self.all(name)[0]
@@ -367,12 +367,12 @@ SHAPES = ((), (1,), (3,), (2, 3), (0,), (4, 1, 2), (33,))
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda one: one.name)
 def test_every_pattern_is_valid_on_the_types_it_takes(pattern: Pattern) -> None:
     written = 0
-    for number, of in enumerate(ALL):
+    for index, of in enumerate(ALL):
         for place, shape in enumerate(SHAPES):
             kind = TensorType(shape, of)
-            if (number + place) % 3 or not pattern.takes(kind):
+            if (index + place) % 3 or not pattern.takes(kind):
                 continue
-            chain = Chain(stream(1, 100 * number + place), exact=True)
+            chain = Chain(stream(1, 100 * index + place), exact=True)
             chain.data.append(chain.parameter(kind))
             result = pattern.write(chain, chain.data[0])
             assert check(chain.case([result]).program) == [], kind
@@ -459,7 +459,7 @@ STEP = 1e-6
 
 
 def test_each_derivative_is_the_slope_of_its_function() -> None:
-    for number, (function, derivative) in enumerate(_FUNCTIONS):
+    for index, (function, derivative) in enumerate(_FUNCTIONS):
         for seed in range(2):
             chain = Chain(pick_of(seed))
             x = chain.parameter(TensorType((3,), F64))
@@ -468,4 +468,4 @@ def test_each_derivative_is_the_slope_of_its_function() -> None:
             slope = derivative(chain, x, y, chain.number(2, TensorType((3,), F64)))
             rise = evaluate_chain(chain, y, AT + STEP) - evaluate_chain(chain, y, AT - STEP)
             found = evaluate_chain(chain, slope, AT)
-            np.testing.assert_allclose(found, 2 * rise / (2 * STEP), rtol=1e-6, err_msg=str(number))
+            np.testing.assert_allclose(found, 2 * rise / (2 * STEP), rtol=1e-6, err_msg=str(index))

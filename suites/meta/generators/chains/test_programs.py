@@ -68,7 +68,7 @@ def test_most_programs_have_several_operations_and_cover_all_ops() -> None:
     lengths: list[int] = []
     for number in range(800):
         operations = program_at(5, number).program.main.body.operations[:-1]
-        working = [one.name for one in operations if not is_constant(one)]
+        working = [operation.name for operation in operations if not is_constant(operation)]
         names.update(working)
         lengths.append(len(working))
     assert max(lengths) >= 12
@@ -87,7 +87,11 @@ def test_ops_of_xla_builder_are_linked_to_others_and_lowered_with_them() -> None
                 pairs[OPS[one].dialect, OPS[other].dialect] += 1
         if number % 5 == 0:
             plain = lower_program(case.program)
-            assert all(OPS[one.name].lower is None for one in plain.walk() if one.name in OPS)
+            assert all(
+                OPS[operation.name].lower is None
+                for operation in plain.walk()
+                if operation.name in OPS
+            )
             assert check(plain) == []
             inputs = materialise(plain, case.inputs[0])
             both = zip(evaluate(case.program, inputs), evaluate(plain, inputs), strict=True)
@@ -103,7 +107,7 @@ def test_tokens_tuples_and_bounded_sizes_come_between_tensors() -> None:
     for number in range(120):
         program = program_at(4, number, ops).program
         main = program.main
-        made = [value.type for one in main.body.operations for value in one.results]
+        made = [value.type for operation in main.body.operations for value in operation.results]
         kinds["token"] += TokenType() in made
         kinds["tuple"] += any(isinstance(of, TupleType) for of in made)
         kinds["bounded"] += any(isinstance(of, TensorType) and bool(of.bounds) for of in made)
@@ -120,7 +124,9 @@ def test_quantized_values_are_linked_if_the_backend_supports_them() -> None:
     for number in range(400):
         case = program_at(2, number, guide=Guide(quantized=True))
         assert case == program_at(2, number, guide=Guide(quantized=True))
-        working = [one for one in case.program.walk() if has_quantized_values(one)]
+        working = [
+            operation for operation in case.program.walk() if has_quantized_values(operation)
+        ]
         ops.update(one.name for one in working)
         made = {
             value.name for one in working for value in one.results if is_quantized_operation(one)
@@ -139,7 +145,8 @@ def test_quantized_values_are_linked_if_the_backend_supports_them() -> None:
 def test_requested_ops_are_in_most_programs() -> None:
     ops = frozenset({"sort", "cholesky"})
     met = sum(
-        any(one.name in ops for one in program_at(0, n, ops).program.walk()) for n in range(40)
+        any(operation.name in ops for operation in program_at(0, n, ops).program.walk())
+        for n in range(40)
     )
     assert met > 25
 
@@ -234,8 +241,12 @@ def test_codes_are_used_again() -> None:
             quantized_link(chain, chain.data[0], frozenset({"add"}))
         assert_valid([chain.case(chain.data[-1:])])
         dequantized = {
-            one.operands[0] for one in chain.operations if one.name == "uniform_dequantize"
+            operation.operands[0]
+            for operation in chain.operations
+            if operation.name == "uniform_dequantize"
         }
-        others = [one for one in chain.operations if one.name != "uniform_dequantize"]
+        others = [
+            operation for operation in chain.operations if operation.name != "uniform_dequantize"
+        ]
         again += any(value in dequantized for one in others for value in one.operands)
     assert again > 3

@@ -45,9 +45,14 @@ def test_programs_are_valid_and_can_be_evaluated(fragments) -> None:
         case = program_at(3, number, fragments)
         assert check(case.program) == []
         main = case.program.main.body
-        made = [value.name for one in main.operations for value in one.results]
+        made = [value.name for operation in main.operations for value in operation.results]
         assert len(made) == len(set(made))
-        inside = {v.name for one in main.operations for r in one.regions for v in defined_values(r)}
+        inside = {
+            v.name
+            for operation in main.operations
+            for r in operation.regions
+            for v in defined_values(r)
+        }
         assert not inside & set(made)  # beside one another regions may have the same names
         if number < 30:
             results = evaluate(case.program, materialise(case.program, case.inputs[0]))
@@ -159,7 +164,7 @@ def test_every_variation_often_gives_another_valid_piece(fragments, variation: V
 
 
 def test_types_are_inferred_after_a_change(fragments) -> None:
-    piece = next(one for one in fragments if len(sizes_of(one)) > 1)
+    piece = next(fragment for fragment in fragments if len(sizes_of(fragment)) > 1)
     old = max(sizes_of(piece))
     assert old + 1 not in sizes_of(piece)
     assert old + 1 in sizes_of(resize_dimensions(piece, {old: old + 1}))

@@ -40,7 +40,11 @@ SEEDS = range(200)
 
 def tensors(of: Any) -> list[TensorType]:
     parts = getattr(of, "types", ())
-    return [of] if isinstance(of, TensorType) else [one for part in parts for one in tensors(part)]
+    return (
+        [of]
+        if isinstance(of, TensorType)
+        else [tensor for part in parts for tensor in tensors(part)]
+    )
 
 
 def test_leaves_of_a_tuple_are_its_tensors_and_a_similar_tuple_has_the_same_types() -> None:
@@ -163,7 +167,8 @@ def set_sizes_to_bounds(program: Program) -> Program:
 
     main = program.main
     body = replace(main.body, operations=tuple(
-        whole(one) if one.name == "set_dimension_size" else one for one in main.body.operations
+        whole(operation) if operation.name == "set_dimension_size" else operation
+        for operation in main.body.operations
     ))  # fmt: skip
     return replace(program, functions=(replace(main, body=body),))
 
@@ -174,7 +179,7 @@ def test_ignored_dynamic_size_is_detected(op: str) -> None:
     seen = cut = 0
     for made in plan.cases(op, F32, 0, 16):
         program = lower_program(made.program)
-        if not any(one.name == "set_dimension_size" for one in program.walk()):
+        if not any(operation.name == "set_dimension_size" for operation in program.walk()):
             continue
         cut += 1
         inputs = materialise(program, made.inputs[0])
@@ -242,9 +247,9 @@ def test_a_body_has_an_identity_for_each_input() -> None:
     drawn = bodies()
     assert all(len(one.identity) == len(one.inputs) for one in drawn)
     assert {len(one.inputs) for one in drawn} > {1}
-    assert {len(one.inputs) for one in bodies(single=True)} == {1}
-    for one in bodies(body="promoted"):  # computed in a wider type
-        (of,) = {value.type.element for value in one.region.operations[0].results}
+    assert {len(body.inputs) for body in bodies(single=True)} == {1}
+    for body in bodies(body="promoted"):  # computed in a wider type
+        (of,) = {value.type.element for value in body.region.operations[0].results}
         assert of.bits > 16
 
 
@@ -285,7 +290,7 @@ def test_the_last_of_several_twins_is_the_subject() -> None:
     main = TRANSPOSE.main
     region = replace(main.body, operations=(*body, Operation("return", (z,))))
     changed = replace(TRANSPOSE, functions=(replace(main, body=region, result_types=(X.type,)),))
-    names = [one.name for one in rename_to_op(changed, OPS["Neg"]).main.body.operations]
+    names = [operation.name for operation in rename_to_op(changed, OPS["Neg"]).main.body.operations]
     assert names == ["negate", "Neg", "return"]
 
 

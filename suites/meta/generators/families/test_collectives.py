@@ -69,9 +69,14 @@ def test_groups_are_as_claimed(op: str) -> None:
 def test_meshes_are_read_as_they_are_written() -> None:
     meshes = 0
     for made in built(BUILDERS["reduce_scatter"], "f32", 40):
-        stated = [one.attribute("replica_groups") for one in operations([made], "reduce_scatter")]
+        stated = [
+            operation.attribute("replica_groups")
+            for operation in operations([made], "reduce_scatter")
+        ]
         meshes += any(isinstance(groups, MeshGroups) for groups in stated)
-        read = [one for one in parse_module(emit(made.program)).walk() if one.regions]
+        read = [
+            operation for operation in parse_module(emit(made.program)).walk() if operation.regions
+        ]
         assert [one.attribute("replica_groups") for one in read
                 if one.name == "reduce_scatter"] == stated  # fmt: skip
     assert meshes > 10
@@ -137,9 +142,9 @@ EXCHANGE = "mhlo.ragged_all_to_all"
 def test_senders_and_receivers_agree(kind: str) -> None:
     for case in built(ragged_all_to_all, "f32", 12, {"parts": kind, "grid": "2 x 1"}):
         tables = [
-            one.attribute("value").array  # type: ignore[union-attr]
-            for one in operations([case], "constant")
-            if len(sizes(one, -1)) > 1
+            operation.attribute("value").array  # type: ignore[union-attr]
+            for operation in operations([case], "constant")
+            if len(sizes(operation, -1)) > 1
         ]
         sent, received = tables[1], tables[3]
         assert sent.sum() == received.sum()
@@ -157,8 +162,11 @@ def test_processes_select_their_own_rows_of_the_tables() -> None:
         assert all(sizes(one, -1)[0] == 1 for one in slices)
         assert len({one.operands[1] for one in slices}) == 1
     exchanges = operations(made, EXCHANGE)
-    assert all(len({sizes(one, n) for n in range(2, 6)}) == 1 for one in exchanges)
-    assert {len(sizes(one, 2)) for one in exchanges} == {1, 2}  # offsets have updates, or not
-    rows = {sizes(one)[1:] for one in exchanges}
+    assert all(len({sizes(exchange, n) for n in range(2, 6)}) == 1 for exchange in exchanges)
+    assert {len(sizes(exchange, 2)) for exchange in exchanges} == {
+        1,
+        2,
+    }  # offsets have updates, or not
+    rows = {sizes(exchange)[1:] for exchange in exchanges}
     assert {(), (3,), (2, 2), (0,)} <= rows
     assert {len(row) for row in rows} == {0, 1, 2}

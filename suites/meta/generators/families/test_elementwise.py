@@ -59,21 +59,21 @@ def test_bitcasts_reach_every_result_type() -> None:
 
 def test_a_bitcast_to_another_width_has_one_dimension_more_or_less() -> None:
     for to, ranks, last in (("f64", -1, (2,)), ("ui32", 0, ()), ("si8", 1, (4,))):
-        for one in subjects(built(BUILDERS["bitcast_convert"], "f32", 20, {"to": to})):
-            before, after = sizes(one), sizes(one, -1)
+        for subject in subjects(built(BUILDERS["bitcast_convert"], "f32", 20, {"to": to})):
+            before, after = sizes(subject), sizes(subject, -1)
             assert len(after) - len(before) == ranks
             assert max(after, before, key=len)[-1:] == (last or before[-1:])
 
 
 @pytest.mark.parametrize("name", ["f32", "complex<f64>", "si8", "ui8", "i1"])
 def test_comparisons_reach_every_direction_and_type(name: str) -> None:
-    of = ELEMENT_TYPES[name]
-    found = {attributes_of(one) for one in cases("compare", of, seed=1, count=200)}
-    assert found == {tuple(sorted(given.items())) for given in compare_attributes(of)}
+    element_type = ELEMENT_TYPES[name]
+    found = {attributes_of(case) for case in cases("compare", element_type, seed=1, count=200)}
+    assert found == {tuple(sorted(given.items())) for given in compare_attributes(element_type)}
     types = {dict(given).get("compare_type") for given in found}
     assert None in types
-    assert ("TOTALORDER" in types) == of.is_float
-    assert len(found) == 6 * (3 if of.is_float else 2)
+    assert ("TOTALORDER" in types) == element_type.is_float
+    assert len(found) == 6 * (3 if element_type.is_float else 2)
 
 
 def test_precisions_reach_the_edges() -> None:
@@ -86,7 +86,7 @@ def test_precisions_reach_the_edges() -> None:
     given = precisions(ELEMENT_TYPES["bf16"])
     assert {one["mantissa_bits"] for one in given} == {0, 1, 6, 7, 8, 9}
     assert {one["exponent_bits"] for one in given} == {1, 2, 5, 7, 8, 9, 10}
-    found = {attributes_of(one) for one in cases("reduce_precision", F16, seed=1, count=400)}
+    found = {attributes_of(case) for case in cases("reduce_precision", F16, seed=1, count=400)}
     assert len(found) > 0.9 * len(precisions(F16))
 
 
@@ -95,15 +95,15 @@ def test_bounds_and_predicates_are_scalars_or_tensors() -> None:
         ("scalar full", (True, False)), ("full scalar", (False, True)),
         ("scalar scalar", (True, True)), ("full full", (False, False)),
     ):  # fmt: skip
-        for one in subjects(built(BUILDERS["clamp"], "f32", 20, {"bounds": planned})):
-            if sizes(one, 1) != ():
-                assert (sizes(one, 0) == (), sizes(one, 2) == ()) == scalars
-    selects = [operation_of(one) for one in cases("select", F32, seed=1, count=100)]
+        for subject in subjects(built(BUILDERS["clamp"], "f32", 20, {"bounds": planned})):
+            if sizes(subject, 1) != ():
+                assert (sizes(subject, 0) == (), sizes(subject, 2) == ()) == scalars
+    selects = [operation_of(case) for case in cases("select", F32, seed=1, count=100)]
     assert {op.operands[0].type.rank == 0 for op in selects if op.results[0].type.rank} == {0, 1}
 
 
 def test_iota_dimensions_and_repeated_operands() -> None:
-    iotas = [operation_of(one) for one in cases("iota", F32, seed=1, count=200)]
+    iotas = [operation_of(case) for case in cases("iota", F32, seed=1, count=200)]
     assert {op.attribute("iota_dimension") for op in iotas} >= {0, 1, 2, 3, 4}
     twice = cases("subtract", F32, seed=1, count=200)
     assert any(len(set(operation_of(one).operands)) == 1 for one in twice)

@@ -151,13 +151,16 @@ def test_near_misses_are_at_the_edges_of_their_constraint(op: str) -> None:
 
     def examples_of(id_: str) -> list[Operation]:
         made = [made for own, made in misses if own == id_]
-        return [next(one for one in program.walk() if one.name == op) for program in made]
+        return [
+            next(operation for operation in program.walk() if operation.name == op)
+            for program in made
+        ]
 
     assert not contradictions((claim for claim in CLAIMS if claim.op == op), examples_of)
 
 
 def test_channels_of_a_type_that_there_is_not() -> None:
-    sent = [one for _, made in NEAR_MISSES["send"]("send") for one in made.walk()]
+    sent = [operation for _, made in NEAR_MISSES["send"]("send") for operation in made.walk()]
     assert {0, 4} & {one.attribute("channel_type") for one in sent if one.name == "send"}
 
 
@@ -198,7 +201,7 @@ def test_types_that_are_easily_confused() -> None:
 
 def test_a_body_adds_its_inputs_pairwise_and_bad_bodies_differ_in_one_respect() -> None:
     body = reduction.adder(F32, SI32)
-    pairs = [[value.name for value in one.operands] for one in body.operations[:2]]
+    pairs = [[value.name for value in operation.operands] for operation in body.operations[:2]]
     assert pairs == [[argument.name for argument in body.arguments[n::2]] for n in range(2)]
     (returned,) = reduction.adder(F32, returned=(SI32,)).operations[-1].operands
     assert returned.type.element == SI32  # type: ignore[union-attr]

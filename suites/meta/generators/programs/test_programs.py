@@ -77,8 +77,8 @@ def test_scalars_are_no_splats() -> None:
 def test_recipes_are_for_parameters_only() -> None:
     value, fixed = Value("v", tensor(3)), constant(tensor(3), "bits", 1)
     recipes = inputs(pick_of(0, turn=0), (fixed, value), ROWS)
-    assert {one.profiles for one in recipes} <= {("special",), ("bits",)}
-    assert [one.seed - recipes[0].seed for one in recipes] == list(range(len(recipes)))
+    assert {recipe.profiles for recipe in recipes} <= {("special",), ("bits",)}
+    assert [recipe.seed - recipes[0].seed for recipe in recipes] == list(range(len(recipes)))
     assert inputs(pick_of(0), (fixed,), ROWS) == (InputRecipe((), 0),)
 
 
@@ -112,7 +112,7 @@ def test_some_cases_have_constants_and_most_have_several_inputs() -> None:
 def test_operands_with_a_fixed_source() -> None:
     for seed in range(20):
         made = sum_of(pick_of(seed), parameters=("lhs",), constants=("rhs",))
-        assert [one.name for one in made.program.main.arguments] == ["lhs"]
+        assert [argument.name for argument in made.program.main.arguments] == ["lhs"]
 
 
 def test_a_case_whose_results_are_all_empty() -> None:
@@ -137,7 +137,11 @@ def test_operations_come_before_those_of_main() -> None:
     program = sum_of(pick_of(0), parameters=("lhs", "rhs")).program
     first = Operation("mine")
     extended = prepend_operations(program, (first,), ())
-    assert [one.name for one in extended.main.body.operations] == ["mine", "add", "return"]
+    assert [operation.name for operation in extended.main.body.operations] == [
+        "mine",
+        "add",
+        "return",
+    ]
     assert prepend_operations(program, (), ()) is program
 
 
@@ -184,7 +188,7 @@ def test_only_exact_operations_are_written(of: str, ops: set[str]) -> None:
         block = begun(seed, TensorType((3,), element_type(of)))
         for _ in range(4):
             block.write_step()
-        names |= {one.name for one in block.operations} - {"constant"}
+        names |= {operation.name for operation in block.operations} - {"constant"}
     assert names == ops
 
 
@@ -192,7 +196,7 @@ def test_a_scalar_is_not_reversed() -> None:
     for seed in range(30):
         block = begun(seed, scalar("f32"))
         block.write_steps(5)
-        assert "reverse" not in {one.name for one in block.operations}
+        assert "reverse" not in {operation.name for operation in block.operations}
 
 
 def test_a_case_takes_all_parameters_with_their_profiles() -> None:
@@ -235,8 +239,8 @@ def drawn(op: str, way: str) -> list[Case]:
 def test_collective_is_in_the_construct_and_all_processes_finish(op: str, way: str) -> None:
     for made in drawn(op, way):
         program = made.program
-        assert OF_NAME[way] in {one.name for one in program.main.body.operations}
-        assert op not in {one.name for one in program.main.body.operations}
+        assert OF_NAME[way] in {operation.name for operation in program.main.body.operations}
+        assert op not in {operation.name for operation in program.main.body.operations}
         assert getattr(collective_of(program), "name", "") == op
         assert check(program) == []
         for recipe in made.inputs[:2]:

@@ -30,8 +30,8 @@ def lanes(region: Region, profile: int = 0) -> tuple[Array, ...]:
     """Return the results of a region on 9 elements for each argument."""
     types = [argument.type for argument in region.arguments]
     arrays = [
-        fill(TensorType((9,), of.element), names[profile % len(names)], number)
-        for number, of in enumerate(types)
+        fill(TensorType((9,), of.element), names[profile % len(names)], index)
+        for index, of in enumerate(types)
         if isinstance(of, TensorType) and (names := profiles_of(of.element))
     ]
     with np.errstate(all="ignore"):
@@ -65,8 +65,8 @@ def test_each_form_computes_the_same_as_the_plain_region(name: str, form: str) -
     regions = [fold_of(op, element).region for op in monoid_ops(element)]
     regions += [body.region for body in multi_op_bodies(element) if not body.outside]
     regions.append(selector(element, "GE"))
-    for number, region in enumerate(regions):
-        assert_same(lanes(forms.FORMS[form](region), number), lanes(region, number))
+    for index, region in enumerate(regions):
+        assert_same(lanes(forms.FORMS[form](region), index), lanes(region, index))
 
 
 @pytest.mark.parametrize("name", NAMES)

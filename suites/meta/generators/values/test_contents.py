@@ -60,8 +60,8 @@ def test_seeds_and_positions_give_different_values() -> None:
     one = materialise(program, InputRecipe(("wide", "wide"), 1))
     two = materialise(program, InputRecipe(("wide", "wide"), 2))
     arrays = [*one, *two]
-    for number, array in enumerate(arrays):
-        assert all((array != other).mean() > 0.9 for other in arrays[:number])
+    for index, array in enumerate(arrays):
+        assert all((array != other).mean() > 0.9 for other in arrays[:index])
 
 
 def test_words_are_philox_and_uniform() -> None:
@@ -334,7 +334,7 @@ def test_correlations_relate_operands_of_one_type() -> None:
     found = cases("subtract", F32, seed=1, count=60)
     assert {r.correlation for one in found for r in one.inputs} == set(CORRELATIONS)
     shifts = cases("shift_left", ELEMENT_TYPES["si8"], seed=1, count=60)
-    assert {r.correlation for one in shifts for r in one.inputs} == {"independent"}
+    assert {r.correlation for shift in shifts for r in shift.inputs} == {"independent"}
 
 
 def test_rows_name_profiles_that_the_type_has() -> None:

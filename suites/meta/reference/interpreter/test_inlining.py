@@ -31,9 +31,9 @@ def inline_last(*functions: Function) -> tuple[list[str], Inlining]:
     last = functions[-1]
     region = work.region(last.body, {}, last.name, "", (last.name,))
     texts = [
-        f"{one.name}({' '.join(v.name for v in one.operands)}) -> "
-        f"{' '.join(v.name for v in one.results)}".removesuffix(" -> ")
-        for one in region.operations
+        f"{operation.name}({' '.join(v.name for v in operation.operands)}) -> "
+        f"{' '.join(v.name for v in operation.results)}".removesuffix(" -> ")
+        for operation in region.operations
     ]
     return texts, work
 
@@ -96,7 +96,7 @@ def test_bodies_are_inlined_but_branches_and_loops_keep_their_calls() -> None:
     body = function("main", call("negate twice", X, Y)).body
     program = Program((NEGATE,))
     (region,) = inline_calls(Operation("reduce", regions=(body,)), program).regions
-    assert [one.name for one in region.operations] == ["negate", "negate", "return"]
+    assert [operation.name for operation in region.operations] == ["negate", "negate", "return"]
     loop = Operation("while", regions=(body,))
     assert inline_calls(loop, program) is loop
     plain = Operation("reduce", regions=(NEGATE.body,))

@@ -89,4 +89,4 @@ def test_equal_lanes_are_evaluated_once_unless_results_are_observed() -> None:
 def test_no_lanes_give_no_elements() -> None:
     block, frame = compile_block(sum_and_one())
     none = np.zeros((0, 3), np.float32)
-    assert [one.shape for one in evaluate_lanes(block, PLAIN, frame, none, none)] == [(0, 3)] * 2
+    assert [lane.shape for lane in evaluate_lanes(block, PLAIN, frame, none, none)] == [(0, 3)] * 2

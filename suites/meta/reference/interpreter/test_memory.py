@@ -56,7 +56,7 @@ def alive_at_each(program: Program, inputs: list[Array]) -> dict[str, set[str]]:
         if id(operation) in main and operation.name != "constant":
             gc.collect()
             seen[operation.name] = {name for name, one in alive.items() if one() is not None}
-            results = tuple(np.array(one) for one in results)
+            results = tuple(np.array(result) for result in results)
             alive[operation.name] = weakref.ref(results[-1])
         return results
 
@@ -85,7 +85,7 @@ def test_freeing_values_changes_no_result() -> None:
     seen: dict[str, Any] = {}
 
     def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        seen.update(zip((one.name for one in operation.results), results, strict=True))
+        seen.update(zip((result.name for result in operation.results), results, strict=True))
         return results
 
     plain, observed = evaluate(program, [x, n]), evaluate(program, [x, n], on_result=keep)

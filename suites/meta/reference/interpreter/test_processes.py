@@ -146,7 +146,7 @@ def test_sent_value_arrives_at_its_target() -> None:
 def test_process_waiting_for_missing_send_is_named() -> None:
     program = parse_module(SENDS.format(pairs="[[0, 2], [2, 1], [1, 0]]"))
     (main,) = program.functions
-    kept = tuple(one for one in main.body.operations if one.name != "send")
+    kept = tuple(operation for operation in main.body.operations if operation.name != "send")
     kept = tuple(
         replace(one, operands=kept[0].results) if one.name == "recv" else one for one in kept
     )

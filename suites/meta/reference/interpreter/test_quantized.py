@@ -30,7 +30,7 @@ def value(name: str, of: object) -> Value:
 
 def operation(op: str, *of: object) -> Operation:
     """Return an operation on operands of these types; the last type is its result's."""
-    *operands, result = (value(f"v{number}", one) for number, one in enumerate(of))
+    *operands, result = (value(f"v{index}", one) for index, one in enumerate(of))
     return Operation(op, tuple(operands), (result,))
 
 

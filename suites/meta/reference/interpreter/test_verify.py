@@ -38,7 +38,7 @@ def tensor(*shape: int, of: ElementType | QuantizedType = F32) -> TensorType:
 def program_of(op: str, *types: TensorType, **given: Attribute) -> Program:
     """Return the program of an op; the last type is the result's."""
     *operands, result = types
-    values = tuple(Value(f"v{number}", of) for number, of in enumerate(operands))
+    values = tuple(Value(f"v{index}", of) for index, of in enumerate(operands))
     return single_op(op, values, (result,), given)
 
 

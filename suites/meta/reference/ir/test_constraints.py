@@ -157,7 +157,7 @@ def quantized_tensor(
 def operation(
     name: str, operands: tuple[ValueType, ...], result: ValueType, **given: Any
 ) -> Operation:
-    values = tuple(Value(f"v{number}", of) for number, of in enumerate(operands))
+    values = tuple(Value(f"v{index}", of) for index, of in enumerate(operands))
     return Operation(name, values, (Value("r", result),), attributes(**given))
 
 

@@ -76,7 +76,7 @@ def test_an_op_in_a_wider_type_is_the_op_where_it_rounds_once(
     op: str, of: str, wide: str, same: bool
 ) -> None:
     block = BodyBuilder.of(element_type(of), element_type(of))
-    a, b = (block.op("convert", one, to=element_type(wide)) for one in block.arguments)
+    a, b = (block.op("convert", argument, to=element_type(wide)) for argument in block.arguments)
     total = block.op("reshape", block.op(op, a, b))
     found = monoid_of(block.finish_region(block.op("convert", total, to=element_type(of))))
     assert (found is not None) is same
@@ -132,7 +132,7 @@ RETURN = Operation("return", (A,))
 
 
 def operand_names(region: Region) -> list[list[str]]:
-    return [[value.name for value in one.operands] for one in region.operations]
+    return [[value.name for value in operation.operands] for operation in region.operations]
 
 
 def test_outer_values_are_replaced_in_nested_regions() -> None:

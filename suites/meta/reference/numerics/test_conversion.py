@@ -73,7 +73,7 @@ def test_large_numbers_saturate_at_64_bits(value: float) -> None:
 @pytest.mark.parametrize("to", SMALL_FLOATS, ids=str)
 def test_integers_become_the_nearest_float(to: ElementType) -> None:
     values = to_float64(all_values(to))
-    finite = sorted({Fraction(float(one)) for one in values if np.isfinite(one)})
+    finite = sorted({Fraction(float(value)) for value in values if np.isfinite(value)})
     integers = range(-130, 131)
     found = to_float64(convert_to(np.array(integers, np.int64), to))
     for integer, one in zip(integers, found, strict=True):

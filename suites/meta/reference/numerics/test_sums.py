@@ -259,7 +259,7 @@ def growths(rows: Array) -> Array:
     """Return the errors of sums by tiles of several sizes and by halves, in units of sum|x|."""
     wide = rows.astype(np.float64)
     sums = [add_by_tiles(rows, size) for size in (4, 16, 32, 128)] + [add_by_halves(rows)]
-    errors = [np.abs(one.astype(np.float64) - wide.sum(axis=0)) for one in sums]
+    errors = [np.abs(total.astype(np.float64) - wide.sum(axis=0)) for total in sums]
     return np.array(errors) / np.abs(wide).sum(axis=0)
 
 

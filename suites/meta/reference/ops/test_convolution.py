@@ -151,7 +151,7 @@ def test_the_specifications_formula(name: str) -> None:
         seen += 1
         given = dict(operation.attributes)
         operands = _small_numbers(lhs), _small_numbers(rhs)
-        arrays = [one.astype(TYPES[name].storage) for one in operands]
+        arrays = [operand.astype(TYPES[name].storage) for operand in operands]
         (actual,) = evaluate(program_of(lhs, rhs, result, **given), arrays)
         wanted = formula(*operands, geometry(given, lhs.rank - 2))
         assert actual.shape == wanted.shape

@@ -350,9 +350,9 @@ def test_the_quantized_dimension_moves_along() -> None:
 
 def test_broadcast_repeats_single_scale() -> None:
     one = quantized_type((2, 1), axis=1, count=1)
-    of = one.element_type
-    assert isinstance(of, QuantizedType)
-    right = QuantizedType(of.storage_type, -128, 127, F32, (0.5,) * 3, (0,) * 3, 1)
+    element_type = one.element_type
+    assert isinstance(element_type, QuantizedType)
+    right = QuantizedType(element_type.storage_type, -128, 127, F32, (0.5,) * 3, (0,) * 3, 1)
     result = TensorType((2, 3), right)
     assert broadcast_in_dim_type(one, broadcast_dimensions=(0, 1), result=result) == result
     with pytest.raises(ConstraintViolation, match="breaks C6"):

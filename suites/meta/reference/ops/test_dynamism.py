@@ -41,14 +41,14 @@ def si64(*values: int) -> Array:
 
 
 def operation_of(op: str, program: Program) -> Operation:
-    (found,) = (one for one in program.walk() if one.name == op)
+    (found,) = (operation for operation in program.walk() if operation.name == op)
     return found
 
 
 def program_of(op: str, operands: tuple[Array, ...], result: TensorType, **attrs: Any) -> Program:
     values = tuple(
-        Value(f"v{number}", TensorType(array.shape, element_type_of(array)))
-        for number, array in enumerate(operands)
+        Value(f"v{index}", TensorType(array.shape, element_type_of(array)))
+        for index, array in enumerate(operands)
     )
     return single_op(op, values, (result,), attrs)
 
@@ -152,8 +152,8 @@ def test_negative_interior_padding_is_refused_if_it_is_constant() -> None:
     assert check(program) == []  # a parameter may hold anything
     types = [value.type for value in program.main.arguments]
     placed = [
-        value if number < 4 else Dense.of(operands[4], of)
-        for number, (value, of) in enumerate(zip(program.main.arguments, types, strict=True))
+        value if index < 4 else Dense.of(operands[4], of)
+        for index, (value, of) in enumerate(zip(program.main.arguments, types, strict=True))
         if isinstance(of, TensorType)
     ]
     constant = single_op("dynamic_pad", tuple(placed), (TensorType((None,), F32),))
@@ -162,7 +162,7 @@ def test_negative_interior_padding_is_refused_if_it_is_constant() -> None:
 
 def test_old_ops_refuse_wrong_types() -> None:
     def violations_of(op: str, operands: tuple[TensorType, ...], of: TensorType, **a: Any) -> Any:
-        values = tuple(Value(f"v{number}", one) for number, one in enumerate(operands))
+        values = tuple(Value(f"v{number}", operand) for number, operand in enumerate(operands))
         return violations(Operation(op, values, (Value("r", of),), attributes(**a)))
 
     data, index = TensorType((6,), F32), TensorType((1,), SI64)

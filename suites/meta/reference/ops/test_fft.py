@@ -50,9 +50,9 @@ def norm(numbers):
 
 def assert_close(result, want):
     """Return all parts are nearest or next to it, except for losses next to larger elements."""
-    of = element_type_of(result)
-    slack = 2.0 ** (-60 if of.part.bits == 64 else -49) * norm(want)
-    u = 0.5**of.float_format.precision
+    element_type = element_type_of(result)
+    slack = 2.0 ** (-60 if element_type.part.bits == 64 else -49) * norm(want)
+    u = 0.5**element_type.float_format.precision
     for got, exact in zip(result.reshape(-1).tolist(), want.reshape(-1).tolist(), strict=True):
         off = mpmath.mpc(got) - exact
         assert abs(off.real) <= u * abs(exact.real) + slack

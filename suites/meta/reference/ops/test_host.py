@@ -189,10 +189,12 @@ def test_result_types_of_asynchronous_operations() -> None:
 
 def evaluate_at_once(program: Program, inputs: Sequence[Array]) -> tuple[Array, ...]:
     """Return the results of the body of `async_start` on its operands, as a program."""
-    start = next(one for one in program.main.body.operations if one.name == "async_start")
+    start = next(
+        operation for operation in program.main.body.operations if operation.name == "async_start"
+    )
     operands = evaluate(replace_results(program, start.operands), inputs)
     types = tuple(value.type for value in start.regions[0].operations[-1].operands)
-    others = (one for one in program.functions if one is not program.main)
+    others = (function for function in program.functions if function is not program.main)
     main = Function("main", start.regions[0], types)
     return evaluate(replace(program, functions=(main, *others)), operands)
 

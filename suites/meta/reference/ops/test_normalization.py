@@ -25,7 +25,7 @@ from suites.meta.support.ops.violations import violated_by
 def broadcast_per_feature(numbers, rank, index):
     """Return for each feature its elements, or its only number, as fractions."""
     if numbers.ndim < rank:
-        return [Fraction(float(one)) for one in numbers]
+        return [Fraction(float(number)) for number in numbers]
     rows = np.moveaxis(numbers, index, 0).reshape(numbers.shape[index], -1)
     return [[Fraction(float(one)) for one in row] for row in rows]
 
@@ -71,7 +71,7 @@ def to_mpf(x):
 def test_results_are_correctly_rounded(op, name, index) -> None:
     operands = operands_of(op, name, (3, 4, 2), index)
     results = evaluate(program(op, operands, 0.5, index), operands)
-    of = ELEMENT_TYPES[name]
+    element_type = ELEMENT_TYPES[name]
     with mpmath.workprec(200):
         for result, want in zip(results, definition(op, operands, 0.5, index), strict=True):
             assert result.shape == want.shape
@@ -80,7 +80,11 @@ def test_results_are_correctly_rounded(op, name, index) -> None:
                 off = abs(mpmath.mpf(float(one)) - exact)
                 # what cancels in a difference of numbers near 1 keeps an absolute error
                 slack = 2.0 ** (-60 if name == "f64" else -48)
-                assert off <= 0.5001 * 2.0 ** (1 - of.float_format.precision) * abs(exact) + slack
+                assert (
+                    off
+                    <= 0.5001 * 2.0 ** (1 - element_type.float_format.precision) * abs(exact)
+                    + slack
+                )
 
 
 def test_epsilon_and_the_count_are_constants_of_the_type() -> None:
@@ -121,8 +125,8 @@ def test_sums_from_a_zero_that_the_type_lacks_are_unspecified(op) -> None:
     operands = operands_of(op, "f8E8M0FNU", (2, 2), 1)
     made = program(op, operands, 0.5, 1)
     right = evaluate(made, operands)
-    for number, result in enumerate(right):
-        found = unspecified_elements(made.main.body.operations[0], operands, result, number)
+    for index, result in enumerate(right):
+        found = unspecified_elements(made.main.body.operations[0], operands, result, index)
         labels = [label for label, _ in found]
         assert labels == ([] if op == "batch_norm_inference" else ["sum of a type without zero"])
         assert all(mask.all() for _, mask in found)

@@ -200,8 +200,8 @@ def composed_program(operation: Operation) -> Program:
     results = tuple(Value(f"n{i}", v.type) for i, v in enumerate(inner.results))
     body.append(replace(inner, operands=operands, results=results))
     outputs = tuple(
-        add("uniform_quantize", one, want.type) if one.type != want.type else one
-        for one, want in zip(results, operation.results, strict=True)
+        add("uniform_quantize", result, want.type) if result.type != want.type else result
+        for result, want in zip(results, operation.results, strict=True)
     )
     body.append(Operation("return", outputs))
     arguments = tuple(dict.fromkeys(operation.operands))
@@ -217,14 +217,14 @@ COMPUTING = [
 @pytest.mark.parametrize("op", COMPUTING)
 def test_ops_compute_on_the_numbers(op: str) -> None:
     for of in quantized_columns(op):
-        for one in cases(op, of, seed=2, count=2):
-            operation = one.program.subject
-            arrays = dict(zip(one.program.main.arguments, _inputs(one), strict=True))
-            for constant in one.program.main.body.operations[:-2]:
+        for case in cases(op, of, seed=2, count=2):
+            operation = case.program.subject
+            arrays = dict(zip(case.program.main.arguments, _inputs(case), strict=True))
+            for constant in case.program.main.body.operations[:-2]:
                 arrays[constant.results[0]] = constant.attribute("value").array  # type: ignore[union-attr]
             program = composed_program(operation)
             given = [arrays[value] for value in program.main.arguments]
-            whole = evaluate(one.program, _inputs(one))
+            whole = evaluate(case.program, _inputs(case))
             for result, again in zip(whole, evaluate(program, given), strict=True):
                 assert result.tobytes() == again.tobytes()
 
@@ -235,13 +235,13 @@ def _inputs(one: Any) -> tuple[Array, ...]:
 
 @pytest.mark.parametrize("op", ["reshape", "slice", "transpose", "pad", "concatenate", "reverse"])
 def test_ops_that_move_elements_move_codes(op: str) -> None:
-    for one in cases(op, PER_TENSOR[1], seed=4, count=4):
+    for case in cases(op, PER_TENSOR[1], seed=4, count=4):
         plain = Program(
             tuple(replace(f, body=_storage_region(f.body), result_types=tuple(
-                _storage(of) for of in f.result_types)) for f in one.program.functions)
+                _storage(of) for of in f.result_types)) for f in case.program.functions)
         )  # fmt: skip
-        given = _inputs(one)
-        assert evaluate(one.program, given)[0].tobytes() == evaluate(plain, given)[0].tobytes()
+        given = _inputs(case)
+        assert evaluate(case.program, given)[0].tobytes() == evaluate(plain, given)[0].tobytes()
 
 
 def _storage(of: Any) -> Any:
@@ -257,12 +257,12 @@ def _storage_region(region: Region) -> Region:
 
     operations = (
         replace(
-            one,
-            operands=tuple(map(value, one.operands)),
-            results=tuple(map(value, one.results)),
-            attributes=tuple((name, attribute(given)) for name, given in one.attributes),
+            operation,
+            operands=tuple(map(value, operation.operands)),
+            results=tuple(map(value, operation.results)),
+            attributes=tuple((name, attribute(given)) for name, given in operation.attributes),
         )
-        for one in region.operations
+        for operation in region.operations
     )
     return Region(tuple(map(value, region.arguments)), tuple(operations))
 
@@ -389,17 +389,17 @@ def test_columns_have_names() -> None:
 def test_quantized_cases_are_valid_and_evaluated(op: str) -> None:
     rule = CATALOG[op].tolerance
     for of in quantized_columns(op):
-        for one in cases(op, of, seed=6, count=2):
-            assert check(one.program) == []
-            refused = diagnose(emit(one.program)) or ""
+        for case in cases(op, of, seed=6, count=2):
+            assert check(case.program) == []
+            refused = diagnose(emit(case.program)) or ""
             assert ("quant" in refused) == (of in REFUSED_BY_VERIFIER.get(op, ())), refused
-            kinds = [quantized.element_types(o) for o in one.program.walk()]
+            kinds = [quantized.element_types(o) for o in case.program.walk()]
             per_axis = any(q and q.quantization_dimension is not None
                            for pair in kinds for side in pair for q in side)  # fmt: skip
             assert per_axis == of.per_axis or not of.per_axis
-            inputs = _inputs(one)
-            results = evaluate(one.program, inputs)
-            judged = judge(one.program, inputs, results, results, rule)
+            inputs = _inputs(case)
+            results = evaluate(case.program, inputs)
+            judged = judge(case.program, inputs, results, results, rule)
             assert judged.verdict is Verdict.PASS
 
 

@@ -63,12 +63,12 @@ def evaluate_by_definition(
 
 def test_every_mode_is_its_definition() -> None:
     of, met = element_type("si32"), set[Mode]()
-    for one in plan.cases("RaggedDot", of, 3, 60):
-        program = lower_program(one.program)
+    for case in plan.cases("RaggedDot", of, 3, 60):
+        program = lower_program(case.program)
         operation = next(o for o in program.main.body.operations if o.name == "chlo.ragged_dot")
         if operation.results[0].type.element_type != of:  # type: ignore[union-attr]
             continue
-        arrays = materialise(program, one.inputs[0])
+        arrays = materialise(program, case.inputs[0])
         seen: list[Any] = []
 
         def keep(at: Operation, results: Any, seen: list[Any] = seen) -> Any:

@@ -58,13 +58,15 @@ def test_default_takes_a_state_of_any_size() -> None:
 
 
 def drawing_program(name, kind, shape):
-    of = ELEMENT_TYPES[name]
+    element_type = ELEMENT_TYPES[name]
     sizes = TensorType((len(shape),), ELEMENT_TYPES["si64"])
     operands = (
-        Value("a", TensorType((), of)), Value("b", TensorType((), of)),
+        Value("a", TensorType((), element_type)), Value("b", TensorType((), element_type)),
         Dense.of(np.array(shape, np.int64), sizes),
     )  # fmt: skip
-    return single_op("rng", operands, (TensorType(shape, of),), {"rng_distribution": kind})
+    return single_op(
+        "rng", operands, (TensorType(shape, element_type),), {"rng_distribution": kind}
+    )
 
 
 def scalars(name, *numbers):
@@ -73,12 +75,12 @@ def scalars(name, *numbers):
 
 @pytest.mark.parametrize("name", ["i1", "si2", "si4", "si8", "ui16", "si32", "ui64", "si64"])
 def test_uniform_integers_are_in_range(name) -> None:
-    of = ELEMENT_TYPES[name]
-    for a, b in ((0, 1), (of.min_integer, of.max_integer)):
+    element_type = ELEMENT_TYPES[name]
+    for a, b in ((0, 1), (element_type.min_integer, element_type.max_integer)):
         made = drawing_program(name, "UNIFORM", (2000,))
         (result,) = evaluate(made, scalars(name, a, b))
         values = result.astype(object)
-        assert element_type_of(result) is of
+        assert element_type_of(result) is element_type
         assert a <= values.min()
         assert values.max() < b
         assert len(set(values.tolist())) >= 0.9 * min(b - a, 1000)

@@ -25,7 +25,7 @@ NAN, INF = np.nan, np.inf
 def find_unspecified(
     op: str, *operands: Array, to: str = "", shape: Any = None, **given: Any
 ) -> Found:
-    types = [TensorType(one.shape, element_type_of(one)) for one in operands]
+    types = [TensorType(operand.shape, element_type_of(operand)) for operand in operands]
     shape = operands[0].shape if shape is None else shape
     of = element_type(to) if to else types[0].element
     values = tuple(Value(f"v{n}", one) for n, one in enumerate(types))

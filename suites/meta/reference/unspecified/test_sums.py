@@ -162,8 +162,8 @@ def unspecified_positions(program: Program, operands: tuple[Array, ...]) -> dict
 
 def values_of(*operands: Array) -> tuple[Value, ...]:
     """Return the arguments that take these operands."""
-    types = [TensorType(one.shape, element_type_of(one)) for one in operands]
-    return tuple(Value(f"v{number}", of) for number, of in enumerate(types))
+    types = [TensorType(operand.shape, element_type_of(operand)) for operand in operands]
+    return tuple(Value(f"v{index}", of) for index, of in enumerate(types))
 
 
 def unspecified_products(

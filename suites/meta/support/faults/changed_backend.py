@@ -51,7 +51,7 @@ def result_of(name: str, value: Callable[[Array], Array]) -> Change:
     def change(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
         if operation.name != name:
             return results
-        return tuple(np.asarray(value(one)).astype(one.dtype) for one in results)
+        return tuple(np.asarray(value(result)).astype(result.dtype) for result in results)
 
     return change
 

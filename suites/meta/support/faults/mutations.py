@@ -282,10 +282,10 @@ def _regions(semantics: Op, subject: Operation, name: str) -> Iterator[Change]:
         region = subject.regions[place]
         *_, end = region.operations
         values = [*region.arguments, *(v for o in region.operations for v in o.results)]
-        for number, operand in enumerate(end.operands):
+        for index, operand in enumerate(end.operands):
             for value in values:
                 if value.type == operand.type and value != operand:
-                    yield _replace_result(place, number, value)
+                    yield _replace_result(place, index, value)
 
 
 def _exchange_regions(place: int, other: int) -> Change:

@@ -18,13 +18,13 @@ Results = tuple[Array, ...]
 
 
 def _negate_array(array: Array) -> Array:
-    of = element_type_of(array)
-    return ~array if of.is_boolean else np.negative(array)
+    element_type = element_type_of(array)
+    return ~array if element_type.is_boolean else np.negative(array)
 
 
 def _fill_array(array: Array, number: float) -> Array:
-    of = element_type_of(array)
-    if np.isnan(number) and not (of.is_float or of.is_complex):
+    element_type = element_type_of(array)
+    if np.isnan(number) and not (element_type.is_float or element_type.is_complex):
         return array
     return np.full(array.shape, number, array.dtype)
 
@@ -34,10 +34,10 @@ def _roll_array(array: Array) -> Array:
 
 
 def _move_numbers(array: Array) -> Array:
-    of = element_type_of(array)
-    if of.is_boolean:
+    element_type = element_type_of(array)
+    if element_type.is_boolean:
         return ~array
-    if of.is_integer:
+    if element_type.is_integer:
         return array + np.ones((), array.dtype)
     with np.errstate(all="ignore"):
         return (array * 1.25).astype(array.dtype)

@@ -50,6 +50,6 @@ def dot_general(
 
 
 def old_op_program(op: str, *operands: Array, shape: tuple[int, ...], **given: Any) -> Program:
-    types = [TensorType(one.shape, element_type_of(one)) for one in operands]
+    types = [TensorType(operand.shape, element_type_of(operand)) for operand in operands]
     values = tuple(Value(f"v{n}", of) for n, of in enumerate(types))
     return single_op(op, values, (TensorType(shape, types[0].element),), given)

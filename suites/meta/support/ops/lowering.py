@@ -27,7 +27,7 @@ def lower(
     """Return the operations that an op is lowered to; its operands are called o0, o1, ..."""
     assert record.lower is not None
     building = Building("r", results, scope=scope)
-    values = tuple(Value(f"o{number}", of) for number, of in enumerate(operands))
+    values = tuple(Value(f"o{index}", of) for index, of in enumerate(operands))
     record.lower(building, *record.group_operands(values), **given, **record.name_regions(regions))
     return building.operations
 

@@ -25,10 +25,10 @@ def operands_of(op, name, shape, index, seed=1, profile="unit"):
     """Return operands whose variances are 1 to 4."""
     vector = (shape[index],)
     made = {
-        one: fill_values(
-            name, shape if one in ("operand", "grad_output") else vector, profile, seed + n
+        operand: fill_values(
+            name, shape if operand in ("operand", "grad_output") else vector, profile, seed + n
         )
-        for n, one in enumerate(OPS[op].operands)
+        for n, operand in enumerate(OPS[op].operands)
     }
     if "variance" in made:
         made["variance"] = fill_values(name, vector, "within:1:4", seed)

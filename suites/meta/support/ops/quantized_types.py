@@ -14,8 +14,8 @@ def quant(
     bounds: tuple[int, int] | None = None,
 ) -> QuantizedType:
     """Return a quantized type of these (scale, zero point) pairs."""
-    of = ELEMENT_TYPES[storage]
-    low, high = bounds or (of.min_integer, of.max_integer)
+    element_type = ELEMENT_TYPES[storage]
+    low, high = bounds or (element_type.min_integer, element_type.max_integer)
     steps = steps or ((1.0, 0),)
     scales, points = (tuple(one) for one in zip(*steps, strict=True))
-    return QuantizedType(of, low, high, expressed, scales, points, axis)
+    return QuantizedType(element_type, low, high, expressed, scales, points, axis)

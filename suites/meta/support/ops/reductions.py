@@ -66,8 +66,8 @@ def loop_reduce(operation: Operation, operands: Sequence[Array]) -> tuple[Array,
             for d, i in (*zip(kept, index, strict=True), *zip(dimensions, inner, strict=True)):
                 at[d] = i
             leaves.append(tuple(np.asarray(x[tuple(at)]) for x in inputs))
-        for array, one in zip(results, fold_leaves(body, inits, leaves), strict=True):
-            array[index] = one
+        for array, leave in zip(results, fold_leaves(body, inits, leaves), strict=True):
+            array[index] = leave
     return results
 
 
@@ -110,8 +110,8 @@ def loop_reduce_window(operation: Operation, operands: Sequence[Array]) -> tuple
         leaves = [
             inits if at is None else tuple(np.asarray(x[at]) for x in inputs) for at in covered
         ]
-        for array, one in zip(results, fold_leaves(body, inits, leaves), strict=True):
-            array[index] = one
+        for array, leave in zip(results, fold_leaves(body, inits, leaves), strict=True):
+            array[index] = leave
     return results
 
 

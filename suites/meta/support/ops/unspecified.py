@@ -34,7 +34,7 @@ def unspecified_by(
 
     `to` is the result type if operands do not imply it.
     """
-    types = [TensorType(one.shape, element_type_of(one)) for one in operands]
+    types = [TensorType(operand.shape, element_type_of(operand)) for operand in operands]
     stated = {} if to is None else {"results": (to,)} if OPS[op].several else {"result": to}
     results = OPS[op].infer(*types, regions=regions, **stated, **given)
     values = tuple(Value(f"v{n}", of) for n, of in enumerate(types))

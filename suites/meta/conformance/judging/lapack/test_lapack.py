@@ -147,7 +147,10 @@ def test_results_that_are_not_finite_are_wrong(routine: str) -> None:
     a = matrix(routine[0], 4, 4)
     operation, results = call(routine, a, **options)
     for value in (np.nan, np.inf, 1.7e308):
-        broken = [one if one.dtype.kind == "i" else np.full_like(one, value) for one in results]
+        broken = [
+            result if result.dtype.kind == "i" else np.full_like(result, value)
+            for result in results
+        ]
         assert violation(operation, (a,), tuple(broken)) is not None
 
 

@@ -147,7 +147,7 @@ def test_integers_inside_of_intervals_are_held(op: str) -> None:
     low = [np.full(SIZE, start, np.int32) for start in (5, 3)]
     high = [one + np.arange(SIZE, dtype=np.int32) * 3 for one in low]
     found, results = sampled(operation, low, high, whole=True)
-    assert all(found.holds(one).all() for one in results)
+    assert all(found.holds(result).all() for result in results)
 
 
 TRANSFORMS = {"FFT": ("complex<f32>", 6, 6), "IFFT": ("complex<f32>", 6, 6),

@@ -42,7 +42,7 @@ class LegalExecution:
     """
 
     def __init__(self, program: Program, inputs: tuple[Array, ...], seed: int) -> None:
-        names = (one.name for one in program.main.arguments)
+        names = (argument.name for argument in program.main.arguments)
         self._values: dict[str, Any] = dict(zip(names, inputs, strict=True))
         self._unrounded: dict[str, Array] = {}
         self._main = frozenset(map(id, program.main.body.operations))
@@ -52,7 +52,7 @@ class LegalExecution:
         """Return the results of this execution in place of the reference's."""
         if id(operation) in self._main and len(results) == 1:
             results = (self._result(operation, results[0]),)
-        names = (one.name for one in operation.results)
+        names = (result.name for result in operation.results)
         self._values.update(zip(names, results, strict=True))
         return results
 
@@ -62,27 +62,32 @@ class LegalExecution:
             return result
         if not isinstance(result, np.ndarray):
             return result
-        of, name = element_type_of(result), operation.results[0].name
-        if not of.is_float or not of.float_format.signed or record.only_rounds or of is _F64:
+        element_type, name = element_type_of(result), operation.results[0].name
+        if (
+            not element_type.is_float
+            or not element_type.float_format.signed
+            or record.only_rounds
+            or element_type is _F64
+        ):
             return result
         if record.moves_elements or record.is_sign_only:
-            if any(one.name in self._unrounded for one in operation.operands):
-                self._unrounded[name] = self._applied(operation, {of: _F64}, every=True)
+            if any(operand.name in self._unrounded for operand in operation.operands):
+                self._unrounded[name] = self._applied(operation, {element_type: _F64}, every=True)
             return result
         if not record.lifts or record.rounding is Rounding.EXACT:
             return result
-        if of is not _F32:
-            kept = to_float64(self._applied(operation, {of: _F32}))
-            rounded = round_to(kept, of)
+        if element_type is not _F32:
+            kept = to_float64(self._applied(operation, {element_type: _F32}))
+            rounded = round_to(kept, element_type)
             if record.rounding is not Rounding.MOVES:
                 stored = to_float64(rounded)
-                is_in_range = (np.abs(kept) <= of.float_format.max_finite) & (stored != 0)
+                is_in_range = (np.abs(kept) <= element_type.float_format.max_finite) & (stored != 0)
                 self._unrounded[name] = np.where(is_in_range, kept, stored)
             return rounded
         if record.unrounded is np.multiply:
-            self._unrounded[name] = self._applied(operation, {of: _F64})
+            self._unrounded[name] = self._applied(operation, {element_type: _F64})
         if record.unrounded in SUMS:
-            return round_to(self._applied(operation, {of: _F64}), of)
+            return round_to(self._applied(operation, {element_type: _F64}), element_type)
         return result
 
     def _applied(
@@ -95,8 +100,8 @@ class LegalExecution:
             given = self._values[value.name]
             if value.name in self._unrounded and (every or self._random.integers(2)):
                 given = self._unrounded[value.name]
-            of = element_type_of(given)
-            operands.append(round_to(to_float64(given), wide) if of.is_float else given)
+            element_type = element_type_of(given)
+            operands.append(round_to(to_float64(given), wide) if element_type.is_float else given)
         (result,) = apply(retype(operation, types), operands)
         return result
 
@@ -508,9 +513,9 @@ def test_a_set_holds_the_ends_of_its_intervals_and_what_lies_between() -> None:
 
 def test_the_nearest_intervals_are_joined() -> None:
     points = [array([float(one)]) for one in (0, 100, 1, *range(200, 100 * WIDE, 100))]
-    found = union([(one, one) for one in points], np.array([False]))
+    found = union([(point, point) for point in points], np.array([False]))
     assert len(found.intervals) == WIDE
-    assert all(found.holds(one).all() for one in points)
+    assert all(found.holds(point).all() for point in points)
     assert found.holds(array([0.5])).all()
     assert not found.holds(array([50.0])).any()
 

@@ -227,7 +227,7 @@ def quantized_sum(
     line = TensorType((len(codes[0]),), of)
     result = TensorType(line.shape, to)
     program = single_op("add", (Value("a", line), Value("b", line)), (result,))
-    operands = tuple(array(one, "si8") for one in codes)
+    operands = tuple(array(code, "si8") for code in codes)
     return program.subject, operands, tuple(evaluate(program, operands))
 
 

@@ -105,7 +105,7 @@ def test_exact_sums_are_judged_exactly() -> None:
 def one_feature(*columns, name="f32"):
     """Return operands of one feature, each given as a list of its elements."""
     made = [np.array(column, ELEMENT_TYPES[name].storage) for column in columns]
-    return tuple(one.reshape(-1, 1) if number == 0 else one for number, one in enumerate(made))
+    return tuple(one.reshape(-1, 1) if index == 0 else one for index, one in enumerate(made))
 
 
 @pytest.mark.parametrize(
@@ -230,13 +230,13 @@ def test_steps_with_rounded_operands_round_once_each_and_exact_steps_never(
 
 @pytest.mark.parametrize("name", ["f8E4M3", "f16", "f32"])
 def test_intervals_contain_rounded_results(name) -> None:
-    of = ELEMENT_TYPES[name]
+    element_type = ELEMENT_TYPES[name]
     x, y = (to_float64(fill_values(name, (300,), "unit", seed)) for seed in (1, 2))
 
     def round_numbers(numbers):
-        return to_float64(round_to(np.asarray(numbers, np.float64), of))
+        return to_float64(round_to(np.asarray(numbers, np.float64), element_type))
 
-    loose = Arithmetic(of, quotient=3.0)
+    loose = Arithmetic(element_type, quotient=3.0)
     one, two = exact_interval(x, loose), exact_interval(y, loose)
     total = float(0)
     for number in x:
@@ -250,10 +250,10 @@ def test_intervals_contain_rounded_results(name) -> None:
         (np.sqrt(one * one), round_numbers(np.sqrt(round_numbers(x * x)))),
         (np.add.reduce(one, axis=(0,), keepdims=True), np.array([total])),
     )
-    for number, (interval, numbers) in enumerate(pairs):
+    for index, (interval, numbers) in enumerate(pairs):
         assert isinstance(interval, Interval)
         assert ((interval.low <= numbers) & (numbers <= interval.high)).all()
-        if number < len(pairs) - 1:  # so many f8 may overflow
+        if index < len(pairs) - 1:  # so many f8 may overflow
             assert np.isfinite([interval.low, interval.high]).all()
             assert not interval.nan.any()
 
@@ -280,8 +280,8 @@ def test_intervals_keep_the_sign_of_an_exact_zero() -> None:
 
 def test_an_epsilon_in_wider_arithmetic_does_not_permit_wrong_results() -> None:
     """1e-5 is 0 in f8E4M3B11FNUZ. Folded in f16, where it is not 0, x s and mean s cancel to 0."""
-    of = ELEMENT_TYPES["f8E4M3B11FNUZ"]
-    row, whole = TensorType((1,), of), TensorType((1, 1), of)
+    element_type = ELEMENT_TYPES["f8E4M3B11FNUZ"]
+    row, whole = TensorType((1,), element_type), TensorType((1, 1), element_type)
     names = ("scale", "offset", "mean", "variance")
     program = single_op(
         "batch_norm_inference",
@@ -290,19 +290,19 @@ def test_an_epsilon_in_wider_arithmetic_does_not_permit_wrong_results() -> None:
         {"epsilon": float(np.float32(1e-5)), "feature_index": 1},
     )
     numbers = ([[8.0]], [-0.6875], [-0.28125], [8.0], [0.0])
-    operands = tuple(np.array(one).astype(of.storage) for one in numbers)
+    operands = tuple(np.array(number).astype(element_type.storage) for number in numbers)
     (expected,) = evaluate(program, operands)
     assert np.isnan(expected.astype(np.float64)).all()  # 0 / 0
     for got in (0.0, -0.28125, 28.0):
-        actual = np.full((1, 1), got).astype(of.storage)
+        actual = np.full((1, 1), got).astype(element_type.storage)
         found = judge(program, operands, (expected,), (actual,), RULES["batch normalization"])
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "NaN")
 
 
 def test_value_rounded_to_largest_number_does_not_overflow() -> None:
     """-450.6 in f32 is -448 in f8E4M3FN; with an epsilon of its own type it is -320."""
-    of = ELEMENT_TYPES["f8E4M3FN"]
-    row = TensorType((1,), of)
+    element_type = ELEMENT_TYPES["f8E4M3FN"]
+    row = TensorType((1,), element_type)
     names = ("operand", "scale", "mean", "variance", "grad_output")
     program = single_op(
         "batch_norm_grad",
@@ -310,11 +310,11 @@ def test_value_rounded_to_largest_number_does_not_overflow() -> None:
         (row,) * 3,
         {"epsilon": float(np.float32(1e-3)), "feature_index": 0},
     )
-    operands = tuple(np.array([one]).astype(of.storage) for one in (-5, -1, -0.25, 0, 3))
+    operands = tuple(np.array([one]).astype(element_type.storage) for one in (-5, -1, -0.25, 0, 3))
     expected = evaluate(program, operands)
     assert float(expected[1][0]) == -320
     for got in (-448, -208):
-        actual = (expected[0], np.array([got]).astype(of.storage), expected[2])
+        actual = (expected[0], np.array([got]).astype(element_type.storage), expected[2])
         found = judge(program, operands, expected, actual, RULES["batch normalization"])
         assert found.verdict.fails
 
@@ -324,8 +324,8 @@ def ends(interval):
 
 
 def test_exact_results_and_overflow_are_certain() -> None:
-    of = ELEMENT_TYPES["f16"]
-    integers = exact_interval(np.array([1.0, 2.0, 3.0]), Arithmetic(of))
+    element_type = ELEMENT_TYPES["f16"]
+    integers = exact_interval(np.array([1.0, 2.0, 3.0]), Arithmetic(element_type))
     assert ends(integers + integers) == ([2, 4, 6], [2, 4, 6])
     assert ends(np.add.reduce(integers, axis=(0,), keepdims=True)) == ([6], [6])
     third = integers / 3

@@ -371,7 +371,7 @@ def test_sums_in_any_order_are_permitted_and_others_are_not() -> None:
     products = values * dense[INDICES]
     rows = (products[:40], products[40:])
     for order in (slice(None), slice(None, None, -1)):
-        sums = array([np.cumsum(one[order])[-1] for one in rows], "f32")
+        sums = array([np.cumsum(row[order])[-1] for row in rows], "f32")
         assert max(errors(PRODUCT, values, dense, sums)) <= 1
     first = array([products[1:40].sum(), products[40:].sum()], "f32")
     assert [error > 1 for error in errors(PRODUCT, values, dense, first)] == [True, False]
@@ -392,7 +392,7 @@ ROW, COLUMN = array([[1.0, 3.0]], "f16"), array([[2.0], [5.0]], "f16")
 
 
 def scaled_dot(*operands: Array, to: str = "f32") -> Operation:
-    types = [tensor_of(*one.shape, of=element_type_of(one).name) for one in operands]
+    types = [tensor_of(*operand.shape, of=element_type_of(operand).name) for operand in operands]
     given: dict[str, Any] = {"dimension_numbers": DotDimensionNumbers((1,), (0,))}
     return op_program(
         "ScaledDot", types, tensor_of(1, 1, of=to), preferred_element_type=to, **given

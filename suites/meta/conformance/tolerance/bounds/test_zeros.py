@@ -195,7 +195,7 @@ def test_dot_general(of: ElementType, factor: float, depth: int) -> None:
     (expected,) = evaluate(program, (lhs, rhs))
     assert not is_negative_zero(expected).any()  # the schedule with one init value
     for place, leaves in enumerate(rows):
-        right = schedules([one * factor for one in leaves], 0.0)
+        right = schedules([leave * factor for leave in leaves], 0.0)
         for zero in ZEROS if expected[place, 0] == 0 else ():
             actual = expected.copy()
             actual[place, 0] = zero

@@ -59,7 +59,7 @@ def test_a_matrix_that_is_not_finite_fails_and_the_others_do_not(routine: Any) -
     batch[0, 0, 0] = np.inf
     *results, info = routine(call(batch))
     assert info.tolist() == [NOT_FINITE_INFO, 0]
-    floats = [one for one in results if one.dtype.kind in "fc"]
+    floats = [result for result in results if result.dtype.kind in "fc"]
     assert all(np.isnan(one[0]).all() and np.isfinite(one[1]).all() for one in floats)
 
 

@@ -64,9 +64,9 @@ def test_neighbours_are_those_of_c(of: str) -> None:
 
 
 def test_neighbours_in_a_type_without_infinities() -> None:
-    of = ELEMENT_TYPES["f8E4M3FN"]
-    x = round_to(np.array([0.0, 448.0, 416.0, -448.0]), of)
-    y = round_to(np.array([-1.0, 448.0, 448.0, 0.0]), of)
+    element_type = ELEMENT_TYPES["f8E4M3FN"]
+    x = round_to(np.array([0.0, 448.0, 416.0, -448.0]), element_type)
+    y = round_to(np.array([-1.0, 448.0, 448.0, 0.0]), element_type)
     assert to_float64(next_after(x, y)).tolist() == [-(2.0**-9), 448, 448, -416]
 
 
@@ -74,9 +74,13 @@ def test_neighbours_in_a_type_without_infinities() -> None:
 def test_high_halves_of_products(of) -> None:
     random = np.random.default_rng(3)
     codes = random.integers(0, 1 << of.bits, (2, 50), dtype=np.uint64)
-    lhs, rhs = (from_bits(one.astype(to_bits(np.zeros(1, of.storage)).dtype), of) for one in codes)
+    lhs, rhs = (
+        from_bits(code.astype(to_bits(np.zeros(1, of.storage)).dtype), of) for code in codes
+    )
     products = [int(a) * int(b) for a, b in zip(lhs.tolist(), rhs.tolist(), strict=True)]
-    assert [int(one) for one in mulhi(lhs, rhs).tolist()] == [one >> of.bits for one in products]
+    assert [int(one) for one in mulhi(lhs, rhs).tolist()] == [
+        product >> of.bits for product in products
+    ]
 
 
 def test_squares_of_complex_numbers_round_each_part_once() -> None:

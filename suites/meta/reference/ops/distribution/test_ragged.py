@@ -35,7 +35,7 @@ def program_of(operands: tuple[Array, ...], groups: list[list[int]], **given: An
 def share(*places: list[int], data: list[float] | None = None) -> tuple[Array, ...]:
     """Return operands of a process: input, an output of four zeros, offsets and sizes."""
     given = np.array([1, 2, 3] if data is None else data, np.float32)
-    return (given, np.zeros(4, np.float32), *(np.array(one, np.int32) for one in places))
+    return (given, np.zeros(4, np.float32), *(np.array(place, np.int32) for place in places))
 
 
 GOOD = share([0, 1], [1, 2], [0, 0], [1, 1])
@@ -80,14 +80,14 @@ def test_groups_are_of_all_replicas(groups: list[list[int]]) -> None:
 
 def test_cases_are_written_and_read_as_custom_calls() -> None:
     """The parsed program evaluates to the same results."""
-    for one in plan.cases("RaggedAllToAll", F32, 5, 12):
-        program = lower_program(one.program)
+    for case in plan.cases("RaggedAllToAll", F32, 5, 12):
+        program = lower_program(case.program)
         text = emit(program)
         assert "custom_call" in text
         read = parse_module(text)
         assert read.subject.name == "mhlo.ragged_all_to_all"
         assert emit(read).count("ragged_all_to_all") == 1
-        inputs = materialise(program, one.inputs[0])
+        inputs = materialise(program, case.inputs[0])
         pairs = zip(evaluate(read, inputs), evaluate(program, inputs), strict=True)
         for theirs, ours in pairs:
             np.testing.assert_array_equal(theirs, ours)

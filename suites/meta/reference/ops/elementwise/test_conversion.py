@@ -24,11 +24,11 @@ from suites.meta.support.ops.exact import Number, are_same, exact_value, nearest
 
 def meanings(array: Array) -> list[Number]:
     """Return the values of real elements of any type; of complex elements, of their real parts."""
-    of = element_type_of(array)
-    if of.is_complex:
+    element_type = element_type_of(array)
+    if element_type.is_complex:
         return meanings(np.ascontiguousarray(np.real(array)))
-    if of.is_float:
-        return numbers(array, of)
+    if element_type.is_float:
+        return numbers(array, element_type)
     return [Fraction(int(element)) or 0.0 for element in array.tolist()]
 
 

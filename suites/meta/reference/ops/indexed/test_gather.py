@@ -142,8 +142,8 @@ def test_scatter_is_the_formula(of: Any) -> None:
         )  # fmt: skip
         assert not judged.verdict.fails, (operation, judged.message)
         if not of.is_float and not of.is_complex:
-            for one, other in zip(results, want, strict=True):
-                assert np.array_equal(to_bits(one), to_bits(other)), operation
+            for result, other in zip(results, want, strict=True):
+                assert np.array_equal(to_bits(result), to_bits(other)), operation
         seen += 1
     assert seen >= 3
 

@@ -218,11 +218,11 @@ def test_contested_and_impossible_elements_are_consistent() -> None:
         operation, operands, results = traced_case(case, 0)
         parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
         assert not unexplained_elements(parts, results).any()
-        for number, result in enumerate(results):
-            open_ = order_dependent_elements(parts, number)
+        for index, result in enumerate(results):
+            open_ = order_dependent_elements(parts, index)
             for count in (2, 3):
                 for targets, other in parts.outcomes(count):
-                    same = equal_elements(other[number], result.reshape(-1)[targets])
+                    same = equal_elements(other[index], result.reshape(-1)[targets])
                     assert (same | open_[targets]).all()
                     seen += len(targets)
     assert seen > 50

@@ -117,10 +117,10 @@ def test_zeros_are_equal_without_total_order() -> None:
 
 @pytest.mark.parametrize("name", ["si2", "ui2", "si4", "ui4", "si8", "ui8", "si64", "ui64", "i1"])
 def test_integers_from_the_least_to_the_greatest(name: str) -> None:
-    of = ELEMENT_TYPES[name]
-    values = sorted({of.min_integer, 0, 1, of.max_integer})
-    x = np.array(values[::-1], object).astype(of.storage)
-    made = sort_of(compare_first(of), tensor(of, len(values)))
+    element_type = ELEMENT_TYPES[name]
+    values = sorted({element_type.min_integer, 0, 1, element_type.max_integer})
+    x = np.array(values[::-1], object).astype(element_type.storage)
+    made = sort_of(compare_first(element_type), tensor(element_type, len(values)))
     assert [int(v) for v in evaluate(made, [x])[0]] == values
 
 

@@ -106,9 +106,13 @@ def test_merging_gives_a_permutation_with_any_comparator() -> None:
     ("name", "kind"), [("f32", "TOTALORDER"), ("f64", "FLOAT"), ("si32", None)]
 )
 def test_a_million_elements_are_not_compared_pair_by_pair(name: str, kind: str | None) -> None:
-    of, count = ELEMENT_TYPES[name], 1 << 20
-    x = (np.random.default_rng(0).normal(size=count) * 1e6).astype(of.storage)
-    made = sort_of(compare_first(of, SI32, kind=kind), tensor(of, count), tensor(SI32, count))
+    element_type, count = ELEMENT_TYPES[name], 1 << 20
+    x = (np.random.default_rng(0).normal(size=count) * 1e6).astype(element_type.storage)
+    made = sort_of(
+        compare_first(element_type, SI32, kind=kind),
+        tensor(element_type, count),
+        tensor(SI32, count),
+    )
     given = [x, np.arange(count, dtype=np.int32)]
     result, order = evaluate(made, given)
     assert calls_of(lambda: evaluate(made, given)) < 200
@@ -170,8 +174,8 @@ def test_elements_of_different_operands_are_compared(of: Any, way: str) -> None:
     inputs = [x, x, np.arange(7, dtype=np.int32)]
     results = evaluate(made, inputs)
     plain = evaluate(sort_of(compare_first(of, of, SI32, way=way), *types), inputs)
-    for one, other in zip(results, plain, strict=True):
-        assert np.array_equal(to_bits(one), to_bits(other))
+    for result, other in zip(results, plain, strict=True):
+        assert np.array_equal(to_bits(result), to_bits(other))
     assert judge_result(made, inputs, list(results)) == (Verdict.PASS, "")
     wrong = [array[::-1] for array in results]
     assert judge_result(made, inputs, wrong)[0] is Verdict.DIVERGENT
@@ -190,12 +194,15 @@ def test_the_second_operand_decides_first() -> None:
 
 
 def test_standard_has_comparators_of_several_operands() -> None:
-    regions = [one.program.subject.regions[0] for one in cases("sort", SI32, seed=0, count=32)]
+    regions = [case.program.subject.regions[0] for case in cases("sort", SI32, seed=0, count=32)]
     compared = [
-        (region.arguments.index(one.operands[0]), region.arguments.index(one.operands[1]))
+        (
+            region.arguments.index(operation.operands[0]),
+            region.arguments.index(operation.operands[1]),
+        )
         for region in regions
-        for one in region.operations
-        if one.name == "compare" and set(one.operands) <= set(region.arguments)
+        for operation in region.operations
+        if operation.name == "compare" and set(operation.operands) <= set(region.arguments)
     ]
     assert any(lhs // 2 != rhs // 2 for lhs, rhs in compared)
     assert any(min(pair) >= 2 for pair in compared)

@@ -25,7 +25,7 @@ def test_operations_get_names_and_types() -> None:
     negated = building.op("negate", X)
     negate_and_transpose = building.op("transpose", negated, permutation=(1, 0))
     assert (negated, negate_and_transpose) == (Value("r.0.0", A), Value("r.1.0", B))
-    assert [one.name for one in building.operations] == ["negate", "transpose"]
+    assert [operation.name for operation in building.operations] == ["negate", "transpose"]
     assert building.operations[1].operands == (negated,)
 
 

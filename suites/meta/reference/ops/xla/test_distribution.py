@@ -59,7 +59,7 @@ def test_a_cross_replica_sum_adds_over_all_replicas() -> None:
     (made,) = lower(RECORDS["CrossReplicaSum"], IN, results=(IN,), scope=SCOPE)
     assert (made.name, groups_of(made)) == ("all_reduce", [[0, 1]])
     assert made.regions == (sum_of(IN),)
-    assert [one.name for one in sum_of(IN).operations] == ["add", "return"]
+    assert [operation.name for operation in sum_of(IN).operations] == ["add", "return"]
 
 
 def test_a_reduction_needs_an_operand() -> None:

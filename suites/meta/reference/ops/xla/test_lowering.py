@@ -31,7 +31,13 @@ def test_ops_within_regions_are_lowered_too() -> None:
     main = single_op("abs", (X,), (VECTOR,)).main
     body = Region(main.body.arguments, (loop, *main.body.operations))
     lowered = lower_program(Program((type(main)(main.name, body, main.result_types),)))
-    assert [one.name for one in lowered.walk()] == ["while", "abs", "return", "abs", "return"]
+    assert [operation.name for operation in lowered.walk()] == [
+        "while",
+        "abs",
+        "return",
+        "abs",
+        "return",
+    ]
 
 
 def test_operands_that_cannot_be_lowered() -> None:

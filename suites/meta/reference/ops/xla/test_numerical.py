@@ -81,6 +81,6 @@ def test_zeros_and_ones_are_decomposed_into_a_comparison() -> None:
     building = Building("r")
     made = composite.decompose(building, Value("mean", SCALAR), shape=Shape("ui32", (2,)))
     assert made.type == TensorType((2,), UI32)
-    compared = next(one for one in building.operations if one.name == "compare")
+    compared = next(operation for operation in building.operations if operation.name == "compare")
     assert compared.attribute("comparison_direction") == "LT"
     assert building.operations[-1].name == "convert"

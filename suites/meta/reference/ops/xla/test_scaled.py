@@ -33,7 +33,7 @@ PLAIN = DotDimensionNumbers((1,), (0,))
 
 def program_of(arrays: tuple[Array, ...], to: str, sizes: tuple[int, ...]) -> Program:
     """Return lhs, its scale, rhs, its scale: the last dimension of lhs with the first of rhs."""
-    types = tuple(TensorType(one.shape, element_type_of(one)) for one in arrays)
+    types = tuple(TensorType(array.shape, element_type_of(array)) for array in arrays)
     values = tuple(Value(f"v{n}", of) for n, of in enumerate(types))
     given: dict[str, Any] = {"dimension_numbers": PLAIN}
     if to != types[0].element.name:
@@ -46,15 +46,15 @@ def operands_of(case: Case) -> tuple[Operation, tuple[Array, ...], tuple[Array, 
     inputs = materialise(case.program, case.inputs[0])
     known = dict(zip((v.name for v in case.program.main.arguments), inputs, strict=True))
     *constants, subject, _ = case.program.main.body.operations
-    for one in constants:
-        value: Any = one.attribute("value")
-        known[one.results[0].name] = value.array
+    for constant in constants:
+        value: Any = constant.attribute("value")
+        known[constant.results[0].name] = value.array
     return subject, tuple(known[value.name] for value in subject.operands), inputs
 
 
 def evaluate_by_definition(numbers: DotDimensionNumbers, operands: tuple[Array, ...]) -> Array:
     """Return sums of products of four numbers each, index by index."""
-    lhs, lhs_scale, rhs, rhs_scale = (to_float64(one) for one in operands)
+    lhs, lhs_scale, rhs, rhs_scale = (to_float64(operand) for operand in operands)
     left, right = range(lhs.ndim), range(rhs.ndim)
     rows = [d for d in left if d not in (*numbers[0], *numbers[2])]
     columns = [d for d in right if d not in (*numbers[1], *numbers[3])]
@@ -87,10 +87,10 @@ def exact_cases(count: int) -> Iterator[tuple[Program, Operation, tuple[Array, .
         for case in plan.cases("ScaledDot", element_type(of), 7, count):
             subject, operands, inputs = operands_of(case)
             result: Any = subject.results[0].type
-            sizes = [one.size for one in operands]
+            sizes = [operand.size for operand in operands]
             small = all(
-                np.isfinite(to_float64(one)).all() and (np.abs(to_float64(one)) <= 64).all()
-                for one in operands
+                np.isfinite(to_float64(operand)).all() and (np.abs(to_float64(operand)) <= 64).all()
+                for operand in operands
             )
             if small and 0 < max(sizes) <= 600 and result.element is F32:
                 yield case.program, subject, operands, inputs
@@ -115,7 +115,7 @@ def test_the_decomposition_is_right(of: Any) -> None:
         for recipe in case.inputs[:3]:
             inputs = materialise(case.program, recipe)
             written = write_composites(case.program)
-            assert {one.name for one in written.walk()} >= {"composite", "dot_general"}
+            assert {operation.name for operation in written.walk()} >= {"composite", "dot_general"}
             expected, actual = evaluate(case.program, inputs), evaluate(written, inputs)
             found = judge(case.program, inputs, expected, actual, SCALED)
             assert found.verdict in (Verdict.PASS, Verdict.UNSPECIFIED), found.message
