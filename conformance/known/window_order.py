@@ -16,13 +16,18 @@ from reference.ir.types import Array
 from reference.numerics.contributions import Windows
 from reference.ops.folds import folding
 from reference.ops.folds.windows import leaves_of_windows
+from reference.ops.table import OPS
 from reference.unspecified.reduction import (
     decompose_reduction,
     differing_elements,
     results_without_padding,
 )
 
-OPS_WITH_WINDOWS = ("reduce_window", "select_and_scatter")
+OPS_WITH_WINDOWS = tuple(
+    name
+    for name, record in OPS.items()
+    if "window_dimensions" in record.attributes and record.specified
+)
 """The ops of which an entry may say that the order decides."""
 
 
@@ -33,7 +38,7 @@ def order_dependent_elements(operation: Operation, operands: Sequence[Array]) ->
     Raises:
         EvaluationError: if a body uses values of other regions.
     """
-    if operation.name == "select_and_scatter":
+    if len(operation.regions) > 1:  # one selects an element of each window
         attributes: dict[str, Any] = dict(operation.attributes)
         windows = leaves_of_windows(operands[0].shape, **attributes)
         return (_equal_selections(operands[0], body_of(operation.regions[0]), windows),)
