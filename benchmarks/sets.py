@@ -100,6 +100,10 @@ def main() -> None:
     asked.add_argument("--seed", type=int, default=0)
     asked.add_argument("--folder", type=Path, help="exported programs, in place of a campaign's")
     given = asked.parse_args()
+    if given.folder is not None and not any(given.folder.glob("*.mlir")):
+        asked.error(
+            f"{given.folder} has no programs: `benchmarks.third_party export DIR` makes them"
+        )
     evaluation.Enclosures = CountedEnclosures
     tried = unfollowed = elements = open_elements = 0
     programs = (

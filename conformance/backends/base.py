@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
-from reference.ir.program import Program, TensorType
+from reference.ir.program import Program, TensorType, ValueType
 from reference.ir.types import Array
 
 
@@ -193,9 +193,14 @@ class Backend(Protocol):
         ...
 
 
+def outer_types(program: Program) -> tuple[ValueType, ...]:
+    """Return the types of the arguments and results of main."""
+    return (*(argument.type for argument in program.main.arguments), *program.main.result_types)
+
+
 def has_static_arrays(program: Program) -> bool:
     """Return whether the arguments and results of main are tensors of static sizes."""
-    types = (*(argument.type for argument in program.main.arguments), *program.main.result_types)
+    types = outer_types(program)
     return all(isinstance(one, TensorType) and one.is_static for one in types)
 
 

@@ -34,7 +34,7 @@ def xla_refusal(program: Program, platform: str) -> Unsupported | None:
 
 
 def transfer_refusal(of: TensorType, jax_version: str) -> Unsupported | None:
-    """Return the error for tensors that jax cannot move to a device: those of f6 before 0.11."""
+    """Return the error for tensors of f6, which jax before 0.11 cannot move to a device."""
     release = tuple(int(part) for part in jax_version.split(".")[:2])
     if str(of.element_type).startswith("f6E") and release < (0, 11):
         return Unsupported(f"jax {jax_version} cannot transfer {of.element_type}; 0.12 can")

@@ -133,7 +133,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def hypothesis(self) -> EntryPrediction | None:
-        """What the backend computes in place of the op; None if the entry does not state it."""
+        """The prediction of a backend's results; None if the entry does not state it."""
         if not self.predicts:
             return None
         return EntryPrediction(

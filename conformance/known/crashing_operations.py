@@ -243,7 +243,7 @@ def are_updates_shaped_as_input(operation: OperationText) -> bool:
 
 
 def is_window_padded_in_a_plane(operation: OperationText) -> bool:
-    """Return whether windows are longer than 1 in several dimensions, any of which is padded."""
+    """Return whether windows are longer than 1 in several dimensions, and padded in one."""
     sizes = operation.numbers("window_dimensions")
     if not sizes:
         return False
@@ -286,7 +286,7 @@ def satisfies(text: str, name: str) -> bool:
 
 
 def parts_of(pattern: str) -> list[str]:
-    """Return the parts of a text of `where`, all of which must describe the operation."""
+    """Return the parts of a text of `where`. All of them must describe the operation."""
     return pattern.split(AND)
 
 

@@ -28,7 +28,7 @@ OPS_WITH_WINDOWS = tuple(
     for name, record in OPS.items()
     if "window_dimensions" in record.attributes and record.specified
 )
-"""The ops of which an entry may say that the order decides."""
+"""The ops whose entries may have the key `reorders`."""
 
 
 def order_dependent_elements(operation: Operation, operands: Sequence[Array]) -> tuple[Array, ...]:

@@ -176,7 +176,7 @@ class Explainer:
     ) -> Judgement | None:
         """Return the judgement by expectations that predict all results of a located operation.
 
-        It may be right in isolation: its results are the program's own, or those of its group.
+        The operation may be right in isolation, so its results come from the program or its group.
         """
         operation, program = fault.operation, failed.program
         taken = extract_operation(program, operation, values)

@@ -112,7 +112,7 @@ class Concluder:
         permitted: PermittedResults,
         found: OperationAudit,
     ) -> Conclusion:
-        """Return whether results follow from the backend's values, none of which is wrong."""
+        """Return the conclusion from the backend's values, if none of them is wrong."""
         right, adopted = passing_judgement(sum(one.size for one in actual)), len(found.adopted)
         if found.has_same_results(actual) and not found.unsettled:
             return Conclusion(right, found, adopted, follows=True)

@@ -24,6 +24,7 @@ from conformance.backends.base import (
     Rejected,
     Settings,
     Unsupported,
+    outer_types,
     single_process_inputs,
 )
 from conformance.backends.versions import distribution_versions
@@ -99,10 +100,7 @@ class IreeBackend:
         foreign = next((op.name for op in program.walk() if op.name.startswith("mhlo.")), None)
         if foreign is not None:
             return Unsupported(f"{foreign}: IREE has no dialect of this name")
-        for of in (
-            *(argument.type for argument in program.main.arguments),
-            *program.main.result_types,
-        ):
+        for of in outer_types(program):
             if not (isinstance(of, TensorType) and of.is_static):
                 return Unsupported(f"an argument or a result of type {of}")
             if of.stored.name not in _HAL:

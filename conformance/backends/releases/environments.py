@@ -16,7 +16,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from conformance.backends.base import BackendError, Failed, Unsupported
+from conformance.backends.base import BackendError, Failed, Unsupported, outer_types
 from conformance.backends.command.backend import CommandBackend, CommandExecutable
 from conformance.backends.xla_messages import classify
 from conformance.backends.xla_refusals import transfer_refusal, xla_refusal
@@ -44,11 +44,11 @@ class ReleaseBackend(CommandBackend):
         """Return the error for programs that this release does not take (see `base.Backend`)."""
         if program.shared_among > 1:
             return Unsupported("the protocol has no arrays that are divided among devices")
-        types = (
-            *(argument.type for argument in program.main.arguments),
-            *program.main.result_types,
+        moved = (
+            transfer_refusal(of, self._version)
+            for of in outer_types(program)
+            if isinstance(of, TensorType)
         )
-        moved = (transfer_refusal(of, self._version) for of in types if isinstance(of, TensorType))
         refused = xla_refusal(program, "cpu") or next(filter(None, moved), None)
         return refused or super().refusal(program)
 

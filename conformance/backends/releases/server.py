@@ -34,7 +34,7 @@ _UNIMPLEMENTED = re.compile(
     r"UNIMPLEMENTED|(?i:not (?:yet )?(?:supported|implemented))|unsupported|Invalid element type"
 )
 
-_DEVICES = 8  # those of the client that programs of several processes run on
+_DEVICES = 8  # of the client for programs of several processes
 
 
 def dtype_of(name: str) -> np.dtype[Any]:

@@ -43,17 +43,6 @@ def excess_of(operation: Operation) -> float:
     return 0.0 if record is not None and record.only_rounds else EXCESS
 
 
-def move_results(
-    operation: Operation,
-    operands: tuple[Any, ...],
-    results: tuple[Any, ...],
-    directions: Directions,
-    platform: str = "cpu",
-) -> tuple[Any, ...]:
-    """Return the results moved within their tolerances in the given directions."""
-    return make_mover(operation, operands, results, platform)(directions)
-
-
 Mover = Callable[[Directions], tuple[Any, ...]]
 """A function mover(directions) that returns an operation's results moved within their tolerances.
 """

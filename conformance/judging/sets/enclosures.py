@@ -334,8 +334,8 @@ class _Enclosure:
 
 @dataclass(frozen=True, slots=True)
 class _Corner:
-    """What an operation may give at one point: ends, and masks of the elements that are NaN, that
-    are NaN though no operand is, and that may overflow to NaN.
+    """The results that an operation may have at one point: ends, and masks of the elements that
+    are NaN, that are NaN though no operand is, and that may overflow to NaN.
     """
 
     ends: Interval
